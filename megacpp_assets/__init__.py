@@ -1,0 +1,1 @@
+"""Pinned C++ repositories to audited training corpora and checkpoints, as one Dagster asset graph."""

@@ -1,0 +1,1 @@
+"""All that crosses a stage boundary: names, columns, schemas, records, manifests, errors."""

@@ -1,0 +1,15 @@
+"""The result of asserting one invariant of one artifact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """`name` is snake_case and unique within a stage; `found` is what was measured, `expected` what must hold."""
+
+    name: str
+    passed: bool
+    expected: str
+    found: str

@@ -1,0 +1,129 @@
+"""Column names, fill values and file names of every stage; written nowhere else (CONTRACTS.md 5, 6; seeds 000, 002)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Provenance, on every document of every stage.
+DOC_ID: Final = "doc_id"
+REPO: Final = "repo"
+REF: Final = "ref"
+COMMIT: Final = "commit_hash"
+FILEPATH: Final = "filepath"
+BYTE_START: Final = "byte_start"
+BYTE_END: Final = "byte_end"
+LICENSE: Final = "license"
+CONSTITUENTS: Final = "constituent_provenance"
+PROVENANCE_COLUMNS: Final = (DOC_ID, REPO, REF, COMMIT, FILEPATH, BYTE_START, BYTE_END, LICENSE)
+
+# Character level: semantic JSONL and tokenized parquet.
+TEXT: Final = "text"
+STRUCTURE_IDS: Final = "structure_ids"
+AST_DEPTH: Final = "ast_depth"
+SIBLING_INDEX: Final = "sibling_index"
+AST_NODE_TYPE: Final = "ast_node_type"
+SYMBOL_IDS: Final = "symbol_ids"
+CALL_TARGETS: Final = "call_targets"
+TYPE_REFS: Final = "type_refs"
+DEF_USE: Final = "def_use"
+CHAR_COLUMNS: Final = (
+    STRUCTURE_IDS, AST_DEPTH, SIBLING_INDEX, AST_NODE_TYPE, SYMBOL_IDS, CALL_TARGETS, TYPE_REFS, DEF_USE,
+)  # fmt: skip
+"""One value per character of `text`."""
+CHUNK_BOUNDARIES: Final = "chunk_boundaries"
+CALL_EDGES: Final = "call_edges"
+TYPE_EDGES: Final = "type_edges"
+
+# Tokenized parquet.
+TOKEN_IDS_COLUMN: Final = "token_ids"
+TOKEN_CHAR_STARTS: Final = "token_char_starts"
+TOKEN_CHAR_ENDS: Final = "token_char_ends"
+ACTUAL_TOKEN_COUNT: Final = "actual_token_count"
+
+# Token level: v6 enriched.
+TOKEN_STRUCTURE_IDS_COLUMN: Final = "token_structure_ids"
+TOKEN_DEP_LEVELS_COLUMN: Final = "token_dep_levels"
+TOKEN_AST_DEPTH_COLUMN: Final = "token_ast_depth"
+TOKEN_SIBLING_INDEX_COLUMN: Final = "token_sibling_index"
+TOKEN_AST_NODE_TYPE_COLUMN: Final = "token_ast_node_type"
+TOKEN_SYMBOL_IDS_COLUMN: Final = "token_symbol_ids"
+TOKEN_CALL_TARGETS_COLUMN: Final = "token_call_targets"
+TOKEN_TYPE_REFS_COLUMN: Final = "token_type_refs"
+TOKEN_DEF_USE_COLUMN: Final = "token_def_use"
+TOKEN_CHUNK_STARTS_COLUMN: Final = "token_chunk_starts"
+TOKEN_CHUNK_ENDS_COLUMN: Final = "token_chunk_ends"
+TOKEN_CHUNK_KINDS_COLUMN: Final = "token_chunk_kinds"
+TOKEN_CHUNK_DEP_LEVELS_COLUMN: Final = "token_chunk_dep_levels"
+TOKEN_CALL_EDGES_COLUMN: Final = "token_call_edges"
+TOKEN_TYPE_EDGES_COLUMN: Final = "token_type_edges"
+
+TOKEN_OF_CHAR: Final = {
+    STRUCTURE_IDS: TOKEN_STRUCTURE_IDS_COLUMN,
+    AST_DEPTH: TOKEN_AST_DEPTH_COLUMN,
+    SIBLING_INDEX: TOKEN_SIBLING_INDEX_COLUMN,
+    AST_NODE_TYPE: TOKEN_AST_NODE_TYPE_COLUMN,
+    SYMBOL_IDS: TOKEN_SYMBOL_IDS_COLUMN,
+    CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,
+    TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
+    DEF_USE: TOKEN_DEF_USE_COLUMN,
+}
+"""Character-level column -> its token-level twin."""
+
+TOKEN_METADATA_COLUMNS: Final = (*TOKEN_OF_CHAR.values(), TOKEN_DEP_LEVELS_COLUMN)
+"""Per-token columns of the enriched parquet beside `token_ids`."""
+
+# Packed rows.
+PACK_ID: Final = "pack_id"
+INPUT_IDS: Final = "input_ids"
+TARGET_IDS: Final = "target_ids"
+LOSS_MASK: Final = "loss_mask"
+DOC_IDS: Final = "doc_ids"
+VALID_TOKEN_COUNT: Final = "valid_token_count"
+NUM_DOCS: Final = "num_docs"
+SOURCE_DOC_IDS: Final = "source_doc_ids"
+SOURCE_DOC_TOKEN_LENGTHS: Final = "source_doc_token_lengths"
+SOURCE_REPOS: Final = "source_repos"
+TRAINED_TOKEN_COUNT: Final = "trained_token_count"
+SLACK_TOKENS: Final = "slack_tokens"
+
+PACKED_ROWS_PACKER_REQUIRED_COLUMNS: Final = (
+    PACK_ID, INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS, VALID_TOKEN_COUNT, NUM_DOCS,
+)  # fmt: skip
+PACKED_ROWS_TOKEN_ALIGNED_COLUMNS: Final = (
+    INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS,
+    TOKEN_STRUCTURE_IDS_COLUMN, TOKEN_DEP_LEVELS_COLUMN, TOKEN_AST_DEPTH_COLUMN, TOKEN_SIBLING_INDEX_COLUMN,
+    TOKEN_AST_NODE_TYPE_COLUMN, TOKEN_SYMBOL_IDS_COLUMN, TOKEN_CALL_TARGETS_COLUMN, TOKEN_TYPE_REFS_COLUMN,
+    TOKEN_DEF_USE_COLUMN,
+)  # fmt: skip
+PACKED_ROWS_CHUNK_METADATA_COLUMNS: Final = (
+    TOKEN_CHUNK_STARTS_COLUMN, TOKEN_CHUNK_ENDS_COLUMN, TOKEN_CHUNK_KINDS_COLUMN, TOKEN_CHUNK_DEP_LEVELS_COLUMN,
+    TOKEN_CALL_EDGES_COLUMN, TOKEN_TYPE_EDGES_COLUMN,
+)  # fmt: skip
+PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
+    DOC_IDS: 0,
+    TOKEN_STRUCTURE_IDS_COLUMN: 0,
+    TOKEN_DEP_LEVELS_COLUMN: 0,
+    TOKEN_AST_DEPTH_COLUMN: -1,
+    TOKEN_SIBLING_INDEX_COLUMN: -1,
+    TOKEN_AST_NODE_TYPE_COLUMN: -1,
+    TOKEN_SYMBOL_IDS_COLUMN: 0,
+    TOKEN_CALL_TARGETS_COLUMN: 0,
+    TOKEN_TYPE_REFS_COLUMN: 0,
+    TOKEN_DEF_USE_COLUMN: 0,
+}
+"""Pad value by column: zero for categories, -1 for true sentinels (seed 000)."""
+
+# File names.
+COMPLETE_FILE: Final = "_COMPLETE"
+MANIFEST_FILE: Final = "manifest.json"
+VAL_SHARD: Final = "val_shard.parquet"
+
+
+def jsonl_shard(index: int) -> str:
+    """Name of the semantic JSONL shard `index`."""
+    return f"shard_{index:05d}.jsonl.zst"
+
+
+def parquet_shard(index: int) -> str:
+    """Name of the training parquet shard `index`."""
+    return f"shard_{index:05d}.parquet"

@@ -1,0 +1,75 @@
+"""The manifest: what a published directory holds, and the manifests it was made from. Lineage is in the data itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.errors import LineageGap
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One data file: `name` relative to the artifact, size in bytes, hex sha256, rows where it has any."""
+
+    name: str
+    bytes: int
+    sha256: str
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputRef:
+    """An artifact this one was made from: `path` relative to the data root, and its manifest's sha256."""
+
+    path: str
+    manifest_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything about a published artifact. Holds no time, host or absolute path: equal work gives equal bytes."""
+
+    stage: str
+    partition: str
+    fingerprint: str
+    config: Mapping[str, Any]
+    inputs: tuple[InputRef, ...]
+    files: tuple[FileEntry, ...]
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON bytes, as stored in `manifest.json`."""
+        return canonical_json({"format": FORMAT, **asdict(self)})
+
+    @property
+    def sha256(self) -> str:
+        """Identity of the artifact: the hash of its stored bytes."""
+        return sha256_bytes(self.to_bytes())
+
+    def file(self, name: str) -> FileEntry:
+        """The entry called `name`; `LineageGap` if the manifest has none."""
+        for entry in self.files:
+            if entry.name == name:
+                return entry
+        raise LineageGap(f"manifest of {self.stage} {self.partition}", expected=f"a file {name}", found="none")
+
+    @staticmethod
+    def from_bytes(data: bytes, where: str) -> Manifest:
+        """Parse `manifest.json`; `LineageGap` naming `where` if it is not one of ours."""
+        try:
+            raw = json.loads(data)
+            if raw.pop("format") != FORMAT:
+                raise ValueError("another format")
+            raw["inputs"] = tuple(InputRef(**entry) for entry in raw["inputs"])
+            raw["files"] = tuple(FileEntry(**entry) for entry in raw["files"])
+            return Manifest(**raw)
+        except (ValueError, KeyError, TypeError) as error:
+            raise LineageGap(
+                f"{where}", expected=f"a manifest of format {FORMAT}", found=str(error), do="rerun the stage"
+            ) from error

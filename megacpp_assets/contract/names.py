@@ -1,0 +1,56 @@
+"""Names and numbers shared by all stages: stages, phases, categories, dataset names, caps (CONTRACTS.md 3, 5, 6, 14)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STAGES: Final = (
+    "pinned_repos",
+    "semantic_jsonl",
+    "tokenizer",
+    "tokenized_parquet",
+    "v6_enriched",
+    "packed_rows",
+    "megatron_bin_idx",
+    "trained_checkpoint",
+)
+"""Asset names, in the order that data flows."""
+
+REPO_STAGES: Final = ("pinned_repos", "semantic_jsonl", "tokenized_parquet", "v6_enriched")
+MIXTURE_STAGES: Final = ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
+
+DEFAULT_DATASET: Final = "clang_semantic_4k_v10"
+BASE_SPECIALIST: Final = "base"
+
+PHASE_ROW_TOKENS: Final = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
+"""Row length T in tokens, by curriculum phase."""
+
+DOCUMENT_TOKENS: Final = 4096
+"""A document's exact limit in tokens, BOS included."""
+
+STRUCTURE_CATEGORIES: Final = (
+    "other",
+    "preamble",
+    "func_sig",
+    "func_body",
+    "class_decl",
+    "class_member",
+    "comment",
+    "typedef",
+    "namespace",
+)
+"""Nine structure categories; a category's id is its index (seed 002)."""
+
+CATEGORY_ID: Final = {name: index for index, name in enumerate(STRUCTURE_CATEGORIES)}
+
+DEF_USE_NONE: Final = 0
+DEF_USE_DEF: Final = 1
+DEF_USE_USE: Final = 2
+
+AST_NODE_UNKNOWN: Final = 255
+DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
+
+
+def fixed_max_chunks(row_tokens: int) -> int:
+    """Chunk slots of a row of `row_tokens` tokens, shared by packer, loader and model: max(128, T // 32)."""
+    return max(128, row_tokens // 32)

@@ -1,0 +1,113 @@
+"""A profile's recipe: everything a person may choose about a corpus, read from TOML into frozen values."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import Any
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
+
+PROFILES = ("sample", "upstream")
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticRecipe:
+    """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes."""
+
+    document_tokens: int = 4096
+    dependency_depth: int = 5
+    file_bytes: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerRecipe:
+    """Vocabulary size in ids (fixed band included) and the whitespace recipe of the splitter."""
+
+    vocabulary_size: int = VOCABULARY_SIZE
+    whitespace: str = "operators_carry_spaces"
+
+    def __post_init__(self) -> None:
+        if self.vocabulary_size < FIXED_IDS:
+            raise SpecError("tokenizer.vocabulary_size", expected=f"at least {FIXED_IDS}", found=self.vocabulary_size)
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureRecipe:
+    """Over-sampling: a specialist sees its own repository `own_weight` times, every other once; packing `seed`."""
+
+    own_weight: float = 4.0
+    seed: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRecipe:
+    """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run."""
+
+    layers: int = 4
+    hidden: int = 256
+    heads: int = 4
+    steps: int = 100
+    save_every: int = 50
+    batch_rows: int = 1
+    learning_rate: float = 1e-3
+    warmup_steps: int = 5
+    weight_decay: float = 0.1
+    gradient_clip: float = 1.0
+    seed: int = 1234
+    threads: int = 2
+    device: str = "cpu"
+    processes: int = 1
+    structure_components: str = "core"
+    structure_bottleneck: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A whole profile. `dataset` names its corpus, `catalogue` the file that lists its repositories."""
+
+    profile: str
+    dataset: str
+    catalogue: str
+    repos: tuple[str, ...]
+    phases: tuple[str, ...]
+    semantic: SemanticRecipe
+    tokenizer: TokenizerRecipe
+    mixture: MixtureRecipe
+    training: TrainingRecipe
+
+
+def load_recipe(profile: str) -> Recipe:
+    """The recipe shipped as `recipes/<profile>.toml`; `SpecError` for an unknown profile or key."""
+    if profile not in PROFILES:
+        raise SpecError("profile", expected=" or ".join(PROFILES), found=repr(profile))
+    text = resources.files("megacpp_assets").joinpath("recipes", f"{profile}.toml").read_text(encoding="utf-8")
+    raw = tomllib.loads(text)
+    return Recipe(
+        profile=profile,
+        dataset=raw["dataset"],
+        catalogue=raw["catalogue"],
+        repos=tuple(raw["repos"]),
+        phases=tuple(raw["phases"]),
+        semantic=_section(SemanticRecipe, raw, "semantic"),
+        tokenizer=_section(TokenizerRecipe, raw, "tokenizer"),
+        mixture=_section(MixtureRecipe, raw, "mixture"),
+        training=_section(TrainingRecipe, raw, "training"),
+    )
+
+
+def _section(kind: Any, raw: Mapping[str, Any], name: str) -> Any:
+    try:
+        return kind(**raw.get(name, {}))
+    except TypeError as error:
+        raise SpecError(
+            f"recipe section [{name}]", expected=", ".join(kind.__dataclass_fields__), found=str(error)
+        ) from error
+
+
+def as_config(section: Any) -> dict[str, Any]:
+    """A recipe section as manifest configuration."""
+    return asdict(section)

@@ -1,0 +1,140 @@
+"""Arrow schemas of the parquet stages, and the keys of a semantic JSONL record (CONTRACTS.md 5, 6)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from megacpp_assets.contract import columns as c
+
+SHARD_DOCUMENTS: Final = 50_000
+"""Documents per training parquet shard (seed 002)."""
+ROW_GROUP_ROWS: Final = 1024
+
+_PROVENANCE = [
+    pa.field(c.DOC_ID, pa.string()),
+    pa.field(c.REPO, pa.string()),
+    pa.field(c.REF, pa.string()),
+    pa.field(c.COMMIT, pa.string()),
+    pa.field(c.FILEPATH, pa.string()),
+    pa.field(c.BYTE_START, pa.int64()),
+    pa.field(c.BYTE_END, pa.int64()),
+    pa.field(c.LICENSE, pa.string()),
+]
+CONSTITUENT: Final = pa.struct(
+    [
+        ("filepath", pa.string()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+        ("char_start", pa.int32()),
+        ("char_end", pa.int32()),
+    ]
+)
+"""Where a stretch of a document's text, [char_start, char_end), came from."""
+CHUNK_BOUNDARY: Final = pa.struct(
+    [
+        ("char_offset", pa.int32()),
+        ("char_end", pa.int32()),
+        ("kind", pa.string()),
+        ("name", pa.string()),
+        ("dep_level", pa.int32()),
+        ("is_leaf", pa.bool_()),
+    ]
+)
+CALL_EDGE: Final = pa.struct([("caller_idx", pa.int32()), ("callee_idx", pa.int32()), ("confidence", pa.string())])
+TYPE_EDGE: Final = pa.struct([("type_idx", pa.int32()), ("user_idx", pa.int32()), ("confidence", pa.string())])
+TOKEN_EDGE: Final = pa.struct([("from", pa.uint16()), ("to", pa.uint16())])
+
+CHAR_TYPES: Final = {
+    c.STRUCTURE_IDS: pa.uint8(),
+    c.AST_DEPTH: pa.uint16(),
+    c.SIBLING_INDEX: pa.uint16(),
+    c.AST_NODE_TYPE: pa.uint8(),
+    c.SYMBOL_IDS: pa.uint32(),
+    c.CALL_TARGETS: pa.uint32(),
+    c.TYPE_REFS: pa.uint32(),
+    c.DEF_USE: pa.uint8(),
+}
+"""Element type of each character-level column; a token-level column has the same type until it is packed."""
+
+_DOCUMENT = [
+    *_PROVENANCE,
+    pa.field(c.CONSTITUENTS, pa.list_(CONSTITUENT)),
+    pa.field("language", pa.string()),
+    pa.field(c.TEXT, pa.string()),
+]
+
+JSONL_KEYS: Final = (
+    *(field.name for field in _DOCUMENT),
+    *CHAR_TYPES,
+    c.CHUNK_BOUNDARIES,
+    c.CALL_EDGES,
+    c.TYPE_EDGES,
+    "token_estimate",
+)
+"""Keys of a semantic JSONL record, all required."""
+
+TOKENIZED: Final = pa.schema(
+    [
+        *_DOCUMENT,
+        pa.field(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32())),
+        pa.field(c.TOKEN_CHAR_ENDS, pa.list_(pa.int32())),
+        pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
+        *(pa.field(name, pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
+        pa.field(c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY)),
+        pa.field(c.CALL_EDGES, pa.list_(CALL_EDGE)),
+        pa.field(c.TYPE_EDGES, pa.list_(TYPE_EDGE)),
+    ]
+)
+
+ENRICHED: Final = pa.schema(
+    [
+        *_DOCUMENT,
+        pa.field(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
+        *(pa.field(c.TOKEN_OF_CHAR[name], pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
+        pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
+        pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),
+        pa.field(c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
+        pa.field(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
+        pa.field(c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
+    ]
+)
+
+PACKED: Final = pa.schema(
+    [
+        pa.field(c.PACK_ID, pa.int64()),
+        pa.field(c.INPUT_IDS, pa.list_(pa.uint32())),
+        pa.field(c.TARGET_IDS, pa.list_(pa.uint32())),
+        pa.field(c.LOSS_MASK, pa.list_(pa.uint8())),
+        pa.field(c.DOC_IDS, pa.list_(pa.uint32())),
+        pa.field(c.VALID_TOKEN_COUNT, pa.int32()),
+        pa.field(c.NUM_DOCS, pa.int32()),
+        pa.field(c.TRAINED_TOKEN_COUNT, pa.int32()),
+        pa.field(c.SLACK_TOKENS, pa.int32()),
+        pa.field(c.SOURCE_DOC_IDS, pa.list_(pa.string())),
+        pa.field(c.SOURCE_REPOS, pa.list_(pa.string())),
+        pa.field(c.SOURCE_DOC_TOKEN_LENGTHS, pa.list_(pa.int32())),
+        pa.field(c.TOKEN_STRUCTURE_IDS_COLUMN, pa.list_(pa.uint8())),
+        pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
+        pa.field(c.TOKEN_AST_DEPTH_COLUMN, pa.list_(pa.int32())),
+        pa.field(c.TOKEN_SIBLING_INDEX_COLUMN, pa.list_(pa.int32())),
+        pa.field(c.TOKEN_AST_NODE_TYPE_COLUMN, pa.list_(pa.int32())),
+        pa.field(c.TOKEN_SYMBOL_IDS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CALL_TARGETS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_TYPE_REFS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_DEF_USE_COLUMN, pa.list_(pa.uint8())),
+        pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
+        pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),
+        pa.field(c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
+        pa.field(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
+        pa.field(c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
+    ]
+)
+"""Chunk starts and ends are row offsets; edges index the row's chunks. Variable-length chunk columns are padded to
+`fixed_max_chunks(T)` by the loader, never here."""

@@ -1,0 +1,39 @@
+"""A file of a pinned commit, as stage 1 lists it in `files.jsonl` (one canonical line each, sorted by path bytes)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+FILES_LIST = "files.jsonl"
+OBJECTS = "repo.git"
+"""Folder of the bare git objects inside the stage 1 artifact."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One tree entry: repository-relative path, blob id, size in bytes.
+
+    `language` is "c", "c++" or "" (not C/C++); `header` tells headers from sources; `license` is an SPDX id;
+    `skipped` is "" for a selected C/C++ file, else the reason it is left out.
+    """
+
+    path: str
+    blob: str
+    bytes: int
+    language: str
+    header: bool
+    license: str
+    skipped: str = ""
+
+
+def dump_files(files: Iterable[SourceFile]) -> bytes:
+    """Canonical JSON lines."""
+    lines = (json.dumps(asdict(file), sort_keys=True, ensure_ascii=False) for file in files)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def load_files(data: bytes) -> list[SourceFile]:
+    """Inverse of `dump_files`."""
+    return [SourceFile(**json.loads(line)) for line in data.decode().split("\n") if line]

@@ -1,0 +1,1 @@
+"""All of Dagster: assets, partitions, checks, resources, jobs."""

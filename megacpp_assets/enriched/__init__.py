@@ -1,0 +1,1 @@
+"""Stage 4: character-level metadata to token-level columns."""

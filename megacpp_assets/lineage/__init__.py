@@ -1,0 +1,1 @@
+"""The audit: from a checkpoint back to the commits, re-hashing every file."""

@@ -1,0 +1,1 @@
+"""Fixed-shape batches from Megatron files and their structure sidecars."""

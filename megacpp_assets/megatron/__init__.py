@@ -1,0 +1,1 @@
+"""Stage 6: Megatron index format, streaming writer, reader, verification."""

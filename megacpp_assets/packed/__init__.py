@@ -1,0 +1,1 @@
+"""Stage 5: mixture, best-fit packing, rows."""

@@ -1,0 +1,1 @@
+"""Invariants of every stage, asserted with DuckDB over the published files."""

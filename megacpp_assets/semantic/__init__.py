@@ -1,0 +1,1 @@
+"""Stage 2: toolchain, compile database, parsing, structure, chunks, graph, documents."""

@@ -1,0 +1,1 @@
+"""Atomic publishing, verified reading, and the layout of the data root."""

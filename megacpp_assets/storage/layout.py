@@ -1,0 +1,68 @@
+"""The data root: where each artifact lies. Paths are relative to the root, with '/' between parts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.partition import Mixture, RepoRef
+
+DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
+LOCK_FILE = "corpus.lock"
+REGISTRY = "tokenizer/registry.git"
+
+
+def data_root(value: str | None = None) -> Path:
+    """The data root as an absolute path: `value`, else `MEGACPP_DATA_ROOT`, else `data` in the working directory."""
+    chosen = value or os.environ.get(DATA_ROOT_VARIABLE) or "data"
+    if "://" in chosen:
+        raise SpecError(
+            "data root", expected="a local path", found=chosen, do="use a mounted path; buckets are not supported yet"
+        )
+    return Path(chosen).expanduser().resolve()
+
+
+def raw_path(repo: RepoRef) -> str:
+    """Stage 1: bare git objects of one commit and its file list."""
+    return f"cpp_raw/{repo.key}"
+
+
+def jsonl_path(dataset: str, repo: RepoRef) -> str:
+    """Stage 2: semantic JSONL shards."""
+    return f"jsonl/{dataset}/{repo.key}"
+
+
+def tokenizer_path(dataset: str) -> str:
+    """Stage 3a: `tokenizer.json`, `tokenizer.lock`."""
+    return f"tokenizer/{dataset}"
+
+
+def parquet_path(dataset: str, repo: RepoRef) -> str:
+    """Stage 3b: token parquet."""
+    return f"parquet/{dataset}/{repo.key}"
+
+
+def enriched_path(dataset: str, repo: RepoRef) -> str:
+    """Stage 4: token-level columns."""
+    return f"enriched/{dataset}/{repo.key}"
+
+
+def packed_path(dataset: str, mixture: Mixture) -> str:
+    """Stage 5: fixed-length rows."""
+    return f"packed/{dataset}/{mixture.key}"
+
+
+def megatron_path(dataset: str, mixture: Mixture) -> str:
+    """Stage 6: `<dataset>_{train,valid}.{bin,idx}` and sidecars."""
+    return f"megatron/{dataset}/{mixture.key}"
+
+
+def checkpoints_path(dataset: str, mixture: Mixture) -> str:
+    """Stage 7: the folder that holds one artifact per saved step."""
+    return f"checkpoints/{dataset}/{mixture.key}"
+
+
+def checkpoint_path(dataset: str, mixture: Mixture, step: int) -> str:
+    """Stage 7: one checkpoint."""
+    return f"{checkpoints_path(dataset, mixture)}/step_{step:08d}"

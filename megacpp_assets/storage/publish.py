@@ -1,0 +1,159 @@
+"""Publishing, once, for every stage: data files, then the manifest, then `_COMPLETE`, each durable before the next.
+
+An artifact is absent or complete. A rerun over unchanged inputs does no work; a rerun after a crash starts over and
+ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from megacpp_assets.contract.canonical import fingerprint, sha256_file
+from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.manifest import FileEntry, Manifest
+from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
+from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, write_atomic
+
+LOCKS_DIRECTORY = ".locks"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A piece of work: where its artifact goes and everything that decides its bytes.
+
+    `path` and `inputs` are relative to `root`; `version` is the stage's code version; `config` is JSON-able and free of
+    machine facts.
+    """
+
+    root: Path
+    path: str
+    stage: str
+    partition: str
+    version: str
+    config: Mapping[str, Any]
+    inputs: tuple[str, ...] = ()
+
+    def fingerprint(self, inputs: tuple[Artifact, ...]) -> str:
+        """Identity of the work over these inputs."""
+        return fingerprint(
+            {
+                "stage": self.stage,
+                "partition": self.partition,
+                "version": self.version,
+                "config": self.config,
+                "inputs": [artifact.manifest.sha256 for artifact in inputs],
+            }
+        )
+
+
+@dataclass(slots=True)
+class PendingFile:
+    """A data file being written at `path`; set `rows` where the format has rows."""
+
+    path: Path
+    rows: int | None = None
+
+
+@dataclass(slots=True)
+class Publication:
+    """An artifact being written. Data files appear under their names only when whole."""
+
+    directory: Path
+    entries: list[FileEntry] = field(default_factory=list)
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[PendingFile]:
+        """Write the data file `name` through a temporary path; it is named, durable and hashed on a clean exit."""
+        final = self.directory / name
+        final.parent.mkdir(parents=True, exist_ok=True)
+        pending = PendingFile(temporary_path(final))
+        yield pending
+        promote(pending.path, final)
+        self._record(name, final, pending.rows)
+
+    def write(self, name: str, data: bytes, rows: int | None = None) -> None:
+        """Write a small data file from memory."""
+        with self.file(name) as pending:
+            pending.path.write_bytes(data)
+            pending.rows = rows
+
+    def adopt(self, name: str) -> None:
+        """Record a finished file that another tool already wrote, durably, under `name`."""
+        self._record(name, self.directory / name, None)
+
+    def _record(self, name: str, path: Path, rows: int | None) -> None:
+        self.entries.append(FileEntry(name, path.stat().st_size, sha256_file(path), rows))
+
+
+Produce = Callable[[Publication, tuple[Artifact, ...]], Mapping[str, Any]]
+"""Writes the data files and returns the artifact's statistics (deterministic facts only)."""
+
+
+def current_artifact(target: Target) -> Artifact | None:
+    """The published artifact if it is exactly what this work would make, else None."""
+    artifact = find_artifact(target.root, target.path)
+    if artifact is None:
+        return None
+    inputs = tuple(found for path in target.inputs if (found := find_artifact(target.root, path)) is not None)
+    if len(inputs) != len(target.inputs) or artifact.manifest.fingerprint != target.fingerprint(inputs):
+        return None
+    sizes = all(
+        (file := artifact.directory / entry.name).is_file() and file.stat().st_size == entry.bytes
+        for entry in artifact.manifest.files
+    )
+    return artifact if sizes else None
+
+
+def publish(target: Target, produce: Produce) -> Artifact:
+    """Make the artifact of `target`, or return the current one untouched.
+
+    Inputs are re-hashed before use. One process at a time works on an artifact. Raises `LineageGap` for an input that
+    is missing or changed, and whatever `produce` raises; nothing looks complete then.
+    """
+    lock = target.root / LOCKS_DIRECTORY / f"{target.path.replace('/', '__')}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock):
+        current = current_artifact(target)
+        if current is not None:
+            return current
+        inputs = tuple(open_artifact(target.root, path).verify() for path in target.inputs)
+        return _produce(target, inputs, produce)
+
+
+def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> Artifact:
+    directory = target.root / target.path
+    _clear(directory)
+    publication = Publication(directory)
+    stats = produce(publication, inputs)
+    manifest = Manifest(
+        stage=target.stage,
+        partition=target.partition,
+        fingerprint=target.fingerprint(inputs),
+        config=dict(target.config),
+        inputs=tuple(artifact.reference for artifact in inputs),
+        files=tuple(sorted(publication.entries, key=lambda entry: entry.name.encode())),
+        stats=dict(stats),
+    )
+    write_atomic(directory / MANIFEST_FILE, manifest.to_bytes())
+    write_atomic(directory / COMPLETE_FILE, (manifest.sha256 + "\n").encode())
+    return Artifact(target.root, target.path, manifest)
+
+
+def _clear(directory: Path) -> None:
+    """Withdraw `_COMPLETE` first, so that no crash in between leaves old data under a valid seal."""
+    if not directory.exists():
+        directory.mkdir(parents=True)
+        return
+    complete = directory / COMPLETE_FILE
+    if complete.exists():
+        complete.unlink()
+        fsync_directory(directory)
+    shutil.rmtree(directory)
+    directory.mkdir(parents=True)

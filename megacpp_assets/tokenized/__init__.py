@@ -1,0 +1,1 @@
+"""Stage 3b: semantic JSONL to token parquet."""

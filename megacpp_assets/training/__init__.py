@@ -1,0 +1,1 @@
+"""Stage 7: model, masks, loop, checkpoints, launchers."""
