@@ -39,5 +39,5 @@ class LocalPool:
 
     def close(self) -> None:
         """Stop the workers."""
-        self._pool.stop()
+        self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
