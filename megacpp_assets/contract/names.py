@@ -1,4 +1,4 @@
-"""Names and numbers shared by all stages: stages, phases, categories, dataset names, caps (CONTRACTS.md 3, 5, 6, 14)."""
+"""Names and numbers shared by all stages: stages, phases, categories, datasets, caps (CONTRACTS.md 3, 5, 6, 14)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Connection:
     def view(self, name: str, files: list[Path]) -> None:
         """Make `files` (at least one) readable as table `name`; the name is ours, never data."""
         paths = ", ".join("'" + str(file).translate(_GLOB).replace("'", "''") + "'" for file in files)
-        self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{paths}])")
+        self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{paths}])")  # noqa: S608 - quoted above
 
     def scalar(self, sql: str, parameters: list[Any] | None = None) -> Any:
         """The single value of a query."""

@@ -1,4 +1,4 @@
-"""Reading what was published: nothing is opened without a verified `_COMPLETE`, and no directory is listed to learn what it holds."""
+"""Reading what was published: nothing is opened without a verified `_COMPLETE`, and no directory is ever listed."""
 
 from __future__ import annotations
 

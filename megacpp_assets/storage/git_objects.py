@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.source_file import FILES_LIST, OBJECTS, SourceFile, load_files
