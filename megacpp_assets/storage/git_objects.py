@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.source_file import FILES_LIST, OBJECTS, SourceFile, load_files
@@ -37,10 +38,17 @@ def source_files(raw: Artifact) -> list[SourceFile]:
 @contextmanager
 def blob_reader(raw: Artifact) -> Iterator[BlobReader]:
     """A reader over the objects of a stage 1 artifact."""
-    command = ["git", "--git-dir", str(raw.directory / OBJECTS), "cat-file", "--batch"]
+    with blob_reader_at(raw.directory / OBJECTS, raw.path) as reader:
+        yield reader
+
+
+@contextmanager
+def blob_reader_at(git_dir: Path, where: str) -> Iterator[BlobReader]:
+    """A reader over any bare repository; `where` names it in errors."""
+    command = ["git", "--git-dir", str(git_dir), "cat-file", "--batch"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=git_environment()) as process:
         try:
-            yield BlobReader(process, raw.path)
+            yield BlobReader(process, where)
         finally:
             process.kill()
 

@@ -1,0 +1,47 @@
+"""Where a repository is fetched from: its own URL, a mirror (`MEGACPP_GIT_MIRROR`), a local path or the sample."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from megacpp_assets.contract.errors import SpecError
+
+MIRROR_VARIABLE = "MEGACPP_GIT_MIRROR"
+SAMPLE_SCHEME = "sample://"
+SAMPLE_DIRECTORY = "sample_git"
+
+_HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?P<path>[A-Za-z0-9._/+-]+)")
+
+
+def source_url(url: str, root: Path) -> str:
+    """What git is told to fetch from. `SpecError` for a scheme other than https, a local path or the sample."""
+    if url.startswith(SAMPLE_SCHEME):
+        return str(root / SAMPLE_DIRECTORY / f"{url.removeprefix(SAMPLE_SCHEME)}.git")
+    if local := local_path(url):
+        return str(local)
+    match = _HTTPS.fullmatch(url)
+    if match is None or ".." in url:
+        raise SpecError("repository URL", expected="https://HOST/OWNER/NAME or an absolute path", found=repr(url))
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    return _mirrored(mirror, match["path"]) if mirror else url
+
+
+def local_path(url: str) -> Path | None:
+    """The directory that `url` names on this machine, if it does."""
+    if url.startswith("file://"):
+        url = url.removeprefix("file://")
+    return Path(url) if url.startswith("/") else None
+
+
+def _mirrored(template: str, path: str) -> str:
+    owner, _, name = path.removesuffix(".git").rpartition("/")
+    try:
+        url = template.format(owner=owner, name=name)
+    except (KeyError, IndexError, ValueError) as error:
+        example = "/srv/git/{owner}/{name}"
+        raise SpecError(MIRROR_VARIABLE, expected=f"a template such as {example}", found=template) from error
+    if local_path(url) is None and _HTTPS.fullmatch(url) is None:
+        raise SpecError(MIRROR_VARIABLE, expected="an absolute path or an https URL", found=url)
+    return url
