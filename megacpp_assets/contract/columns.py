@@ -113,6 +113,18 @@ PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
 }
 """Pad value by column: zero for categories, -1 for true sentinels (seed 000)."""
 
+# Megatron sidecars.
+SEQUENCE: Final = "sequence"
+TOKENS: Final = "tokens"
+STRUCTURE_CHANNELS: Final = {
+    "structure_ids": TOKEN_STRUCTURE_IDS_COLUMN,
+    "dep_levels": TOKEN_DEP_LEVELS_COLUMN,
+    "ast_depth_ids": TOKEN_AST_DEPTH_COLUMN,
+    "sibling_index_ids": TOKEN_SIBLING_INDEX_COLUMN,
+    "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
+}
+"""Batch key of the structure embedding -> the packed column it is made from (CONTRACTS.md 8, 9)."""
+
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"
 MANIFEST_FILE: Final = "manifest.json"
@@ -127,3 +139,8 @@ def jsonl_shard(index: int) -> str:
 def parquet_shard(index: int) -> str:
     """Name of the training parquet shard `index`."""
     return f"shard_{index:05d}.parquet"
+
+
+def packed_shard(split: str, index: int) -> str:
+    """Name of the packed rows file `index` of `split` (one of `names.SPLITS`)."""
+    return f"{split}_{index:05d}.parquet"

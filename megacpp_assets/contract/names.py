@@ -19,6 +19,11 @@ STAGES: Final = (
 REPO_STAGES: Final = ("pinned_repos", "semantic_jsonl", "tokenized_parquet", "v6_enriched")
 MIXTURE_STAGES: Final = ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
 
+TRAIN_SPLIT: Final = "train"
+VALID_SPLIT: Final = "valid"
+SPLITS: Final = (TRAIN_SPLIT, VALID_SPLIT)
+"""Splits of packed rows and of Megatron files; parquet before them says `val` (CONTRACTS.md 9, 14)."""
+
 DEFAULT_DATASET: Final = "clang_semantic_4k_v10"
 BASE_SPECIALIST: Final = "base"
 

@@ -138,3 +138,13 @@ PACKED: Final = pa.schema(
 )
 """Chunk starts and ends are row offsets; edges index the row's chunks. Variable-length chunk columns are padded to
 `fixed_max_chunks(T)` by the loader, never here."""
+
+MEGATRON_DOCUMENTS: Final = pa.schema(
+    [
+        pa.field(c.SEQUENCE, pa.int64()),
+        pa.field(c.DOC_ID, pa.string()),
+        pa.field(c.REPO, pa.string()),
+        pa.field(c.TOKENS, pa.int32()),
+    ]
+)
+"""Which document each Megatron sequence is, in sequence order."""

@@ -1,0 +1,75 @@
+"""What lies beside a Megatron prefix `<dataset>_<split>`, and the record in `<prefix>.idx.json` that describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.errors import IndexCorrupt
+
+BIN: Final = ".bin"
+IDX: Final = ".idx"
+SIDECAR_RECORD: Final = ".idx.json"
+ROWS: Final = ".rows.bin"
+DOCUMENTS: Final = ".documents.parquet"
+
+FORMAT = 1
+
+
+def prefix_name(dataset: str, split: str) -> str:
+    """File name prefix of a split, e.g. `clang_semantic_4k_v10_train`."""
+    return f"{dataset}_{split}"
+
+
+def channel_suffix(channel: str) -> str:
+    """Suffix of a structure channel's file, e.g. `.structure_ids.bin`."""
+    return f".{channel}.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarRecord:
+    """What `<prefix>.idx.json` says. Paths are file names in the prefix's own folder.
+
+    Each file in `side_channel_paths` holds one value per token of the `.bin`, of the numpy dtype named in
+    `side_channel_dtypes`, little-endian. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
+    last, the number of sequences.
+    """
+
+    row_tokens: int
+    rows: int
+    documents: int
+    tokens: int
+    token_dtype: str
+    rows_path: str
+    documents_path: str
+    side_channel_paths: Mapping[str, str]
+    side_channel_dtypes: Mapping[str, str]
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON."""
+        return canonical_json({"format": FORMAT, **asdict(self)})
+
+    @staticmethod
+    def from_bytes(data: bytes, where: str) -> SidecarRecord:
+        """Parse; `IndexCorrupt` naming `where` if it is not such a record or a path leaves the folder."""
+        try:
+            raw = json.loads(data)
+            if raw.pop("format") != FORMAT:
+                raise ValueError("another format")
+            record = SidecarRecord(**raw)
+            if record.side_channel_paths.keys() != record.side_channel_dtypes.keys():
+                raise ValueError("paths and dtypes name different channels")
+            names = (record.rows_path, record.documents_path, *record.side_channel_paths.values())
+            if any(not name or "/" in name or name in (".", "..") for name in names):
+                raise ValueError("a path outside the prefix's folder")
+            numbers = (record.row_tokens, record.rows, record.documents, record.tokens)
+            if any(type(number) is not int or number < 0 for number in numbers):
+                raise ValueError("a count that is not a whole number")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise IndexCorrupt(
+                where, expected=f"a sidecar record of format {FORMAT}", found=str(error), do="rerun megatron_bin_idx"
+            ) from error
+        return record
