@@ -59,3 +59,7 @@ class LineageGap(MegacppError):
 
 class CheckFailed(MegacppError):
     """A blocking data check failed."""
+
+
+class TrainingFailed(MegacppError):
+    """The training process ended without the checkpoint it was to make."""
