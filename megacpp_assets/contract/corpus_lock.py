@@ -34,10 +34,14 @@ class RepoPin:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerPin:
-    """The commit of the tokenizer registry and the sha256 of the `tokenizer.json` it holds."""
+    """The commit of the tokenizer registry and the sha256 of the `tokenizer.json` it holds.
+
+    `repos` are the partitions it was trained on: a new tag changes the corpus, never this list.
+    """
 
     commit: str
     sha256: str
+    repos: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,5 +110,5 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
         dataset=name,
         profile=table["profile"],
         repos=tuple(RepoPin(name=repo, **pin) for repo, pin in table["repo"].items()),
-        tokenizer=TokenizerPin(**tokenizer) if tokenizer else None,
+        tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
     )

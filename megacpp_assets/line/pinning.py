@@ -1,0 +1,81 @@
+"""From what a person asks for (`fmt@11.0.0`, `folly@tip`) to the pins of `corpus.lock`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
+from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
+from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
+from megacpp_assets.repos.pins import TIP, pin, verify_pin
+from megacpp_assets.repos.sample import make_sample_repositories
+from megacpp_assets.storage.artifact import find_artifact
+from megacpp_assets.storage.layout import raw_path
+from megacpp_assets.storage.lock_file import read_lock, update_lock
+
+
+def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
+    """The corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`), pinned in `corpus.lock`.
+
+    A repository already pinned at the wanted reference keeps its commit. Raises `SourcePinMismatch` if its tag moved,
+    `SourceUnreachable` if a new reference cannot be resolved, `SpecError` for an unknown repository or reference.
+    """
+    if recipe.catalogue == "sample":
+        make_sample_repositories(root)
+    catalogue = load_catalogue(recipe.catalogue, root)
+    before = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, recipe.profile))
+    known = {existing.name: existing for existing in before.repos}
+    pins = tuple(_pin(root, catalogue, known, text) for text in wanted)
+    names = [made.name for made in pins]
+    if len(set(names)) != len(names):
+        raise SpecError("--repos", expected="each repository once", found=", ".join(names))
+    corpus = replace(before, repos=tuple(sorted(pins, key=lambda made: made.name)))
+    update_lock(root, lambda lock: _with(lock, corpus))
+    return Corpus(root, corpus, recipe)
+
+
+def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
+    """The corpus with `made` as its tokenizer; `TokenizerDrift` if the lock already pins another."""
+    pinned = corpus.lock.tokenizer
+    if pinned is not None and (pinned.commit, pinned.sha256) != (made.commit, made.sha256):
+        raise TokenizerDrift(
+            f"tokenizer of {corpus.dataset}",
+            expected=f"the pinned commit {pinned.commit} (sha256 {pinned.sha256})",
+            found=f"commit {made.commit} (sha256 {made.sha256})",
+            do="restore the pinned tokenizer from its registry, or pin the new one: megacpp tokenizer pin",
+        )
+    lock = replace(corpus.lock, tokenizer=made)
+    update_lock(corpus.root, lambda file: _with(file, lock))
+    return replace(corpus, lock=lock)
+
+
+def _with(lock: LockFile, corpus: CorpusLock) -> LockFile:
+    """Keep `active` where nothing else changes, so that a rerun touches no file."""
+    return lock if lock.datasets.get(corpus.dataset) == corpus else lock.with_corpus(corpus)
+
+
+def _pin(root: Path, catalogue: Mapping[str, CatalogueEntry], known: Mapping[str, RepoPin], text: str) -> RepoPin:
+    name, _, ref = text.partition("@")
+    entry = catalogue.get(name)
+    if entry is None:
+        listed = ", ".join(sorted(catalogue))
+        raise SpecError(f"repository {name!r}", expected=f"one of {listed}", found=repr(name), do="megacpp repos add")
+    ref = ref or entry.ref
+    existing = known.get(name)
+    if existing is not None and (existing.ref == ref or (ref == TIP and existing.ref.startswith(f"{TIP}-"))):
+        _verify(existing, root)
+        return existing
+    return pin(entry, ref, root)
+
+
+def _verify(existing: RepoPin, root: Path) -> None:
+    """A moved tag is an error; a source that does not answer is one only where its objects are still needed."""
+    try:
+        verify_pin(existing, root)
+    except SourceUnreachable:
+        if find_artifact(root, raw_path(existing.partition)) is None:
+            raise

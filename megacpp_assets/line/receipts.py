@@ -1,0 +1,55 @@
+"""Receipts: what running a step cost and whether its checks passed. Facts of this machine, kept apart from the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import write_atomic
+
+RECEIPTS_DIRECTORY = "receipts"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """`manifest_sha256` of the artifact that was checked, wall seconds, peak resident bytes of all processes."""
+
+    manifest_sha256: str
+    seconds: float
+    peak_bytes: int
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[CheckResult, ...]:
+        """The checks that did not pass."""
+        return tuple(check for check in self.checks if not check.passed)
+
+
+def write_receipt(artifact: Artifact, receipt: Receipt) -> None:
+    """Store the receipt beside the data, outside the artifact."""
+    write_atomic(_path(artifact.root, artifact.path), canonical_json(asdict(receipt)))
+
+
+def read_receipt(artifact: Artifact) -> Receipt | None:
+    """The receipt of exactly this artifact, None if it has none (never checked, or changed since)."""
+    path = _path(artifact.root, artifact.path)
+    if not path.is_file():
+        return None
+    raw = json.loads(path.read_bytes())
+    checks: Sequence[dict[str, object]] = raw.pop("checks")
+    receipt = Receipt(checks=tuple(CheckResult(**check) for check in checks), **raw)  # type: ignore[arg-type]
+    return receipt if receipt.manifest_sha256 == artifact.manifest.sha256 else None
+
+
+def _path(root: Path, path: str) -> Path:
+    return root / RECEIPTS_DIRECTORY / f"{path}.json"
