@@ -125,15 +125,6 @@ STRUCTURE_CHANNELS: Final = {
 }
 """Batch key of the structure embedding -> the packed column it is made from (CONTRACTS.md 8, 9)."""
 
-SIDE_CHANNELS: Final = {
-    "structure_ids": TOKEN_STRUCTURE_IDS_COLUMN,
-    "dep_levels": TOKEN_DEP_LEVELS_COLUMN,
-    "ast_depth_ids": TOKEN_AST_DEPTH_COLUMN,
-    "sibling_index_ids": TOKEN_SIBLING_INDEX_COLUMN,
-    "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
-}
-"""Sidecar file and batch key -> the packed column it carries (seed 000)."""
-
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"
 MANIFEST_FILE: Final = "manifest.json"
