@@ -97,9 +97,12 @@ def _asset(spec: StageAsset, locked: Sequence[RepoRef]) -> dg.AssetsDefinition:
         check_specs=[dg.AssetCheckSpec(name, asset=spec.stage, blocking=True) for name in CHECKS_OF_STAGE[spec.stage]],
         partitions_def=_partitions(spec.stage),
     )
-    def body(context: dg.AssetExecutionContext, corpus: CorpusResource) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:  # type: ignore[type-arg]
+    def body(
+        context: dg.AssetExecutionContext, corpus: CorpusResource
+    ) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:  # type: ignore[type-arg]
         opened = corpus.open()
-        done = execute(_step(opened, spec.stage, context), current_listener())
+        step = _step(opened, spec.stage, context)
+        done = execute(step, current_listener()(step.stage, step.partition))
         yield dg.MaterializeResult(spec.stage, metadata=describe(opened, done), data_version=_version(done))
         for check in done.receipt.checks:
             metadata = {"expected": check.expected, "found": check.found}

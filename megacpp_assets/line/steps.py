@@ -69,7 +69,11 @@ def repo_step(corpus: Corpus, stage: str, repo: RepoRef) -> Step:
             )
 
         return _step(
-            stage, repo.key, lambda: semantic.target(spec2()), lambda p: semantic.run(spec2(), p), semantic_quality.check
+            stage,
+            repo.key,
+            lambda: semantic.target(spec2()),
+            lambda p: semantic.run(spec2(), p),
+            semantic_quality.check,
         )
     if stage == "tokenized_parquet":
         spec3 = tokenized.TokenizedParquetSpec(root, dataset, repo)
@@ -103,7 +107,9 @@ def mixture_step(corpus: Corpus, stage: str, mixture: Mixture, launch: Launch = 
         spec5 = packed.PackedRowsSpec(
             root, dataset, mixture, corpus.repo_refs, corpus.own_repo(mixture.specialist), corpus.recipe.mixture
         )
-        return _step(stage, mixture.key, lambda: packed.target(spec5), lambda p: packed.run(spec5, p), packed_quality.check)
+        return _step(
+            stage, mixture.key, lambda: packed.target(spec5), lambda p: packed.run(spec5, p), packed_quality.check
+        )
     if stage == "megatron_bin_idx":
         spec6 = megatron.MegatronBinIdxSpec(root, dataset, mixture)
         return _step(
@@ -138,5 +144,3 @@ def _step(
     check: Callable[[Artifact], Sequence[CheckResult]],
 ) -> Step:
     return Step(stage, partition, target, run, check)
-
-

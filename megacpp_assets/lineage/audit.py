@@ -7,20 +7,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import InputRef
-from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.contract.names import STAGES
+from megacpp_assets.lineage.sources import commit_problems, lock_problems
 from megacpp_assets.lineage.tokenizers import registry_problems, tokenizer_identity
-from megacpp_assets.repos.fetch import PIN_REF
-from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
-EventLog = Callable[[str, str], set[str] | None]
-"""(stage, partition) -> manifest hashes that Dagster recorded for it; None where there is no event log to ask."""
+EventLog = Callable[[str, str], set[str]]
+"""(stage, partition) -> the manifest hashes that Dagster recorded for it."""
+
+Finding = tuple[str, str, str]
+"""(file, expected, found)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Problem:
     """One disagreement. `file` is relative to the data root."""
 
@@ -46,114 +49,115 @@ class AuditReport:
         return asdict(self)
 
 
-@dataclass(slots=True)
-class _Walk:
-    """Artifacts reached so far, each once, and the problems found on the way."""
+class Auditor:
+    """Audits checkpoints of one data root; what several of them share is re-hashed once."""
 
-    root: Path
-    artifacts: dict[str, Artifact] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, root: Path, event_log: EventLog) -> None:
+        self._root = root
+        self._event_log = event_log
+        self._findings: dict[str, tuple[Artifact | None, list[Problem]]] = {}
 
-    def visit(self, reference: InputRef | None, path: str) -> None:
-        """Open `path`, compare it with how it was referred to, and go on to its inputs."""
-        if path in self.artifacts:
-            self._compare(reference, self.artifacts[path])
-            return
-        try:
-            artifact = open_artifact(self.root, path)
-        except LineageGap as gap:
-            self.problems.append(_seal_problem(self.root, path, gap))
-            return
-        self.artifacts[path] = artifact
-        self._compare(reference, artifact)
-        self.problems += [Problem(*problem) for problem in artifact.problems()]
-        for entry in artifact.manifest.inputs:
-            self.visit(entry, entry.path)
-
-    def _compare(self, reference: InputRef | None, artifact: Artifact) -> None:
-        found = artifact.manifest.sha256
-        if reference is not None and reference.manifest_sha256 != found:
-            self.problems.append(
-                Problem(f"{artifact.path}/{MANIFEST_FILE}", f"manifest {reference.manifest_sha256}", f"manifest {found}")
-            )
-
-    def of_stage(self, stage: str) -> list[Artifact]:
-        """Artifacts of one stage, by path."""
-        return [self.artifacts[path] for path in sorted(self.artifacts) if self.artifacts[path].manifest.stage == stage]
-
-
-def audit(root: Path, checkpoint: str, event_log: EventLog) -> AuditReport:
-    """Walk the chain behind the checkpoint at `checkpoint` (relative to `root`); never raises for what it finds."""
-    walk = _Walk(root)
-    walk.visit(None, checkpoint)
-    for artifact in walk.artifacts.values():
-        walk.problems += _event_problems(artifact, event_log)
-    for raw in walk.of_stage("pinned_repos"):
-        walk.problems += _commit_problems(raw)
-    for tokenizer in walk.of_stage("tokenizer"):
-        walk.problems += [Problem(*problem) for problem in registry_problems(tokenizer)]
-    walk.problems += _recorded_identity_problems(walk, checkpoint)
-    problems = sorted(set(walk.problems), key=lambda problem: (problem.file, problem.expected))
-    made = walk.artifacts.get(checkpoint)
-    return AuditReport(
-        checkpoint=checkpoint,
-        verified=not problems,
-        tokenizer=_tokenizer(walk),
-        megatron=_megatron(walk),
-        repos=[_repo(raw) for raw in walk.of_stage("pinned_repos")],
-        steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
-        problems=problems,
-    )
-
-
-def _seal_problem(root: Path, path: str, gap: LineageGap) -> Problem:
-    """Name the seal or the manifest, whichever is wrong or missing."""
-    name = next((n for n in (COMPLETE_FILE, MANIFEST_FILE) if not (root / path / n).is_file()), MANIFEST_FILE)
-    return Problem(f"{path}/{name}", "a complete artifact whose manifest matches its seal", str(gap))
-
-
-def _event_problems(artifact: Artifact, event_log: EventLog) -> Iterator[Problem]:
-    recorded = event_log(artifact.manifest.stage, artifact.manifest.partition)
-    if recorded is not None and artifact.manifest.sha256 not in recorded:
-        yield Problem(
-            f"{artifact.path}/{MANIFEST_FILE}",
-            f"manifest {artifact.manifest.sha256} among Dagster's materializations",
-            f"{len(recorded)} materializations, none with it",
+    def audit(self, checkpoint: str) -> AuditReport:
+        """Walk the chain behind the checkpoint at `checkpoint` (relative to the root); never raises for what it finds."""
+        reached: dict[str, Artifact] = {}
+        problems = set(self._walk(None, checkpoint, reached))
+        problems |= set(_missing_stages(checkpoint, reached))
+        problems |= set(_recorded_identity(checkpoint, reached))
+        made = reached.get(checkpoint)
+        return AuditReport(
+            checkpoint=checkpoint,
+            verified=not problems,
+            tokenizer=_tokenizer(reached),
+            megatron=_megatron(reached),
+            repos=[_repo(raw) for raw in _of_stage(reached, "pinned_repos")],
+            steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
+            problems=sorted(problems),
         )
 
+    def _walk(self, reference: InputRef | None, path: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
+        artifact, problems = self._inspect(reference, path)
+        if artifact is not None and reference is not None and reference.manifest_sha256 != artifact.manifest.sha256:
+            name, expected = f"{path}/{MANIFEST_FILE}", f"manifest {reference.manifest_sha256}"
+            yield Problem(name, expected, f"manifest {artifact.manifest.sha256}")
+        if path in reached:
+            return
+        yield from problems
+        if artifact is not None:
+            reached[path] = artifact
+            for entry in artifact.manifest.inputs:
+                yield from self._walk(entry, entry.path, reached)
 
-def _commit_problems(raw: Artifact) -> Iterator[Problem]:
-    git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config["commit"])
-    try:
-        found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
-        # Re-computes the id of every object of the commit from its bytes.
-        git("fsck", "--full", "--no-dangling", "--no-progress", git_dir=git_dir)
-    except GitFailed as error:
-        yield Problem(f"{raw.path}/{OBJECTS}", f"commit {commit}, whole", str(error))
-        return
-    if found != commit:
-        yield Problem(f"{raw.path}/{OBJECTS}", f"commit {commit}", f"commit {found}")
+    def _inspect(self, reference: InputRef | None, path: str) -> tuple[Artifact | None, list[Problem]]:
+        """The artifact at `path` and what is wrong with itself, looked at once."""
+        if path not in self._findings:
+            try:
+                artifact = open_artifact(self._root, path)
+                self._findings[path] = (artifact, [Problem(*finding) for finding in self._own_findings(artifact)])
+            except LineageGap as gap:
+                self._findings[path] = (None, [self._broken_seal(reference, path, gap)])
+        return self._findings[path]
+
+    def _own_findings(self, artifact: Artifact) -> Iterator[Finding]:
+        yield from artifact.problems()
+        manifest = artifact.manifest
+        recorded = self._event_log(manifest.stage, manifest.partition)
+        if manifest.sha256 not in recorded:
+            expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
+            yield f"{artifact.path}/{MANIFEST_FILE}", expected, f"{len(recorded)} materializations, none with it"
+        if manifest.stage == "pinned_repos":
+            yield from commit_problems(artifact)
+            yield from lock_problems(artifact)
+        if manifest.stage == "tokenizer":
+            yield from registry_problems(artifact)
+
+    def _broken_seal(self, reference: InputRef | None, path: str, gap: LineageGap) -> Problem:
+        """Name the seal or the manifest, whichever is missing or is not what others recorded."""
+        for name in (COMPLETE_FILE, MANIFEST_FILE):
+            if not (self._root / path / name).is_file():
+                return Problem(f"{path}/{name}", "a complete artifact", "no such file")
+        manifest = sha256_file(self._root / path / MANIFEST_FILE)
+        trusted = {reference.manifest_sha256} if reference else self._event_log(*_stage_and_partition(path))
+        name = COMPLETE_FILE if manifest in trusted else MANIFEST_FILE
+        return Problem(f"{path}/{name}", f"a seal that equals {MANIFEST_FILE}", str(gap))
 
 
-def _recorded_identity_problems(walk: _Walk, checkpoint: str) -> Iterator[Problem]:
+def _stage_and_partition(path: str) -> tuple[str, str]:
+    """Of a checkpoint path `checkpoints/<dataset>/<specialist>/<phase>/step_N`, the only artifact nothing refers to."""
+    parts = path.split("/")
+    return STAGES[-1], "/".join(parts[2:4])
+
+
+def _missing_stages(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
+    """A chain that does not reach every stage proves nothing."""
+    stages = {artifact.manifest.stage for artifact in reached.values()}
+    for stage in STAGES:
+        if stage not in stages:
+            yield Problem(checkpoint, f"a chain through {stage}", "no artifact of that stage could be opened")
+
+
+def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
     """The checkpoint's own record of its data must be what the walk found."""
-    made = walk.artifacts.get(checkpoint)
+    made = reached.get(checkpoint)
     if made is None:
         return
-    recorded = made.manifest.config
-    for name, found in (("tokenizer", _tokenizer(walk)), ("megatron", _megatron(walk))):
-        for key, value in found.items():
-            expected = str(recorded.get(f"{name}_{key}", value))
-            if expected != value:
-                yield Problem(f"{checkpoint}/{MANIFEST_FILE}", f"{name} {key} {expected}", f"{name} {key} {value}")
+    found = {f"tokenizer_{key}": value for key, value in _tokenizer(reached).items()}
+    found |= {f"megatron_{key}": value for key, value in _megatron(reached).items()}
+    for key, value in found.items():
+        recorded = str(made.manifest.config.get(key, "nothing"))
+        if key != "megatron_prefix" and recorded != value:
+            yield Problem(f"{checkpoint}/{MANIFEST_FILE}", f"{key} {value}", f"{key} {recorded}")
 
 
-def _tokenizer(walk: _Walk) -> dict[str, str]:
-    return next((tokenizer_identity(artifact) for artifact in walk.of_stage("tokenizer")), {})
+def _of_stage(reached: dict[str, Artifact], stage: str) -> list[Artifact]:
+    return [reached[path] for path in sorted(reached) if reached[path].manifest.stage == stage]
 
 
-def _megatron(walk: _Walk) -> dict[str, str]:
-    for artifact in walk.of_stage("megatron_bin_idx"):
+def _tokenizer(reached: dict[str, Artifact]) -> dict[str, str]:
+    return next((tokenizer_identity(artifact) for artifact in _of_stage(reached, "tokenizer")), {})
+
+
+def _megatron(reached: dict[str, Artifact]) -> dict[str, str]:
+    for artifact in _of_stage(reached, "megatron_bin_idx"):
         train = next(entry for entry in artifact.manifest.files if entry.name.endswith("_train.bin"))
         return {"prefix": f"{artifact.path}/{train.name.removesuffix('.bin')}", "sha256": train.sha256}
     return {}

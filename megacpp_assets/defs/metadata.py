@@ -1,0 +1,112 @@
+"""What the UI shows of a materialization: identity, counts, schema, sample rows, and pictures where they tell more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow.parquet as pq
+
+from megacpp_assets.defs.charts import histogram, line_chart
+from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.line.execute import Done
+from megacpp_assets.storage.artifact import Artifact, find_artifact
+
+_SAMPLE_ROWS = 5
+_CELL_CHARACTERS = 120
+METRICS_FILE = "metrics.jsonl"
+
+Metadata = dict[str, Any]
+
+
+def describe(corpus: Corpus, done: Done) -> Metadata:
+    """All metadata of a finished step."""
+    artifact = done.artifact
+    shown: Metadata = {
+        MANIFEST_METADATA: artifact.manifest.sha256,
+        "dataset": corpus.dataset,
+        "path": dg.MetadataValue.path(str(artifact.directory)),
+        "seconds": done.receipt.seconds,
+        "peak_memory_bytes": done.receipt.peak_bytes,
+        "bytes": sum(entry.bytes for entry in artifact.manifest.files),
+        "files": _files_table(artifact),
+        "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
+    }
+    shown |= _numbers(artifact.manifest.stats)
+    parquet = artifact.files(".parquet")
+    if parquet:
+        shown |= _table(artifact)
+    if "token_histogram" in artifact.manifest.stats:
+        shown["token_lengths"] = histogram(artifact.manifest.stats["token_histogram"], "tokens per document")
+    if artifact.manifest.stage == "trained_checkpoint":
+        shown |= _training(artifact)
+    return shown
+
+
+def _numbers(stats: Mapping[str, Any]) -> Metadata:
+    reserved = {"bytes", "files"}
+    return {
+        (f"stat_{name}" if name in reserved else name): value
+        for name, value in stats.items()
+        if isinstance(value, int | float | str)
+    }
+
+
+def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
+    records = [
+        dg.TableRecord({"file": entry.name, "bytes": entry.bytes, "rows": entry.rows or 0, "sha256": entry.sha256})
+        for entry in artifact.manifest.files
+    ]
+    return dg.MetadataValue.table(records)
+
+
+def _table(artifact: Artifact) -> Metadata:
+    names = [entry.name for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
+    path = artifact.file(names[0])
+    schema = pq.read_schema(path)
+    schema_columns = [dg.TableColumn(field.name, str(field.type)) for field in schema]
+    rows = next(pq.ParquetFile(path).iter_batches(batch_size=_SAMPLE_ROWS), None)
+    return {
+        "dagster/column_schema": dg.TableSchema(columns=schema_columns),
+        "sample": dg.MetadataValue.md(_markdown(schema.names, rows.to_pylist() if rows is not None else [])),
+    }
+
+
+def _markdown(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as markdown, one table of (column, value) per row: wide rows read better downwards."""
+    parts = []
+    for number, row in enumerate(rows):
+        lines = [f"**row {number}**", "", "| column | value |", "|---|---|"]
+        lines += [f"| {name} | `{_cell(row[name])}` |" for name in names]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        head = ", ".join(str(item) for item in value[:12])
+        value = f"{len(value)} values: {head}{', …' if len(value) > 12 else ''}"
+    text = str(value).replace("\n", "⏎").replace("|", "\\|").replace("`", "'")
+    return text if len(text) <= _CELL_CHARACTERS else text[:_CELL_CHARACTERS] + "…"
+
+
+def _training(artifact: Artifact) -> Metadata:
+    metrics = [json.loads(line) for line in artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()]
+    points = [(float(entry["step"]), float(entry["loss"])) for entry in metrics]
+    return {
+        EARLIER_METADATA: " ".join(_earlier_manifests(artifact)),
+        "loss_curve": line_chart(points, "step", "loss"),
+        "first_loss": points[0][1],
+        "last_loss": points[-1][1],
+    }
+
+
+def _earlier_manifests(artifact: Artifact) -> list[str]:
+    """Manifests of the checkpoints that this run saved on its way, so that each of them can be audited too."""
+    folder = artifact.path.rpartition("/")[0]
+    steps = sorted(path.name for path in (artifact.root / folder).glob("step_*") if path.is_dir())
+    found = [find_artifact(artifact.root, f"{folder}/{step}") for step in steps]
+    return [saved.manifest.sha256 for saved in found if saved is not None]

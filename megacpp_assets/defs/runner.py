@@ -1,0 +1,158 @@
+"""Running the line through Dagster: one run per partition, stale steps only, in the order that data flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import dagster as dg
+
+from megacpp_assets.contract.errors import CheckFailed, MegacppError
+from megacpp_assets.contract.names import STAGES
+from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.defs.build import JOBS, build_definitions
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.partitions import mixture_key, register
+from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.line.execute import Done, finished
+from megacpp_assets.line.listener import Watch, listening
+from megacpp_assets.line.pinning import pin_tokenizer
+from megacpp_assets.line.steps import Step, mixture_step, repo_step, tokenizer_step
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.layout import tokenizer_path
+from megacpp_assets.tokenizer.stage import pin_of
+
+LAUNCHER_TAG = "megacpp/launcher"
+LAUNCHER = "megacpp run"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One Dagster run: a job, its partition, and the steps it may execute."""
+
+    job: str
+    partition: str | None
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was asked for: mixtures to build, and the last stage to run."""
+
+    mixtures: tuple[Mixture, ...]
+    until: str = STAGES[-1]
+
+    def wants(self, stage: str) -> bool:
+        """Whether `stage` is at or before the last one."""
+        return STAGES.index(stage) <= STAGES.index(self.until)
+
+
+def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
+    """Bring everything that the plan asks for up to date; raise the first failure as a `MegacppError`.
+
+    `watch` hears of every step, those that are done already included. Returns the corpus with its tokenizer pinned.
+    """
+    with _lazy_dagster(corpus) as dagster:
+        for work in _repository_work(corpus, plan, "index_repository"):
+            _run(dagster, work, watch)
+        if plan.wants("tokenizer"):
+            _run(dagster, Work("train_tokenizer", None, (tokenizer_step(corpus),)), watch)
+            corpus = _pin_tokenizer(corpus)
+        for work in _repository_work(corpus, plan, "encode_repository"):
+            _run(dagster, work, watch)
+        for mixture in plan.mixtures:
+            stages = [stage for stage in JOBS["build_mixture"] if plan.wants(stage)]
+            steps = tuple(mixture_step(corpus, stage, mixture) for stage in stages)
+            _run(dagster, Work("build_mixture", mixture_key(mixture), steps), watch)
+    return corpus
+
+
+def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
+    stages = [stage for stage in JOBS[job] if plan.wants(stage)]
+    for repo in corpus.repo_refs:
+        yield Work(job, repo.key, tuple(repo_step(corpus, stage, repo) for stage in stages))
+
+
+def _run(dagster: _Dagster, work: Work, watch: Watch) -> None:
+    """Execute the first stale step of `work` and those after it in one run; nothing where all are done."""
+    done = [finished(step) for step in work.steps]
+    stale = next((index for index, result in enumerate(done) if result is None), len(done))
+    for step, result in zip(work.steps[:stale], done[:stale], strict=True):
+        watch.already_done(step, result)
+    if stale < len(done):
+        with listening(watch.step_starts):
+            dagster.materialize(work, work.steps[stale:])
+        for step in work.steps[stale:]:
+            watch.step_ended(step, _require_finished(step))
+
+
+def _require_finished(step: Step) -> Done:
+    done = finished(step)
+    if done is None:
+        raise CheckFailed(f"{step.stage} {step.partition}", expected="a complete, checked artifact", found="none")
+    return done
+
+
+def _pin_tokenizer(corpus: Corpus) -> Corpus:
+    artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
+    seen = tuple(reference.path.rpartition("/")[2] for reference in artifact.manifest.inputs)
+    return pin_tokenizer(corpus, replace(pin_of(artifact), repos=seen))
+
+
+class _Dagster:
+    """An instance and definitions, opened only when the first stale step is met: a rerun that does nothing is quick."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._context = open_instance(corpus.root)
+        self._instance: dg.DagsterInstance | None = None
+        self._definitions: dg.Definitions | None = None
+
+    def materialize(self, work: Work, steps: Sequence[Step]) -> None:
+        """Materialize `steps` in one Dagster run. Raises a step's own error, or `CheckFailed`."""
+        instance, definitions = self._open()
+        try:
+            definitions.resolve_job_def(work.job).execute_in_process(
+                instance=instance,
+                partition_key=work.partition,
+                asset_selection=[dg.AssetKey(step.stage) for step in steps],
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                tags={LAUNCHER_TAG: LAUNCHER},
+            )
+        except dg.DagsterExecutionStepExecutionError as error:
+            if isinstance(error.user_exception, MegacppError):
+                raise error.user_exception from error
+            raise
+        except dg.DagsterAssetCheckFailedError as error:
+            what = f"{steps[0].stage} {steps[0].partition}"
+            raise CheckFailed(what, expected="every blocking check to pass", found=str(error)) from error
+
+    def _open(self) -> tuple[dg.DagsterInstance, dg.Definitions]:
+        if self._instance is None or self._definitions is None:
+            self._instance = self._context.__enter__()
+            register(self._instance, self._corpus.repo_refs)
+            _fail_dead_runs(self._instance)
+            self._definitions = build_definitions(self._corpus.root, self._corpus.dataset)
+        return self._instance, self._definitions
+
+    def close(self) -> None:
+        """Release the instance if it was opened."""
+        if self._instance is not None:
+            self._context.__exit__(None, None, None)
+
+
+@contextmanager
+def _lazy_dagster(corpus: Corpus) -> Iterator[_Dagster]:
+    dagster = _Dagster(corpus)
+    try:
+        yield dagster
+    finally:
+        dagster.close()
+
+
+def _fail_dead_runs(instance: dg.DagsterInstance) -> None:
+    """Runs of an earlier `megacpp run` that was killed still look started; only one of us runs at a time."""
+    unfinished = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={LAUNCHER_TAG: LAUNCHER})
+    for run in instance.get_runs(unfinished):
+        instance.report_run_failed(run, "the process was killed")

@@ -1,0 +1,40 @@
+"""The sources' part of the audit: git recomputes every object id, and `corpus.lock` must name the same commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.repos.fetch import PIN_REF
+from megacpp_assets.repos.git import GitFailed, git
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.lock_file import read_lock
+
+
+def commit_problems(raw: Artifact) -> Iterator[tuple[str, str, str]]:
+    """(file, expected, found) where the bare repository does not hold the pinned commit, whole."""
+    git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config["commit"])
+    try:
+        found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
+        git("fsck", "--full", "--no-dangling", "--no-progress", git_dir=git_dir)
+    except GitFailed as error:
+        yield f"{raw.path}/{OBJECTS}", f"commit {commit}, whole", str(error)
+        return
+    if found != commit:
+        yield f"{raw.path}/{OBJECTS}", f"commit {commit}", f"commit {found}"
+
+
+def lock_problems(raw: Artifact) -> Iterator[tuple[str, str, str]]:
+    """(file, expected, found) where `corpus.lock` is unreadable or pins this `repo@ref` to another commit."""
+    name, ref, commit = (str(raw.manifest.config[key]) for key in ("name", "ref", "commit"))
+    try:
+        lock = read_lock(raw.root)
+    except LineageGap as error:
+        yield LOCK_FILE, "a readable lock", str(error)
+        return
+    for corpus in lock.datasets.values():
+        for pin in corpus.repos:
+            if (pin.name, pin.ref) == (name, ref) and pin.commit != commit:
+                yield LOCK_FILE, f"{name}@{ref} at {commit}", f"{name}@{ref} at {pin.commit}"
