@@ -1,0 +1,40 @@
+"""`megacpp`: the command line. Each command reads its arguments, calls one function of the package and prints."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from megacpp_assets.cli.audit import audit_command, verify_command
+from megacpp_assets.cli.machine import bench_command, doctor_command, ui_command
+from megacpp_assets.cli.repos import repos_group
+from megacpp_assets.cli.run import run_command
+from megacpp_assets.cli.tokenizer import tokenizer_group
+from megacpp_assets.contract.errors import MegacppError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Pinned C++ repositories to audited training corpora and checkpoints."""
+
+
+for command in (
+    run_command, audit_command, verify_command, doctor_command, repos_group, tokenizer_group, bench_command, ui_command,
+):  # fmt: skip
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Entry point: an expected failure is one message and exit code 1, never a traceback."""
+    try:
+        cli(standalone_mode=False)
+    except MegacppError as error:
+        click.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.secho("interrupted; run the same command again to go on", err=True)
+        sys.exit(130)

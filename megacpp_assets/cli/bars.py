@@ -1,0 +1,60 @@
+"""Progress bars of a run, and the facts of each step for the closing table."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from megacpp_assets.contract.progress import Progress as Hears
+from megacpp_assets.line.execute import Done
+from megacpp_assets.line.steps import Step
+
+
+class Bars:
+    """A `Watch` that draws one bar per stage (partitions) and one for the step that runs (its own units)."""
+
+    def __init__(self, partitions: dict[str, int], console: Console) -> None:
+        self.finished: list[tuple[Step, Done]] = []
+        self.ran = 0
+        self._console = console
+        self._bars = Progress(
+            TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("{task.fields[now]}"), console=console, transient=True,
+        )  # fmt: skip
+        self._stages = {
+            stage: self._bars.add_task(stage, total=count, now="", start=False) for stage, count in partitions.items()
+        }
+
+    def __enter__(self) -> Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def already_done(self, step: Step, done: Done) -> None:
+        """See `Watch`."""
+        self.finished.append((step, done))
+        self._bars.advance(self._stages[step.stage])
+
+    def step_starts(self, stage: str, partition: str) -> Hears:
+        """See `Watch`."""
+        bar = self._stages[stage]
+        self._bars.start_task(bar)
+        self._bars.update(bar, now=partition)
+        return lambda done, total: self._bars.update(bar, now=f"{partition} {done}/{total}")
+
+    def step_ended(self, step: Step, done: Done) -> None:
+        """See `Watch`."""
+        self.finished.append((step, done))
+        self.ran += 1
+        self._bars.update(self._stages[step.stage], now="")
+        self._bars.advance(self._stages[step.stage])
+        if not self._console.is_terminal:
+            documents = done.artifact.manifest.stats.get("documents", "")
+            words = f"{step.stage:<20} {step.partition:<28} {done.receipt.seconds:7.1f} s  {documents}"
+            self._console.print(words.rstrip(), highlight=False)

@@ -1,0 +1,55 @@
+"""`megacpp doctor`, `megacpp bench`, `megacpp ui`: this machine, its speed, and Dagster's UI on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import click
+
+from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+
+@click.command("doctor")
+@data_root_option
+def doctor_command(data_root: str | None) -> None:
+    """Check the toolchain and say what to install; exit code 1 if something needed is missing."""
+    from megacpp_assets.line.doctor import examine
+
+    findings = examine(resolve_root(data_root))
+    for finding in findings:
+        mark = "ok     " if finding.good else ("MISSING" if finding.needed else "absent ")
+        click.echo(f"{mark} {finding.name:<16} {finding.found}" + ("" if finding.good else f"  -> {finding.advice}"))
+    if any(finding.needed and not finding.good for finding in findings):
+        raise click.exceptions.Exit(1)
+
+
+@click.command("bench", context_settings={"ignore_unknown_options": True})
+@click.argument("names", nargs=-1)
+def bench_command(names: tuple[str, ...]) -> None:
+    """Run the benchmarks NAMES; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs."""
+    from megacpp_assets.defs.instance import CHECKOUT
+
+    folder = CHECKOUT / "benchmarks"
+    known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    for name in names or known:
+        if name not in known:
+            raise SpecError(f"benchmark {name!r}", expected=f"one of {', '.join(known)}", found=repr(name))
+        subprocess.run([sys.executable, str(folder / f"{name}.py")], check=True)
+
+
+@click.command("ui")
+@click.option("--port", type=int, default=3000, show_default=True)
+@data_root_option
+def ui_command(port: int, data_root: str | None) -> None:
+    """Open Dagster's UI on this machine's loopback, over the data root's own instance."""
+    from megacpp_assets.defs.instance import CHECKOUT, prepare_home
+
+    prepare_home(resolve_root(data_root))
+    workspace = str(CHECKOUT / "workspace.yaml")
+    os.chdir(CHECKOUT)
+    command = [sys.executable, "-m", "dagster", "dev", "-h", "127.0.0.1", "-p", str(port), "-w", workspace]
+    os.execv(sys.executable, command)

@@ -1,0 +1,24 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+
+data_root_option: Callable[[Any], Any] = click.option(
+    "--data-root",
+    metavar="DIR",
+    help=f"Where everything is kept. Default: ${DATA_ROOT_VARIABLE}, else ./data",
+)
+dataset_option: Callable[[Any], Any] = click.option(
+    "--dataset", default="", metavar="NAME", help="A dataset of corpus.lock. Default: the active one."
+)
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Words of a comma-separated option, empty ones dropped."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,0 +1,71 @@
+"""`megacpp repos`: the catalogue, and any other git repository as a partition."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import PROFILES
+from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, load_catalogue
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+
+@click.group("repos")
+def repos_group() -> None:
+    """List the catalogue, or add a repository to it."""
+
+
+@repos_group.command("list")
+@click.option("--profile", type=click.Choice(PROFILES), default="upstream", show_default=True)
+@data_root_option
+def list_command(profile: str, data_root: str | None) -> None:
+    """Print the catalogue, one repository a line."""
+    for entry in load_catalogue(profile, resolve_root(data_root)).values():
+        submodules = " (with submodules)" if entry.submodules else ""
+        words = (f"{entry.name}@{entry.ref}", entry.license, entry.specialist or "-", entry.size_class, entry.url)
+        click.echo("{:<32} {:<32} {:<12} {} {}".format(*words) + submodules)
+
+
+@repos_group.command("add")
+@click.argument("url_or_path")
+@click.option("--ref", required=True, help="A tag, a branch, tip, or a full commit id.")
+@click.option("--name", default="", help="Catalogue name. Default: the last part of the URL.")
+@click.option("--license", "license_id", default="NOASSERTION", help="SPDX id. Default: from its licence file.")
+@click.option("--submodules", is_flag=True, help="Fetch its submodules too.")
+@data_root_option
+def add_command(
+    url_or_path: str, ref: str, name: str, license_id: str, submodules: bool, data_root: str | None
+) -> None:
+    """Make URL-OR-PATH at REF a partition of this data root."""
+    url = url_or_path if "://" in url_or_path else str(Path(url_or_path).resolve())
+    root = resolve_root(data_root)
+    root.mkdir(parents=True, exist_ok=True)
+    entry = CatalogueEntry(name or _name(url), url, "tip", license_id, submodules=submodules)
+    made = pin(entry, ref, root)
+    add_entry(
+        CatalogueEntry(entry.name, url, made.ref if made.ref == ref else "tip", license_id, submodules=submodules), root
+    )
+    _register(root, made.partition.key)
+    click.echo(f"{made.partition.key} is commit {made.commit}")
+    click.echo(f"next: megacpp run --profile upstream --repos {entry.name}@{ref}")
+
+
+def _name(url: str) -> str:
+    name = url.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name):
+        raise SpecError(f"repository {url}", expected="a plain last part", found=repr(name), do="give one with --name")
+    return name
+
+
+def _register(root: Path, key: str) -> None:
+    from megacpp_assets.contract.partition import RepoRef
+    from megacpp_assets.defs.instance import open_instance
+    from megacpp_assets.defs.partitions import register
+
+    with open_instance(root) as instance:
+        register(instance, (RepoRef.parse(key),))

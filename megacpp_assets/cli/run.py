@@ -1,0 +1,113 @@
+"""`megacpp run`: pin, run what is stale, check, audit, and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from filelock import FileLock, Timeout
+from rich.console import Console
+
+from megacpp_assets.cli.bars import Bars
+from megacpp_assets.cli.options import data_root_option, split_list
+from megacpp_assets.cli.table import stage_table
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import DEFAULT_DATASET, MIXTURE_STAGES, PHASE_ROW_TOKENS, REPO_STAGES, STAGES
+from megacpp_assets.contract.recipe import PROFILES, Recipe, load_recipe
+from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.line.pinning import pin_corpus
+from megacpp_assets.storage.layout import checkpoint_path, data_root
+from megacpp_assets.storage.publish import LOCKS_DIRECTORY
+
+_HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
+
+\b
+Profiles    sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
+            upstream  the eight pinned upstream repositories, 131,072 ids (default with --repos)
+Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
+            phases: {", ".join(f"{name} (T = {tokens})" for name, tokens in PHASE_ROW_TOKENS.items())}
+Stages      {", ".join(STAGES[:4])},
+            {", ".join(STAGES[4:])}
+Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
+
+Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes.
+"""
+
+
+@click.command("run", help=_HELP)
+@click.option("--profile", type=click.Choice(PROFILES), help="Recipe to follow.")
+@click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
+@click.option(
+    "--specialists", default="", metavar="NAME,…", help="Default: base and one per repository that defines one."
+)
+@click.option("--phases", default="", metavar="NAME,…", help="Curriculum phases. Default: the recipe's.")
+@click.option("--until", type=click.Choice(STAGES), default=STAGES[-1], help="Last stage to run.")
+@data_root_option
+def run_command(
+    profile: str | None, repos: str, specialists: str, phases: str, until: str, data_root: str | None
+) -> None:
+    """Arguments to a plan; the rest is `_run`."""
+    wanted = split_list(repos)
+    recipe = load_recipe(profile or _profile_of(wanted))
+    root = _root(data_root)
+    with _only_run(root):
+        corpus = pin_corpus(root, recipe, wanted or recipe.repos)
+        _run(corpus, recipe, split_list(specialists), split_list(phases), until)
+
+
+def _profile_of(wanted: Sequence[str]) -> str:
+    return "sample" if all(name.startswith("sample-") for name in wanted) else "upstream"
+
+
+def _root(value: str | None) -> Path:
+    root = data_root(value)
+    root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def _only_run(root: Path) -> FileLock:
+    """One `megacpp run` per data root at a time; the lock of a killed run is free at once."""
+    path = root / LOCKS_DIRECTORY / "run.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise SpecError(f"data root {root}", expected="no other run", found="one at work", do="wait for it") from error
+    return lock
+
+
+def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], until: str) -> None:
+    from megacpp_assets.defs.runner import Plan, run_plan
+
+    console = Console()
+    mixtures = corpus.mixtures(specialists or corpus.specialists, phases or recipe.phases)
+    plan = Plan(mixtures, until)
+    counts = {
+        stage: len(corpus.repo_refs) if stage in REPO_STAGES else len(mixtures) if stage in MIXTURE_STAGES else 1
+        for stage in STAGES
+        if plan.wants(stage)
+    }
+    with Bars(counts, console) as bars:
+        run_plan(corpus, plan, bars)
+    if not bars.ran:
+        console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
+        return
+    console.print(stage_table(bars.finished))
+    if until == STAGES[-1]:
+        paths = [checkpoint_path(corpus.dataset, mixture, recipe.training.steps) for mixture in mixtures]
+        _audit(corpus, paths, console)
+
+
+def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
+    from megacpp_assets.cli.audit import open_auditor, print_report
+
+    with open_auditor(corpus.root) as auditor:
+        reports = [auditor.audit(path) for path in paths]
+    for report in reports:
+        print_report(report, console)
+    console.print(f"\nTry next:\n  megacpp audit {corpus.root}/{paths[0]} --json\n  megacpp ui")
+    console.print("  megacpp run --repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k")
+    if not all(report.verified for report in reports):
+        raise click.exceptions.Exit(1)

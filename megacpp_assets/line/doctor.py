@@ -1,0 +1,70 @@
+"""What this machine has of what the line needs, and what to install for the rest."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.repos.git import MINIMUM_GIT, require_git
+from megacpp_assets.semantic.toolchain import find_toolchain
+
+_DISK_BYTES = 2_000_000_000
+_MEMORY_BYTES = 4_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One examined thing. `needed` tells a requirement from a convenience."""
+
+    name: str
+    good: bool
+    found: str
+    advice: str
+    needed: bool = True
+
+
+def examine(root: Path) -> list[Finding]:
+    """Look at everything, in a fixed order; never raises for what is missing."""
+    return [_toolchain(), _git(), _bubblewrap(), _compiler(), _disk(root), _memory()]
+
+
+def _toolchain() -> Finding:
+    """libclang must parse <stddef.h> and <vector> without a diagnostic."""
+    return _attempt("libclang", lambda: str(find_toolchain().identity), "apt-get install g++ libc6-dev")
+
+
+def _git() -> Finding:
+    return _attempt("git", require_git, f"install git {'.'.join(map(str, MINIMUM_GIT))} or newer")
+
+
+def _attempt(name: str, probe: Callable[[], str], advice: str) -> Finding:
+    try:
+        return Finding(name, True, probe(), advice)
+    except MegacppError as error:
+        return Finding(name, False, str(error), advice)
+
+
+def _bubblewrap() -> Finding:
+    path = shutil.which("bwrap")
+    return Finding("bubblewrap", path is not None, path or "not found", "apt-get install bubblewrap", needed=False)
+
+
+def _compiler() -> Finding:
+    path = shutil.which("g++")
+    return Finding("g++", path is not None, path or "not found", "apt-get install g++ (its standard library is parsed)")
+
+
+def _disk(root: Path) -> Finding:
+    place = next(path for path in (root, *root.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    return Finding("free disk", free >= _DISK_BYTES, f"{free / 1e9:.1f} GB", "2 GB for the sample, 100 GB upstream")
+
+
+def _memory() -> Finding:
+    total = psutil.virtual_memory().total
+    return Finding("memory", total >= _MEMORY_BYTES, f"{total / 1e9:.1f} GB", "at least 4 GB")
