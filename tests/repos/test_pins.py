@@ -1,0 +1,51 @@
+"""References become commits, and a moved tag is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git_tree import commit, git
+
+from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable, SpecError
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin, verify_pin
+
+
+def test_an_annotated_tag_is_pinned_to_the_commit_it_names(entry: CatalogueEntry, upstream: Path, root: Path) -> None:
+    made = pin(entry, "v1", root)
+    assert made.commit == git(upstream, "rev-parse", "v1^{commit}")
+    assert made.partition.key == "lib@v1"
+
+
+def test_a_tip_is_resolved_once_and_keeps_its_commit(entry: CatalogueEntry, upstream: Path, root: Path) -> None:
+    made = pin(entry, "tip", root)
+    commit(upstream, {"new.cc": b"int x;\n"}, "v2")
+    assert made.ref == f"tip-{made.commit[:12]}"
+    verify_pin(made, root)
+
+
+def test_a_branch_is_pinned_by_its_commit_never_by_its_name(entry: CatalogueEntry, root: Path) -> None:
+    made = pin(entry, "main", root)
+    assert made.git_ref == made.commit
+    assert made.ref.startswith("tip-")
+
+
+def test_a_moved_tag_is_an_error_that_names_both_commits(entry: CatalogueEntry, upstream: Path, root: Path) -> None:
+    made = pin(entry, "v1", root)
+    moved = commit(upstream, {"src/lib.cc": b"int answer() { return 43; }\n"}, "v1")
+    with pytest.raises(SourcePinMismatch) as caught:
+        verify_pin(made, root)
+    assert made.commit in str(caught.value)
+    assert moved in str(caught.value)
+
+
+def test_an_unknown_reference_lists_the_newest_tags(entry: CatalogueEntry, root: Path) -> None:
+    with pytest.raises(SpecError, match="tags v1"):
+        pin(entry, "v9", root)
+
+
+def test_an_unreachable_source_names_both_ways_out(root: Path, tmp_path: Path) -> None:
+    gone = CatalogueEntry("lib", str(tmp_path / "nowhere"), "v1")
+    with pytest.raises(SourceUnreachable, match=r"check the network.*MEGACPP_GIT_MIRROR"):
+        pin(gone, "v1", root)

@@ -1,0 +1,43 @@
+"""Where a URL leads: mirror templates, local paths, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.repos.sources import source_url
+
+
+def test_a_mirror_template_replaces_owner_and_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", "/srv/git/{owner}/{name}")
+    assert source_url("https://github.com/fmtlib/fmt.git", tmp_path) == "/srv/git/fmtlib/fmt"
+
+
+def test_without_a_mirror_the_url_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("MEGACPP_GIT_MIRROR", raising=False)
+    assert source_url("https://github.com/fmtlib/fmt", tmp_path) == "https://github.com/fmtlib/fmt"
+
+
+def test_a_sample_repository_lies_in_the_data_root(tmp_path: Path) -> None:
+    assert source_url("sample://sample-expr", tmp_path) == str(tmp_path / "sample_git" / "sample-expr.git")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ext::sh -c id", "git://host/x", "ssh://host/x", "git@host:x/y", "-upload-pack=x", "http://host/x/y",
+     "https://user:secret@host/x", "https://host/../x", "relative/path"],
+)  # fmt: skip
+def test_a_scheme_that_could_run_or_leak_something_is_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="repository URL"):
+        source_url(url, tmp_path)
+
+
+@pytest.mark.parametrize("template", ["/srv/{nope}", "{0}", "relative/{name}", "ssh://host/{owner}/{name}"])
+def test_a_mirror_template_that_cannot_work_is_refused(
+    template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", template)
+    with pytest.raises(SpecError, match="MEGACPP_GIT_MIRROR"):
+        source_url("https://github.com/fmtlib/fmt", tmp_path)

@@ -1,0 +1,115 @@
+"""Stage `pinned_repos` over real repositories: exact bytes, equal artifacts, hostile trees kept harmless."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from git_tree import commit, git, make_repository
+
+from megacpp_assets.contract.errors import SourcePinMismatch
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.quality.repos import check
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.stage import PinnedReposSpec, run
+from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+
+
+def _fetch(entry: CatalogueEntry, root: Path, ref: str = "v1") -> Artifact:
+    return run(PinnedReposSpec(root, pin(entry, ref, root)))
+
+
+def _by_path(artifact: Artifact) -> dict[str, SourceFile]:
+    return {file.path: file for file in source_files(artifact)}
+
+
+def test_blobs_are_the_committed_bytes_whatever_attributes_say(tmp_path: Path, root: Path) -> None:
+    files = {"a.cpp": b"int x; // $Id$\n", ".gitattributes": b"*.cpp text eol=crlf ident\n"}
+    make_repository(tmp_path / "r", files)
+    artifact = _fetch(CatalogueEntry("r", str(tmp_path / "r"), "v1"), root)
+    with blob_reader(artifact) as blobs:
+        assert blobs.read(_by_path(artifact)["a.cpp"].blob) == files["a.cpp"]
+
+
+def test_every_file_is_listed_with_language_licence_and_reason(entry: CatalogueEntry, root: Path) -> None:
+    files = _by_path(_fetch(entry, root))
+    assert files["src/main.cpp"].license == "MIT"
+    assert files["src/lib.cc"].license == "Apache-2.0"
+    assert (files["include/lib/lib.h"].language, files["include/lib/lib.h"].header) == ("c++", True)
+    assert files["README.md"].skipped == "not C or C++"
+
+
+def test_two_roots_hold_the_same_bytes(entry: CatalogueEntry, root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "another" / "and-longer" / "data"
+    other.mkdir(parents=True)
+    assert _fetch(entry, root).manifest.to_bytes() == _fetch(entry, other).manifest.to_bytes()
+
+
+def test_a_second_run_touches_no_file(entry: CatalogueEntry, root: Path) -> None:
+    directory = _fetch(entry, root).directory
+    before = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
+    _fetch(entry, root)
+    assert {path: path.stat().st_mtime_ns for path in directory.rglob("*")} == before
+
+
+def test_a_tag_moved_between_pin_and_fetch_publishes_nothing(entry: CatalogueEntry, upstream: Path, root: Path) -> None:
+    made = pin(entry, "v1", root)
+    commit(upstream, {"src/lib.cc": b"int answer() { return 43; }\n"}, "v1")
+    with pytest.raises(SourcePinMismatch, match=made.commit):
+        run(PinnedReposSpec(root, made))
+    assert find_artifact(root, "cpp_raw/lib@v1") is None
+
+
+def test_links_and_submodules_are_listed_but_never_followed(tmp_path: Path, root: Path) -> None:
+    directory = tmp_path / "r"
+    make_repository(directory, {"a.cpp": b"int x;\n"})
+    os.symlink("/etc/passwd", directory / "config.h")
+    commit(directory, {}, "v2")
+    files = _by_path(_fetch(CatalogueEntry("r", str(directory), "v2"), root, "v2"))
+    assert files["config.h"].skipped == "symbolic link"
+
+
+def test_submodules_are_fetched_at_the_commit_that_the_tree_names(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")
+    inner = make_repository(tmp_path / "libs" / "inner", {"inner.hpp": b"struct inner {};\n"})
+    outer = tmp_path / "libs" / "outer"
+    make_repository(outer, {"outer.cpp": b"int x;\n"})
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../inner", "deps/inner")
+    commit(outer, {}, "v2")
+    entry = CatalogueEntry("outer", str(outer), "v2", submodules=True)
+    artifact = _fetch(entry, root, "v2")
+    files = _by_path(artifact)
+    assert files["deps/inner"].blob == inner
+    with blob_reader(artifact) as blobs:
+        assert blobs.read(files["deps/inner/inner.hpp"].blob) == b"struct inner {};\n"
+
+
+def test_a_path_that_could_surprise_a_command_is_left_out(tmp_path: Path, root: Path) -> None:
+    make_repository(tmp_path / "r", {"-rf.cpp": b"int x;\n", "a\nb.cpp": b"int y;\n", "ok.cpp": b"int z;\n"})
+    files = source_files(_fetch(CatalogueEntry("r", str(tmp_path / "r"), "v1"), root))
+    assert [file.path for file in files if not file.skipped] == ["ok.cpp"]
+    assert {file.skipped for file in files if file.path != "ok.cpp"} == {"unsafe path"}
+
+
+def test_the_checks_pass_on_what_was_fetched(entry: CatalogueEntry, root: Path) -> None:
+    assert all(result.passed for result in check(_fetch(entry, root)))
+
+
+def test_the_checks_see_a_pin_that_is_not_the_commit(entry: CatalogueEntry, root: Path) -> None:
+    artifact = _fetch(entry, root)
+    config = {**artifact.manifest.config, "commit": "0" * 40}
+    lying = replace(artifact, manifest=replace(artifact.manifest, config=config))
+    assert not check(lying)[0].passed
+
+
+def test_the_checks_see_a_file_missing_from_the_list(entry: CatalogueEntry, root: Path) -> None:
+    artifact = _fetch(entry, root)
+    path = artifact.file("files.jsonl")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    assert [result.name for result in check(artifact) if not result.passed] == ["file_list_is_the_tree"]
