@@ -52,4 +52,4 @@ def ui_command(port: int, data_root: str | None) -> None:
     workspace = str(CHECKOUT / "workspace.yaml")
     os.chdir(CHECKOUT)
     command = [sys.executable, "-m", "dagster", "dev", "-h", "127.0.0.1", "-p", str(port), "-w", workspace]
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, command)  # noqa: S606 - an argument list, no shell

@@ -32,7 +32,9 @@ def check(artifact: Artifact) -> list[CheckResult]:
         CheckResult(CHECKS[0], found == commit, commit, found),
         CheckResult(CHECKS[1], not missing, "every listed blob", f"{len(missing)} missing: {missing[:3]}"),
         CheckResult(CHECKS[2], tree <= set(paths), f"{len(tree)} entries", f"{len(tree - set(paths))} not listed"),
-        CheckResult(CHECKS[3], len(set(paths)) == len(paths), "each path once", f"{len(paths) - len(set(paths))} repeated"),
+        CheckResult(
+            CHECKS[3], len(set(paths)) == len(paths), "each path once", f"{len(paths) - len(set(paths))} repeated"
+        ),
         CheckResult(CHECKS[4], sources > 0, "at least one C or C++ file", str(sources)),
     ]
 

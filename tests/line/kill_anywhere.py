@@ -1,0 +1,71 @@
+"""Kill the whole process group of a run at random moments; every data file must end as in an undisturbed run.
+
+On demand: `python tests/line/kill_anywhere.py --kills 20 --work DIR [-- RUN-ARGUMENTS]`. The tests use a short form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from roots import SMALL, command, data_hashes, environment
+
+
+def undisturbed(root: Path, arguments: Sequence[str]) -> tuple[dict[str, str], float]:
+    """Hashes and wall seconds of a run that nobody kills."""
+    started = time.monotonic()
+    subprocess.run(command("run", *arguments), env=environment(root), check=True, stdout=subprocess.DEVNULL)
+    return data_hashes(root), time.monotonic() - started
+
+
+def killed_after(root: Path, arguments: Sequence[str], seconds: float) -> bool:
+    """Start a run, kill its process group after `seconds`; False if it had already ended."""
+    process = subprocess.Popen(
+        command("run", *arguments),
+        env=environment(root),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        process.wait(timeout=seconds)
+        return False
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+
+
+def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -> list[str]:
+    """`kills` kills, each from an empty root and followed by a rerun; one line per kill whose data differ."""
+    expected, seconds = undisturbed(work / "undisturbed", arguments)
+    moments = random.Random(seed)
+    faults = []
+    for number in range(kills):
+        root = work / f"killed_{number:02d}"
+        moment = moments.uniform(0.02, 0.98) * seconds
+        killed = killed_after(root, arguments, moment)
+        found, _ = undisturbed(root, arguments)
+        differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        print(f"kill {number + 1:2d}/{kills} at {moment:6.1f} s (killed: {killed}): {len(differing)} files differ")
+        faults += [f"kill at {moment:.1f} s: {name}" for name in differing]
+        shutil.rmtree(root)
+    print(f"{len(expected)} data files, {kills} kills, {len(faults)} differences")
+    return faults
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("arguments", nargs="*", help="arguments of `megacpp run`; default: the small sample")
+    given = parser.parse_args()
+    sys.exit(1 if campaign(given.work, given.kills, given.arguments or SMALL) else 0)

@@ -1,0 +1,48 @@
+"""Running the line as a user does, in a data root of its own, and hashing what it leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from megacpp_assets.contract.canonical import sha256_file
+
+NOT_DATA = {"dagster", "receipts", ".locks"}
+"""Folders of a data root that hold facts of the machine, not data."""
+
+SMALL = ("--repos", "sample-format,sample-kernel", "--specialists", "base,small_cpp")
+"""Two repositories and two mixtures: every stage, in about half a minute."""
+
+
+def command(*arguments: str) -> list[str]:
+    """`megacpp ARGUMENTS` under this interpreter."""
+    return [sys.executable, "-c", "from megacpp_assets.cli import main; main()", *arguments]
+
+
+def environment(root: Path, workers: int = 2) -> dict[str, str]:
+    """The caller's environment with its own data root."""
+    return {**os.environ, "MEGACPP_DATA_ROOT": str(root), "MEGACPP_WORKERS": str(workers), "COLUMNS": "160"}
+
+
+def megacpp(root: Path, *arguments: str, workers: int = 2) -> subprocess.CompletedProcess[str]:
+    """Run to the end and return what it said."""
+    return subprocess.run(
+        command(*arguments), env=environment(root, workers), capture_output=True, text=True, check=False
+    )
+
+
+def run_small(root: Path, extra: Sequence[str] = (), workers: int = 2) -> str:
+    """The small line, which must succeed; returns its output."""
+    done = megacpp(root, "run", *SMALL, *extra, workers=workers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def data_hashes(root: Path) -> dict[str, str]:
+    """sha256 of every data file of a root, by relative path."""
+    files = (path for path in sorted(root.rglob("*")) if path.is_file())
+    relative = {path.relative_to(root).as_posix(): path for path in files}
+    return {name: sha256_file(path) for name, path in relative.items() if name.split("/")[0] not in NOT_DATA}

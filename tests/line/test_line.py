@@ -1,0 +1,101 @@
+"""The whole line on a part of the sample: complete, idempotent, reproducible, crash-proof, audited."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from kill_anywhere import campaign
+from roots import SMALL, data_hashes, megacpp, run_small
+
+from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.storage.artifact import open_artifact
+
+pytestmark = pytest.mark.line
+DATASET = "sample_semantic_4k_v1"
+CHECKPOINT = f"checkpoints/{DATASET}/small_cpp/4k/step_00000020"
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root in which the small line has run."""
+    directory = tmp_path_factory.mktemp("line") / "data"
+    run_small(directory)
+    return directory
+
+
+def test_every_checkpoint_is_audited_and_verified(root: Path) -> None:
+    done = megacpp(root, "audit", str(root / CHECKPOINT), "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0, report["problems"]
+    assert report["verified"] is True
+    assert [repo["name"] for repo in report["repos"]] == ["sample-format", "sample-kernel"]
+    assert report["steps"] == 20
+    assert len(report["tokenizer"]["commit"]) == 40
+
+
+def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+    assert "Nothing to do" in run_small(root)
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()} == before
+
+
+def test_another_folder_and_another_number_of_workers_give_the_same_bytes(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "a-much-longer-path" / "to-another-root" / "data"
+    run_small(other, workers=1)
+    assert data_hashes(other) == data_hashes(root)
+
+
+def test_a_killed_run_ends_with_the_same_bytes_after_a_rerun(tmp_path: Path) -> None:
+    assert campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7) == []
+
+
+def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(root, copy)
+    lock = copy / "corpus.lock"
+    text = lock.read_text()
+    commit = next(line for line in text.splitlines() if line.startswith("commit = ")).split('"')[1]
+    lock.write_text(text.replace(commit, "0" * 40, 1))
+    done = megacpp(copy, "run", *SMALL)
+    assert done.returncode == 1
+    assert commit in done.stderr + done.stdout
+    assert "0" * 40 in done.stderr + done.stdout
+
+
+def _victims(root: Path) -> list[str]:
+    """Ten files of the chain behind the checkpoint, one of each kind."""
+    megatron = f"megatron/{DATASET}/small_cpp/4k"
+    names = [
+        f"{CHECKPOINT}/model.safetensors",
+        f"{CHECKPOINT}/{MANIFEST_FILE}",
+        f"{CHECKPOINT}/{COMPLETE_FILE}",
+        f"{megatron}/{DATASET}_train.bin",
+        f"{megatron}/{DATASET}_train.idx",
+        f"packed/{DATASET}/small_cpp/4k/train_00000.parquet",
+        f"enriched/{DATASET}/sample-format@v1.0.0/shard_00000.parquet",
+        f"parquet/{DATASET}/sample-kernel@v1.0.0/shard_00000.parquet",
+        f"tokenizer/{DATASET}/tokenizer.json",
+        f"jsonl/{DATASET}/sample-kernel@v1.0.0/shard_00000.jsonl.zst",
+    ]
+    raw = open_artifact(root, "cpp_raw/sample-format@v1.0.0").manifest
+    return [*names, next(f"cpp_raw/sample-format@v1.0.0/{entry.name}" for entry in raw.files if ".pack" in entry.name)]
+
+
+@pytest.mark.parametrize("index", range(11))
+def test_one_flipped_byte_anywhere_in_the_chain_is_named(root: Path, index: int) -> None:
+    name = _victims(root)[index]
+    path = root / name
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    try:
+        done = megacpp(root, "audit", str(root / CHECKPOINT), "--json")
+    finally:
+        path.write_bytes(whole)
+    report = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert report["verified"] is False
+    assert name in [problem["file"] for problem in report["problems"]]
