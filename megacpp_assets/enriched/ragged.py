@@ -1,0 +1,69 @@
+"""Lists of a table as flat numpy arrays with offsets, and back: the form in which all of this folder computes.
+
+Document `i` owns values[offsets[i]:offsets[i + 1]]; there is no Python object per token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.errors import SchemaViolation
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """One list column: `offsets` (documents + 1, int64, from 0) into `values`."""
+
+    offsets: NDArray[np.int64]
+    values: Any
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Values per document."""
+        return np.diff(self.offsets)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The document of each value."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+    @property
+    def position(self) -> NDArray[np.int64]:
+        """The index of each value within its document."""
+        return np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], self.lengths)
+
+
+def ragged(table: pa.Table, name: str) -> Ragged:
+    """The list column `name`: numpy values, or an Arrow struct array. `SchemaViolation` for a null anywhere in it."""
+    column = table[name].combine_chunks()
+    values = column.flatten()
+    if column.null_count or values.null_count:
+        raise SchemaViolation(f"column {name}", expected="a list of values in every document", found="null")
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    is_struct = pa.types.is_struct(values.type)
+    return Ragged(offsets - offsets[0], values if is_struct else values.to_numpy(zero_copy_only=False))
+
+
+def struct_field(values: pa.StructArray, name: str) -> NDArray[Any]:
+    """The child `name` of a struct array as numpy; `SchemaViolation` for a null."""
+    child = values.field(name)
+    if child.null_count:
+        raise SchemaViolation(f"field {name}", expected="a value", found="null")
+    return np.asarray(child.to_numpy(zero_copy_only=False))
+
+
+def offsets_from(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Offsets of lists with these lengths."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def list_array(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
+    """Inverse of `ragged`."""
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)

@@ -1,0 +1,89 @@
+"""Refusals: a table is only enriched if every token says which characters it covers (seed 000).
+
+Metadata put on the wrong token is a fault that nothing later can see, so doubt is an error here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.schemas import TOKENIZED
+from megacpp_assets.enriched.ragged import Ragged, ragged
+
+_REMEDY = "rerun tokenized_parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Token spans of a batch: half-open character ranges into each document's own text, both ends non-decreasing."""
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    text_lengths: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+
+def require_tokenized(schema: pa.Schema) -> None:
+    """`SchemaViolation` unless `schema` is that of token parquet: with spans, and not the character-level format."""
+    names = set(schema.names)
+    spans = {c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS}
+    if c.STRUCTURE_IDS in names and c.TOKEN_IDS_COLUMN not in names and not spans & names:
+        raise SchemaViolation(
+            "legacy character-level format (enriched_code_v3)",
+            expected="token ids with spans",
+            found="neither",
+            do=_REMEDY,
+        )
+    if not spans <= names:
+        raise SchemaViolation(
+            "tokenizer without spans", expected=sorted(spans), found=sorted(spans & names), do=_REMEDY
+        )
+    for field in TOKENIZED:
+        found = schema.field(field.name).type if field.name in names else "no such column"
+        if found != field.type:
+            raise SchemaViolation(f"token parquet, column {field.name}", expected=field.type, found=found, do=_REMEDY)
+
+
+def token_spans(table: pa.Table) -> Spans:
+    """The spans of a table of token parquet.
+
+    Raises `SchemaViolation` where a document has tokens without spans, spans that step back, or spans beyond its text.
+    """
+    require_tokenized(table.schema)
+    ids = ragged(table, c.TOKEN_IDS_COLUMN)
+    starts, ends = (ragged(table, name) for name in (c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS))
+    for span in (starts, ends):
+        _refuse_any(table, ids.lengths != span.lengths, "tokenizer without spans", "a span for every token")
+    lengths = pc.utf8_length(table[c.TEXT]).to_numpy().astype(np.int64)
+    spans = Spans(ids.offsets, starts.values.astype(np.int64), ends.values.astype(np.int64), lengths, ids.owner)
+    _require_aligned(table, ids, spans)
+    return spans
+
+
+def _require_aligned(table: pa.Table, ids: Ragged, spans: Spans) -> None:
+    inner = ids.position > 0
+    steps_back = np.zeros(len(inner), dtype=np.bool_)
+    for edge in (spans.starts, spans.ends):
+        steps_back[1:] |= np.diff(edge) < 0
+    faults = (
+        (steps_back & inner, "spans that do not step back"),
+        (spans.ends < spans.starts, "spans that end after they start"),
+        ((spans.starts < 0) | (spans.ends > spans.text_lengths[spans.owner]), "spans inside the text"),
+    )
+    for fault, expected in faults:
+        documents = np.bincount(spans.owner[fault], minlength=table.num_rows) > 0
+        _refuse_any(table, documents, "spans that do not align", expected)
+
+
+def _refuse_any(table: pa.Table, documents: NDArray[np.bool_], what: str, expected: str) -> None:
+    if documents.any():
+        doc_id = table[c.DOC_ID][int(np.flatnonzero(documents)[0])].as_py()
+        raise SchemaViolation(f"{what}: document {doc_id}", expected=expected, found="other", do=_REMEDY)

@@ -1,0 +1,94 @@
+"""Cuts a document into pieces at given offsets and carries every column along.
+
+One document in, its pieces out: their texts join to its text, their character columns to its columns; chunks, edges
+and constituents are shifted, clipped to the piece, and dropped where they have no part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.tokenized.records import DOCUMENTS, offsets_of
+
+_Row = dict[str, Any]
+_PIECE_COLUMNS = (c.DOC_ID, c.TEXT, c.CONSTITUENTS, c.CHUNK_BOUNDARIES, c.CALL_EDGES, c.TYPE_EDGES)
+
+
+def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
+    """The pieces of a one-row table of `records.DOCUMENTS`, as a table of one row each.
+
+    Piece `i` is text[cuts[i]:cuts[i + 1]] and is called `<doc_id>.<i as four digits>`; the other provenance columns
+    stay the document's. An edge stays where both of its chunks have a part in the same piece.
+    """
+    row = document.select(_PIECE_COLUMNS).to_pylist()[0]
+    spans = pairwise(cuts)
+    pieces = [_piece(row, index, begin, end) for index, (begin, end) in enumerate(spans)]
+    lengths = np.diff(np.asarray(cuts, dtype=np.int64))
+    return pa.Table.from_arrays([_column(document, field, pieces, lengths) for field in DOCUMENTS], schema=DOCUMENTS)
+
+
+def _column(document: pa.Table, field: pa.Field, pieces: list[_Row], lengths: Any) -> pa.Array:
+    if field.name in _PIECE_COLUMNS:
+        return pa.array([piece[field.name] for piece in pieces], type=field.type)
+    column = document[field.name].combine_chunks()
+    if field.name in CHAR_TYPES:
+        return pa.ListArray.from_arrays(offsets_of(lengths), column.flatten())
+    return column.take(pa.array(np.zeros(len(pieces), dtype=np.int64)))
+
+
+def _piece(row: _Row, index: int, begin: int, end: int) -> _Row:
+    chunks, place = _chunks(row[c.CHUNK_BOUNDARIES], begin, end)
+    return {
+        c.DOC_ID: f"{row[c.DOC_ID]}.{index:04d}",
+        c.TEXT: row[c.TEXT][begin:end],
+        c.CHUNK_BOUNDARIES: chunks,
+        c.CONSTITUENTS: _constituents(row, begin, end),
+        c.CALL_EDGES: _edges(row[c.CALL_EDGES], ("caller_idx", "callee_idx"), place),
+        c.TYPE_EDGES: _edges(row[c.TYPE_EDGES], ("type_idx", "user_idx"), place),
+    }
+
+
+def _chunks(chunks: list[_Row], begin: int, end: int) -> tuple[list[_Row], dict[int, int]]:
+    """The chunks with a part in [begin, end), clipped and shifted, and old index -> new index."""
+    kept: list[_Row] = []
+    place: dict[int, int] = {}
+    for index, chunk in enumerate(chunks):
+        start, stop = max(chunk["char_offset"], begin), min(chunk["char_end"], end)
+        if start < stop:
+            place[index] = len(kept)
+            kept.append({**chunk, "char_offset": start - begin, "char_end": stop - begin})
+    return kept, place
+
+
+def _edges(edges: list[_Row], ends: tuple[str, str], place: dict[int, int]) -> list[_Row]:
+    return [
+        {**edge, **{name: place[edge[name]] for name in ends}}
+        for edge in edges
+        if all(edge[name] in place for name in ends)
+    ]
+
+
+def _constituents(row: _Row, begin: int, end: int) -> list[_Row]:
+    kept = []
+    for part in row[c.CONSTITUENTS]:
+        start, stop = max(part["char_start"], begin), min(part["char_end"], end)
+        if start < stop:
+            place = {"char_start": start - begin, "char_end": stop - begin}
+            kept.append({**part, **_byte_range(part, row[c.TEXT], start, stop), **place})
+    return kept
+
+
+def _byte_range(part: _Row, text: str, start: int, stop: int) -> dict[str, int]:
+    """The file bytes of text[start:stop], which lies in `part`; all of the part's where it is not the file's bytes."""
+    ranges = ((part["char_start"], start), (start, stop), (stop, part["char_end"]))
+    before, inside, after = (len(text[low:high].encode()) for low, high in ranges)
+    if before + inside + after != part["byte_end"] - part["byte_start"]:
+        return {}
+    return {"byte_start": part["byte_start"] + before, "byte_end": part["byte_start"] + before + inside}

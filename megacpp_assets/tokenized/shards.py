@@ -1,0 +1,68 @@
+"""Tokenized documents to parquet files: training shards of a fixed number of documents, and the validation shard.
+
+Rows keep their order within a file; both kinds of file are there even if they have no rows.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.columns import VAL_SHARD, parquet_shard
+from megacpp_assets.contract.schemas import SHARD_DOCUMENTS, TOKENIZED
+from megacpp_assets.storage.parquet import RowGroupWriter
+from megacpp_assets.storage.publish import Publication
+
+
+class ShardWriter:
+    """The data files of one artifact, open at most two at a time: the current training shard and the validation one."""
+
+    def __init__(self, publication: Publication, shard_documents: int = SHARD_DOCUMENTS) -> None:
+        self._publication = publication
+        self._shard_documents = shard_documents
+        self._shards = 0
+
+    def __enter__(self) -> ShardWriter:
+        self._validation = _ShardFile(self._publication, VAL_SHARD)
+        self._train = self._next_shard()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._train.close(kind, error, trace)
+        self._validation.close(kind, error, trace)
+
+    def write(self, table: pa.Table, validation: NDArray[np.bool_]) -> None:
+        """Append each row of `table` to the side that `validation` names for it."""
+        self._validation.writer.write(table.filter(pa.array(validation)))
+        rows = table.filter(pa.array(~validation))
+        while rows.num_rows:
+            room = self._shard_documents - self._train.writer.rows
+            if room == 0:
+                self._train.close(None, None, None)
+                self._train = self._next_shard()
+                continue
+            self._train.writer.write(rows.slice(0, room))
+            rows = rows.slice(room)
+
+    def _next_shard(self) -> _ShardFile:
+        self._shards += 1
+        return _ShardFile(self._publication, parquet_shard(self._shards - 1))
+
+
+class _ShardFile:
+    """One data file being written; named and hashed when closed without an error."""
+
+    def __init__(self, publication: Publication, name: str) -> None:
+        self._stack = ExitStack()
+        self._pending = self._stack.enter_context(publication.file(name))
+        self.writer = self._stack.enter_context(RowGroupWriter(self._pending.path, TOKENIZED))
+
+    def close(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._pending.rows = self.writer.rows
+        self._stack.__exit__(kind, error, trace)

@@ -1,0 +1,107 @@
+"""Stage `tokenized_parquet`: semantic JSONL and the tokenizer to token parquet of one repository.
+
+Training shards of 50,000 documents and a validation shard; every document has at most 4096 tokens, BOS included.
+Records stream through in batches, so memory does not grow with the repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.encoding import TextEncoder
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.layout import jsonl_path, parquet_path, tokenizer_path
+from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.tokenized.encode import tokenize
+from megacpp_assets.tokenized.holdout import Holdout, holdout_of
+from megacpp_assets.tokenized.records import documents_table
+from megacpp_assets.tokenized.shards import ShardWriter
+from megacpp_assets.tokenized.stats import Totals
+from megacpp_assets.tokenizer.encoder import Encoder
+
+VERSION: Final = "1"
+BATCH_DOCUMENTS: Final = 256
+"""Documents in memory at a time. The holdout looks at the first batch, so this number decides bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedParquetSpec:
+    """One repository of one dataset."""
+
+    root: Path
+    dataset: str
+    repo: RepoRef
+
+
+def target(spec: TokenizedParquetSpec) -> Target:
+    """The work of tokenizing one repository; the tokenizer's identity is in the manifest of the second input."""
+    return Target(
+        root=spec.root,
+        path=parquet_path(spec.dataset, spec.repo),
+        stage="tokenized_parquet",
+        partition=spec.repo.key,
+        version=VERSION,
+        config={"dataset": spec.dataset, "document_tokens": DOCUMENT_TOKENS, "shard_documents": SHARD_DOCUMENTS},
+        inputs=(jsonl_path(spec.dataset, spec.repo), tokenizer_path(spec.dataset)),
+    )
+
+
+def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
+    """Tokenize the repository's semantic documents; a current artifact is returned untouched.
+
+    Raises `LineageGap` for a missing or changed input and `SchemaViolation` for a record or an encoder that breaks its
+    contract.
+    """
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        jsonl, tokenizer = inputs
+        total = sum(entry.rows or 0 for entry in jsonl.manifest.files)
+        return write_shards(
+            publication,
+            read_records(jsonl),
+            Encoder.load(tokenizer.directory),
+            progress=lambda done: progress(done, max(done, total)),
+        )
+
+    return publish(target(spec), produce)
+
+
+def write_shards(
+    publication: Publication,
+    records: Iterable[Mapping[str, Any]],
+    encoder: TextEncoder,
+    *,
+    progress: Callable[[int], None],
+) -> dict[str, Any]:
+    """Write every record as token parquet into `publication`; gives the statistics. `progress` hears records done."""
+    totals = Totals()
+    holdout: Holdout | None = None
+    done = 0
+    with ShardWriter(publication) as shards:
+        for batch in _batches(iter(records), BATCH_DOCUMENTS):
+            ids = [record[c.DOC_ID] for record in batch]
+            holdout = holdout or holdout_of(ids)
+            tokenized = tokenize(documents_table(batch), encoder, DOCUMENT_TOKENS)
+            validation = np.repeat(np.array([holdout.holds(doc_id) for doc_id in ids]), tokenized.pieces)
+            shards.write(tokenized.table, validation)
+            totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))
+            done += len(batch)
+            progress(done)
+    return totals.as_stats()
+
+
+def _batches(records: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
+    while batch := list(islice(records, size)):
+        yield batch

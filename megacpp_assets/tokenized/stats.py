@@ -1,0 +1,60 @@
+"""What the token parquet holds, summed up batch by batch for its manifest: deterministic counts only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+
+HISTOGRAM_BOUNDS: Final = tuple(2**power for power in range(4, DOCUMENT_TOKENS.bit_length()))
+"""Inclusive upper bounds of the token histogram: 16, 32, … 4096."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running totals. A document here is what gets one BOS: a piece of a split document counts as one."""
+
+    documents: int = 0
+    tokens: int = 0
+    characters: int = 0
+    text_bytes: int = 0
+    val_documents: int = 0
+    val_tokens: int = 0
+    split_documents: int = 0
+    max_tokens: int = 0
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(HISTOGRAM_BOUNDS), dtype=np.int64))
+
+    def add(self, table: pa.Table, validation: NDArray[np.bool_], split_documents: int) -> None:
+        """Count the rows of a tokenized table; `validation` tells its rows' side."""
+        counts = table[c.ACTUAL_TOKEN_COUNT].to_numpy().astype(np.int64)
+        self.documents += table.num_rows
+        self.tokens += int(counts.sum())
+        self.characters += pc.sum(pc.utf8_length(table[c.TEXT])).as_py() or 0
+        self.text_bytes += pc.sum(pc.binary_length(table[c.TEXT])).as_py() or 0
+        self.val_documents += int(validation.sum())
+        self.val_tokens += int(counts[validation].sum())
+        self.split_documents += split_documents
+        self.max_tokens = max(self.max_tokens, int(counts.max(initial=0)))
+        self.histogram += np.bincount(np.searchsorted(HISTOGRAM_BOUNDS, counts), minlength=len(HISTOGRAM_BOUNDS))
+
+    def as_stats(self) -> dict[str, Any]:
+        """The manifest's statistics."""
+        histogram = zip(HISTOGRAM_BOUNDS, self.histogram.tolist(), strict=True)
+        return {
+            "documents": self.documents,
+            "tokens": self.tokens,
+            "characters": self.characters,
+            "text_bytes": self.text_bytes,
+            "val_documents": self.val_documents,
+            "val_tokens": self.val_tokens,
+            "split_documents": self.split_documents,
+            "max_tokens": self.max_tokens,
+            "token_histogram": [list(bar) for bar in histogram],
+        }
