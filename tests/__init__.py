@@ -1,0 +1,1 @@
+"""Tests mirror the package; helpers are imported as `tests.<package>.<module>`."""

@@ -1,0 +1,8 @@
+"""Settings for every test: hypothesis draws the same examples each time and is not judged by a busy machine's clock."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("megacpp")
