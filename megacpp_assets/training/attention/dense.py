@@ -1,0 +1,36 @@
+"""Attention under a boolean mask of all pairs: the plain meaning that every other backend must equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from megacpp_assets.contract.errors import SpecError
+
+MAX_TOKENS = 8192
+"""Longest row for which a (T, T) mask is built (seed 002: 4 GB a sample at 64K)."""
+
+
+def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
+    """(B, 1, T, T) bool: query i sees key j if j <= i, both valid, in one document. `SpecError` over the cap."""
+    tokens = doc_ids.shape[1]
+    if tokens > MAX_TOKENS:
+        raise SpecError("dense attention mask", expected=f"rows of at most {MAX_TOKENS} tokens", found=tokens)
+    column = torch.arange(tokens, device=doc_ids.device)
+    same = doc_ids[:, :, None] == doc_ids[:, None, :]
+    valid = column < valid_token_count[:, None]
+    return (same & (column[:, None] >= column) & valid[:, :, None] & valid[:, None, :])[:, None]
+
+
+def dense_attention(doc_ids: Tensor, valid_token_count: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Attention over (B, T, heads, head_dim) queries, keys and values. Padding queries give zero."""
+    mask = document_mask(doc_ids, valid_token_count)
+
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+
+    return attend

@@ -1,0 +1,111 @@
+"""Saving and restoring a run: safetensors only, nothing that executes when read, equal runs give equal bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.recipe import as_config
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.publish import Publication, publish
+from megacpp_assets.training.model import GPT
+from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.record import (
+    CONFIG_FILE,
+    METRICS_FILE,
+    OPTIMIZER_FILE,
+    WEIGHTS_FILE,
+    CheckpointConfig,
+    DataIdentity,
+    StepMetrics,
+    read_metrics,
+)
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run between two steps: tensors that change in place, and the metrics of the steps so far, which grow."""
+
+    model: GPT
+    optimizer: AdamW
+    metrics: list[StepMetrics]
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return len(self.metrics)
+
+
+def save(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> Artifact:
+    """Publish the checkpoint of this step, or return it if it is there already."""
+    weights = _on_cpu(state.model.state_dict())
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        del inputs
+        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, _on_cpu(state.optimizer.state()))):
+            with publication.file(name) as pending:
+                # One metadata key only: safetensors writes several in no fixed order.
+                save_file(tensors, pending.path, {"step": str(state.step)})
+        publication.write(CONFIG_FILE, _config(spec, state, data).to_bytes())
+        lines = "".join(metrics.to_line() for metrics in state.metrics)
+        publication.write(METRICS_FILE, lines.encode(), rows=state.step)
+        return {
+            "steps": state.step,
+            "tokens": sum(metrics.tokens for metrics in state.metrics),
+            "parameters": sum(tensor.numel() for tensor in weights.values()),
+        }
+
+    return publish(checkpoint_target(spec, state.step), produce)
+
+
+def restore(checkpoint: Artifact, model: GPT, optimizer: AdamW) -> list[StepMetrics]:
+    """Load a verified checkpoint into `model` and `optimizer`, in place; returns the metrics of its steps.
+
+    Raises `LineageGap` if the tensors are not exactly those of the model.
+    """
+    metrics = read_metrics(checkpoint)
+    _copy(checkpoint, WEIGHTS_FILE, model.state_dict())
+    _copy(checkpoint, OPTIMIZER_FILE, optimizer.state())
+    optimizer.steps = len(metrics)
+    return metrics
+
+
+def _copy(checkpoint: Artifact, name: str, into: Mapping[str, Tensor]) -> None:
+    found = _load(checkpoint.file(name), f"{checkpoint.path}/{name}")
+    if {key: tensor.shape for key, tensor in found.items()} != {key: tensor.shape for key, tensor in into.items()}:
+        raise LineageGap(f"{checkpoint.path}/{name}", expected="the tensors of this model", found="others")
+    with torch.no_grad():
+        for key, tensor in into.items():
+            tensor.copy_(found[key])
+
+
+def _load(file: Path, where: str) -> dict[str, Tensor]:
+    try:
+        return load_file(file)
+    except SafetensorError as error:
+        raise LineageGap(where, expected="a safetensors file", found=str(error)) from error
+
+
+def _config(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> CheckpointConfig:
+    return CheckpointConfig(
+        dataset=spec.dataset,
+        mixture=spec.mixture.key,
+        step=state.step,
+        recipe=as_config(spec.recipe),
+        model=asdict(state.model.config),
+        data=data,
+        torch=torch.__version__.partition("+")[0],
+    )
+
+
+def _on_cpu(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}

@@ -1,0 +1,66 @@
+"""The job file: all that a training process is told, and the command that starts it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.training.process import Owner
+from megacpp_assets.training.spec import TrainedCheckpointSpec
+
+JOB_FILE: Final = "job.json"
+LIVE_METRICS_FILE: Final = "metrics.jsonl"
+FAILURE_FILE: Final = "failure.txt"
+_MODULE = "megacpp_assets.training.trainer"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`spec` is what to train, `owner` the process without which there is no reason to go on."""
+
+    spec: TrainedCheckpointSpec
+    owner: Owner
+
+    def write(self, directory: Path) -> Path:
+        """Store the job in `directory` and return its file."""
+        spec = self.spec
+        raw = {
+            "root": str(spec.root),
+            "dataset": spec.dataset,
+            "mixture": asdict(spec.mixture),
+            "recipe": asdict(spec.recipe),
+            "owner": asdict(self.owner),
+        }
+        file = directory / JOB_FILE
+        file.write_bytes(canonical_json(raw))
+        return file
+
+    @staticmethod
+    def read(file: Path) -> Job:
+        """Inverse of `write`."""
+        raw = json.loads(file.read_bytes())
+        spec = TrainedCheckpointSpec(
+            Path(raw["root"]), raw["dataset"], Mixture(**raw["mixture"]), TrainingRecipe(**raw["recipe"])
+        )
+        return Job(spec, Owner(**raw["owner"]))
+
+
+def command(spec: TrainedCheckpointSpec, job_file: Path) -> list[str]:
+    """torchrun with one training process for each of the recipe's `processes`, on this machine."""
+    return [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={spec.recipe.processes}",
+        "-m",
+        _MODULE,
+        "--job",
+        str(job_file),
+    ]

@@ -1,0 +1,142 @@
+"""The run itself: from verified inputs to the final checkpoint, through every saved step. Every rank runs this."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.loader.order import rows_of_step
+from megacpp_assets.loader.rows import PackedRows, open_rows
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.checkpoint import RunState, restore, save
+from megacpp_assets.training.inputs import data_identity
+from megacpp_assets.training.model import GPT, ModelConfig, model_input
+from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.pipes import Report
+from megacpp_assets.training.process import StopRequest
+from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
+from megacpp_assets.training.resume import newest_checkpoint, remove_interim, withdraw_after
+from megacpp_assets.training.schedule import is_saved, learning_rate
+from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
+from megacpp_assets.training.structure import StructureConfig, parse_components
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What stays the same from the first step to the last."""
+
+    spec: TrainedCheckpointSpec
+    ranks: Ranks
+    rows: PackedRows
+    data: DataIdentity
+
+
+def train(spec: TrainedCheckpointSpec, ranks: Ranks, stop: StopRequest, *, live_metrics: Path, report: Report) -> bool:
+    """Train from the newest good checkpoint, or from the seed, to the last step.
+
+    False if `stop` was asked for: the step reached is saved. Raises `LineageGap` if an input changed since it was
+    published, and `CheckFailed`, before the last checkpoint is published, if the loss did not fall.
+    """
+    run = _open(spec, ranks)
+    state = _start(run)
+    network = ranks.parallel(state.model)
+    with _append(live_metrics, ranks) as write:
+        for done in state.metrics:
+            write(done)
+        while state.step < spec.recipe.steps:
+            done = _step(run, state, network)
+            state.metrics.append(done)
+            write(done)
+            report(done)
+            stopped = bool(ranks.sum(torch.tensor(int(stop.asked), device=ranks.device)))
+            if stopped or is_saved(spec.recipe, state.step):
+                _save(run, state)
+            if stopped and state.step < spec.recipe.steps:
+                return False
+    return True
+
+
+def configure_torch(recipe: TrainingRecipe) -> None:
+    """Fixed threads and seed, deterministic algorithms: the same recipe gives the same bits."""
+    torch.set_num_threads(recipe.threads)
+    torch.manual_seed(recipe.seed)
+    # Not `use_deterministic_algorithms`, which sets the same flag and then imports the compiler (2 s a process).
+    torch.set_deterministic_debug_mode("error")
+
+
+def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
+    """The inputs, their bytes compared with their manifests."""
+    megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in input_paths(spec))
+    data = data_identity(megatron, tokenizer, spec.dataset)
+    return Run(spec, ranks, open_rows(megatron, spec.dataset), data)
+
+
+def _start(run: Run) -> RunState:
+    """Weights from the seed, or the newest checkpoint."""
+    recipe = run.spec.recipe
+    structure = StructureConfig(parse_components(recipe.structure_components), recipe.structure_bottleneck)
+    config = ModelConfig(run.data.vocabulary_size, recipe.layers, recipe.hidden, recipe.heads, structure)
+    configure_torch(recipe)
+    # Made on the CPU and then moved, so that the seed means the same on every device.
+    model = GPT(config).to(run.ranks.device)
+    optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
+    checkpoint = newest_checkpoint(run.spec)
+    metrics = restore(checkpoint, model, optimizer) if checkpoint else []
+    run.ranks.barrier()
+    if run.ranks.rank == 0:
+        withdraw_after(run.spec, len(metrics))
+    return RunState(model, optimizer, metrics)
+
+
+def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
+    """One optimiser step over the global batch; each rank takes every world-th row of it."""
+    recipe, ranks = run.spec.recipe, run.ranks
+    rows = rows_of_step(len(run.rows), recipe.batch_rows, seed=recipe.seed, step=state.step)
+    batch = model_input(run.rows.batch(rows[ranks.rank :: ranks.world]), ranks.device)
+    tokens = int(ranks.sum(batch.loss_mask.sum()))
+    loss = network(batch)
+    # Ranks average their gradients: times world, the mean over all tokens of the global batch.
+    (loss * (ranks.world / max(1, tokens))).backward()
+    torch.nn.utils.clip_grad_norm_(state.model.parameters(), recipe.gradient_clip)
+    state.optimizer.step(learning_rate(recipe, state.step))
+    state.optimizer.clear()
+    mean = float(ranks.sum(loss.detach())) / max(1, tokens)
+    if not math.isfinite(mean):
+        raise CheckFailed(f"loss of step {state.step + 1}", expected="a finite number", found=mean)
+    return StepMetrics(state.step + 1, mean, tokens)
+
+
+def _save(run: Run, state: RunState) -> None:
+    """Publish this step, from rank 0 while the others wait."""
+    recipe = run.spec.recipe
+    losses = [metrics.loss for metrics in state.metrics]
+    if state.step == recipe.steps and not loss_fell(losses):
+        first, last = quarter_losses(losses)
+        raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
+    if run.ranks.rank == 0:
+        if state.step == recipe.steps:
+            remove_interim(run.spec)
+        save(run.spec, state, run.data)
+    run.ranks.barrier()
+
+
+@contextmanager
+def _append(live_metrics: Path, ranks: Ranks) -> Iterator[Callable[[StepMetrics], None]]:
+    """A function that adds a step's line to the live file, from rank 0."""
+    if ranks.rank != 0:
+        yield lambda metrics: None
+        return
+    with live_metrics.open("w", encoding="utf-8", buffering=1) as file:
+
+        def write(metrics: StepMetrics) -> None:
+            file.write(metrics.to_line())
+
+        yield write

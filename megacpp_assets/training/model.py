@@ -1,0 +1,153 @@
+"""A small GPT over packed rows: RoPE that restarts with each document, RMSNorm, SwiGLU, tied embedding, no dropout.
+
+Token ids and structure channels go in, a summed loss or logits come out. Nothing crosses a document boundary: attention
+is given from outside and every other layer works on one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, rms_norm, silu
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.training.attention.choose import Attend, attention_for
+from megacpp_assets.training.attention.layout import document_layout
+from megacpp_assets.training.loss import masked_cross_entropy
+from megacpp_assets.training.structure import StructureConfig, StructureEmbedding
+
+_ROPE_BASE = 10_000.0
+_INITIAL_STD = 0.02
+_MULTIPLE = 64
+
+
+def padded(size: int) -> int:
+    """`size` rounded up to a multiple of 64, as tensor cores and TPUs want it."""
+    return -(-size // _MULTIPLE) * _MULTIPLE
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not."""
+
+    vocabulary_size: int
+    layers: int
+    hidden: int
+    heads: int
+    structure: StructureConfig
+
+    def __post_init__(self) -> None:
+        if self.hidden % (2 * self.heads):
+            raise SpecError("hidden", expected=f"a multiple of 2 x {self.heads} heads", found=self.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, channels, and the attention."""
+
+    input_ids: Tensor
+    target_ids: Tensor
+    loss_mask: Tensor
+    positions: Tensor
+    structure: Mapping[str, Tensor]
+    attend: Attend
+
+
+def model_input(batch: RowBatch, device: torch.device) -> ModelInput:
+    """Move a loader batch to `device` and prepare its attention."""
+    layout = document_layout(batch.doc_ids, batch.valid_token_count)
+
+    def tensor(values: object) -> Tensor:
+        return torch.as_tensor(values, device=device)
+
+    return ModelInput(
+        input_ids=tensor(batch.input_ids).long(),
+        target_ids=tensor(batch.target_ids).long(),
+        loss_mask=tensor(batch.loss_mask),
+        positions=tensor(layout.positions),
+        structure={name: tensor(values).long() for name, values in batch.structure.items()},
+        attend=attention_for(batch, layout, device),
+    )
+
+
+class GPT(nn.Module):
+    """The model. `forward` gives the summed loss of a batch, `logits` the scores of every token."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Parameter(torch.empty(padded(config.vocabulary_size), config.hidden))
+        self.structure = StructureEmbedding(config.structure, config.hidden)
+        self.blocks = nn.ModuleList(_Block(config) for _ in range(config.layers))
+        self.norm = nn.Parameter(torch.ones(config.hidden))
+        nn.init.normal_(self.embedding, std=_INITIAL_STD)
+
+    def forward(self, batch: ModelInput) -> Tensor:
+        """Sum over the tokens with loss, in nats: a scalar."""
+        hidden = self.hidden(batch).flatten(0, 1)
+        return masked_cross_entropy(hidden, self.output_weight, batch.target_ids.flatten(), batch.loss_mask.flatten())
+
+    def logits(self, batch: ModelInput) -> Tensor:
+        """(B, T, vocabulary) scores; for tests and small batches, the loss never builds them."""
+        return linear(self.hidden(batch), self.output_weight)
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The tied embedding without its padding rows: (vocabulary, hidden)."""
+        return self.embedding[: self.config.vocabulary_size]
+
+    def hidden(self, batch: ModelInput) -> Tensor:
+        """(B, T, hidden) states after the last norm."""
+        rotation = _rotation(batch.positions, self.config.hidden // self.config.heads)
+        x = nn.functional.embedding(batch.input_ids, self.embedding)
+        x = x + self.structure(batch.structure, batch.input_ids)
+        for block in self.blocks:
+            x = block(x, rotation, batch.attend)
+        return rms_norm(x, self.norm.shape, self.norm)
+
+
+class _Block(nn.Module):
+    """Pre-norm attention and SwiGLU, each added to the residual stream."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        hidden, inner = config.hidden, padded(8 * config.hidden // 3)
+        self.heads = config.heads
+        self.attention_norm = nn.Parameter(torch.ones(hidden))
+        self.qkv = nn.Parameter(torch.empty(3 * hidden, hidden))
+        self.attention_out = nn.Parameter(torch.empty(hidden, hidden))
+        self.mlp_norm = nn.Parameter(torch.ones(hidden))
+        self.gate_up = nn.Parameter(torch.empty(2 * inner, hidden))
+        self.down = nn.Parameter(torch.empty(hidden, inner))
+        # The residual stream grows with depth; its writers start smaller in proportion.
+        residual_std = _INITIAL_STD / (2 * config.layers) ** 0.5
+        for weight in (self.qkv, self.gate_up):
+            nn.init.normal_(weight, std=_INITIAL_STD)
+        for weight in (self.attention_out, self.down):
+            nn.init.normal_(weight, std=residual_std)
+
+    def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
+        heads = linear(rms_norm(x, self.attention_norm.shape, self.attention_norm), self.qkv)
+        query, key, value = heads.view(*heads.shape[:2], 3, self.heads, -1).unbind(2)
+        mixed = attend(_rotate(query, rotation), _rotate(key, rotation), value)
+        x = x + linear(mixed.flatten(2), self.attention_out)
+        gate, up = linear(rms_norm(x, self.mlp_norm.shape, self.mlp_norm), self.gate_up).chunk(2, -1)
+        return x + linear(silu(gate) * up, self.down)
+
+
+def _rotation(positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
+    exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
+    angles = positions[..., None, None].float() * _ROPE_BASE**-exponent
+    return angles.cos(), angles.sin()
+
+
+def _rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+    """Turn each pair (x[i], x[i + head_dim / 2]) by its angle."""
+    cos, sin = rotation
+    left, right = x.chunk(2, -1)
+    return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)

@@ -1,0 +1,108 @@
+"""What a checkpoint says of itself beside its tensors: its configuration and the loss of every step. No torch here."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.storage.artifact import Artifact
+
+WEIGHTS_FILE: Final = "model.safetensors"
+OPTIMIZER_FILE: Final = "optimizer.safetensors"
+CONFIG_FILE: Final = "config.json"
+METRICS_FILE: Final = "metrics.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class DataIdentity:
+    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that hold them.
+
+    `megatron_prefix` is relative to the data root, e.g. `megatron/DATASET/base/4k/DATASET_train`.
+    """
+
+    tokenizer_commit: str
+    tokenizer_sha256: str
+    tokenizer_manifest_sha256: str
+    megatron_prefix: str
+    megatron_sha256: str
+    megatron_manifest_sha256: str
+    vocabulary_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointConfig:
+    """`config.json`: recipe, data, the model's shape, the step. `torch` is the release without its build."""
+
+    dataset: str
+    mixture: str
+    step: int
+    recipe: Mapping[str, Any]
+    model: Mapping[str, Any]
+    data: DataIdentity
+    torch: str
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON."""
+        return canonical_json(asdict(self))
+
+    @staticmethod
+    def from_bytes(data: bytes, where: str) -> CheckpointConfig:
+        """Parse; `LineageGap` naming `where` if it is not such a record."""
+        try:
+            raw = json.loads(data)
+            raw["data"] = DataIdentity(**raw["data"])
+            return CheckpointConfig(**raw)
+        except (ValueError, KeyError, TypeError) as error:
+            raise LineageGap(where, expected="a checkpoint's configuration", found=str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class StepMetrics:
+    """Step number from 1, mean loss in nats over the tokens trained on, and how many those were."""
+
+    step: int
+    loss: float
+    tokens: int
+
+    def to_line(self) -> str:
+        """One JSON line. The hexadecimal loss is exact; the decimal one is for people."""
+        record = {"loss": self.loss, "loss_hex": self.loss.hex(), "step": self.step, "tokens": self.tokens}
+        return json.dumps(record, sort_keys=True) + "\n"
+
+
+def parse_metrics(data: bytes, where: str) -> list[StepMetrics]:
+    """All lines of a metrics file; `LineageGap` naming `where` if one is not a step's."""
+    try:
+        records = [json.loads(line) for line in data.splitlines()]
+        return [StepMetrics(int(r["step"]), float.fromhex(r["loss_hex"]), int(r["tokens"])) for r in records]
+    except (ValueError, KeyError, TypeError) as error:
+        raise LineageGap(where, expected="one JSON object a step", found=str(error)) from error
+
+
+def read_config(checkpoint: Artifact) -> CheckpointConfig:
+    """The configuration of a published checkpoint."""
+    return CheckpointConfig.from_bytes(checkpoint.file(CONFIG_FILE).read_bytes(), f"{checkpoint.path}/{CONFIG_FILE}")
+
+
+def read_metrics(checkpoint: Artifact) -> list[StepMetrics]:
+    """The steps that led to a published checkpoint, in order."""
+    return parse_metrics(checkpoint.file(METRICS_FILE).read_bytes(), f"{checkpoint.path}/{METRICS_FILE}")
+
+
+def quarter_losses(losses: Sequence[float]) -> tuple[float, float]:
+    """Mean loss of the first and of the last quarter of the steps (at least one step each)."""
+    quarter = max(1, len(losses) // 4)
+    return math.fsum(losses[:quarter]) / quarter, math.fsum(losses[-quarter:]) / quarter
+
+
+def loss_fell(losses: Sequence[float]) -> bool:
+    """Whether the last quarter of the steps is better than the first; False for a loss that is not a number."""
+    if not losses:
+        return False
+    first, last = quarter_losses(losses)
+    return last < first

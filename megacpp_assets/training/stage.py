@@ -1,0 +1,88 @@
+"""Stage 7: a small GPT trained on the packed rows of a mixture, in a process of its own that publishes each saved step.
+
+The process makes the checkpoints, not this function: what it saved before it was killed is there to go on from.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from megacpp_assets.contract.errors import TrainingFailed
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.storage import layout
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.publish import LOCKS_DIRECTORY, Target, current_artifact
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job, command
+from megacpp_assets.training.launch import Launch, launch_local
+from megacpp_assets.training.process import Owner
+from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, input_paths
+from megacpp_assets.training.watch import watching
+
+__all__ = ["VERSION", "TrainedCheckpointSpec", "run", "target"]
+
+SCRATCH_DIRECTORY: Final = ".training"
+
+
+def target(spec: TrainedCheckpointSpec) -> Target:
+    """The checkpoint of the recipe's last step."""
+    return checkpoint_target(spec, spec.recipe.steps)
+
+
+def run(spec: TrainedCheckpointSpec, launch: Launch = launch_local, progress: Progress = silent) -> Artifact:
+    """The final checkpoint of `spec`, training as far as that is not done yet. Progress is in steps.
+
+    One run at a time works on a mixture. Raises `LineageGap` for an input that is missing or changed, `TrainingFailed`
+    if the process ends without the final checkpoint (the loss did not fall, it was stopped or killed: run again and it
+    goes on from what it saved), and whatever `launch` raises.
+    """
+    key = layout.checkpoints_path(spec.dataset, spec.mixture).replace("/", "__")
+    lock = spec.root / LOCKS_DIRECTORY / f"{key}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock):
+        final = current_artifact(target(spec))
+        if final is None:
+            final = _train(spec, launch, progress, spec.root / SCRATCH_DIRECTORY / key)
+    progress(spec.recipe.steps, spec.recipe.steps)
+    return final
+
+
+def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, directory: Path) -> Artifact:
+    for path in input_paths(spec):
+        open_artifact(spec.root, path)
+    with _scratch(directory):
+        job_file = Job(spec, Owner.current()).write(directory)
+        with watching(directory / LIVE_METRICS_FILE, spec.recipe.steps, progress):
+            _launch(launch, command(spec, job_file), directory)
+        final = current_artifact(target(spec))
+        if final is None:
+            raise TrainingFailed(
+                f"training of {spec.mixture.key}", expected=target(spec).path, found="none", do="run it again"
+            )
+    return final
+
+
+def _launch(launch: Launch, arguments: list[str], directory: Path) -> None:
+    """Launch, and let the reason that the process left speak louder than the launcher's."""
+    failure = directory / FAILURE_FILE
+    try:
+        launch(arguments, directory)
+    except TrainingFailed as error:
+        if failure.is_file():
+            raise TrainingFailed(failure.read_text(encoding="utf-8").strip()) from error
+        raise
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[None]:
+    """A fresh folder for job, log and live metrics; removed unless something fails, for then the log is wanted."""
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True)
+    yield
+    shutil.rmtree(directory)
