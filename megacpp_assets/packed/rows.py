@@ -1,0 +1,125 @@
+"""Gathering documents into packed rows: a spool and a stretch of the plan come in, a PACKED table goes out.
+
+Vectorised over the whole table. Rows are exactly T tokens; pads carry the fill values; chunk spans are shifted by their
+document's first token, edges by its first chunk (seeds 000 and 002, CONTRACTS.md 6 and 14).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
+from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Ragged, Spool
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Consecutive rows: row `first_row + r` holds documents[offsets[r]:offsets[r + 1]] (spool indices, in order)."""
+
+    first_row: int
+    documents: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.offsets) - 1
+
+    def sums(self, per_document: NDArray[Any]) -> NDArray[np.int64]:
+        """Sum of a per-document quantity by row."""
+        running = np.concatenate([[0], np.cumsum(per_document)])
+        return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
+
+    def bases(self, per_document: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum of a per-document quantity over the documents before each one in its row."""
+        running = np.cumsum(per_document) - per_document
+        return np.asarray(running - np.repeat(running[self.offsets[:-1]], np.diff(self.offsets)))
+
+
+def gather_rows(spool: Spool, block: RowBlock, row_tokens: int) -> pa.Table:
+    """The packed rows of `block`, each `row_tokens` tokens wide, with the schema PACKED."""
+    lengths = spool.tokens.lengths(block.documents)
+    valid = block.sums(lengths)
+    tokens = _token_columns(spool, block, valid, row_tokens)
+    columns = {
+        c.PACK_ID: np.arange(block.first_row, block.first_row + block.rows),
+        c.VALID_TOKEN_COUNT: valid,
+        c.NUM_DOCS: np.diff(block.offsets),
+        c.TRAINED_TOKEN_COUNT: tokens[c.LOSS_MASK].sum(axis=1, dtype=np.int64),
+        c.SLACK_TOKENS: row_tokens - valid,
+    }
+    arrays = {
+        name: pa.array(values.astype(PACKED.field(name).type.to_pandas_dtype())) for name, values in columns.items()
+    }
+    arrays |= {name: _fixed_lists(values, name) for name, values in tokens.items()}
+    arrays |= _chunk_columns(spool, block, lengths)
+    arrays[c.SOURCE_DOC_IDS] = _lists(block.offsets, spool.strings(c.DOC_ID, block.documents))
+    arrays[c.SOURCE_REPOS] = _lists(block.offsets, spool.strings(c.REPO, block.documents))
+    arrays[c.SOURCE_DOC_TOKEN_LENGTHS] = _lists(block.offsets, pa.array(lengths.astype(np.int32)))
+    return pa.Table.from_arrays([arrays[name] for name in PACKED.names], schema=PACKED)
+
+
+def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_tokens: int) -> dict[str, NDArray[Any]]:
+    """Every token-aligned column as an array of shape (rows, T)."""
+    is_valid = np.arange(row_tokens) < valid[:, None]
+    positions = spool.tokens.positions(block.documents)
+
+    def dense(source: str, fill: int, column: str) -> NDArray[Any]:
+        values = np.full(is_valid.shape, fill, dtype=PACKED.field(column).type.value_type.to_pandas_dtype())
+        values[is_valid] = spool.tokens.columns[source][positions]
+        return values
+
+    inputs = dense(c.TOKEN_IDS_COLUMN, PAD_ID, c.INPUT_IDS)
+    targets = np.full_like(inputs, PAD_ID)
+    targets[:, :-1] = inputs[:, 1:]
+    doc_ids = np.cumsum(inputs == BOS_ID, axis=1, dtype=np.int32) - 1
+    # One BOS opens each document, so a token and the next are of the same document unless the next is BOS.
+    loss_mask = np.zeros(is_valid.shape, dtype=np.uint8)
+    loss_mask[:, :-1] = is_valid[:, 1:] & (doc_ids[:, 1:] == doc_ids[:, :-1])
+    columns = {c.INPUT_IDS: inputs, c.TARGET_IDS: targets, c.LOSS_MASK: loss_mask, c.DOC_IDS: doc_ids.astype(np.uint32)}
+    for name in c.TOKEN_METADATA_COLUMNS:
+        columns[name] = dense(name, c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[name], name)
+    return columns
+
+
+def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) -> dict[str, pa.ListArray]:
+    counts = spool.chunks.lengths(block.documents)
+    positions = spool.chunks.positions(block.documents)
+    offsets = _row_offsets(block, counts)
+    token_bases = np.repeat(block.bases(lengths), counts)
+    arrays = {}
+    for name, values in spool.chunks.columns.items():
+        shift = token_bases if name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN) else 0
+        arrays[name] = _lists(offsets, pa.array((values[positions] + shift).astype(values.dtype)))
+    for name in EDGE_GROUPS:
+        arrays[name] = _edge_column(spool.groups[name], block, block.bases(counts))
+    return arrays
+
+
+def _edge_column(edges: Ragged, block: RowBlock, chunk_bases: NDArray[np.int64]) -> pa.ListArray:
+    counts = edges.lengths(block.documents)
+    positions = edges.positions(block.documents)
+    shift = np.repeat(chunk_bases, counts)
+    ends = [pa.array((edges.columns[end][positions] + shift).astype(np.uint16)) for end in (EDGE_FROM, EDGE_TO)]
+    return _lists(_row_offsets(block, counts), pa.StructArray.from_arrays(ends, fields=list(TOKEN_EDGE)))
+
+
+def _row_offsets(block: RowBlock, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(block.sums(counts))])
+
+
+def _lists(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+
+
+def _fixed_lists(values: NDArray[Any], name: str) -> pa.ListArray:
+    rows, width = values.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.reshape(-1)), type=PACKED.field(name).type)

@@ -1,0 +1,205 @@
+"""Stage 5, packed rows: the enriched documents of all locked repositories in, fixed-length rows of one mixture out.
+
+Lengths are read first, then rows are gathered a bounded block at a time, so memory does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import PHASE_ROW_TOKENS, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.partition import Mixture, RepoRef
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe import MixtureRecipe, as_config
+from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
+from megacpp_assets.packed.mixture import repetitions, repository_weight
+from megacpp_assets.packed.rows import RowBlock, gather_rows
+from megacpp_assets.packed.spool import Spool, spool_documents
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import enriched_path, packed_path
+from megacpp_assets.storage.publish import Publication, Target, publish
+
+VERSION = "1"
+STAGE = "packed_rows"
+
+FILE_TOKENS = 1 << 24
+"""Tokens per data file: 4096 rows of the 4k phase."""
+BLOCK_TOKENS = 1 << 22
+"""Tokens per row group, which bounds memory: 1024 rows of the 4k phase, fewer of longer rows."""
+_SCRATCH = ".scratch"
+_NAME_BATCH = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRowsSpec:
+    """One mixture of one dataset. `own_repo` is the repository the specialist over-samples, "" for the base model."""
+
+    root: Path
+    dataset: str
+    mixture: Mixture
+    repos: tuple[RepoRef, ...]
+    own_repo: str
+    recipe: MixtureRecipe
+
+    def __post_init__(self) -> None:
+        names = [repo.name for repo in self.repos]
+        if not names or len(set(names)) < len(names):
+            raise SpecError(f"mixture {self.mixture.key}", expected="each repository once", found=names or "none")
+        if self.own_repo and self.own_repo not in names:
+            raise SpecError(
+                f"mixture {self.mixture.key}", expected=f"{self.own_repo} among its repositories", found=names
+            )
+        if self.mixture.phase not in PHASE_ROW_TOKENS:
+            raise SpecError("phase", expected=", ".join(PHASE_ROW_TOKENS), found=self.mixture.phase)
+
+    @property
+    def limits(self) -> RowLimits:
+        """Row length of the phase and its chunk cap."""
+        return RowLimits.of(PHASE_ROW_TOKENS[self.mixture.phase])
+
+    @property
+    def ordered_repos(self) -> tuple[RepoRef, ...]:
+        """Repositories by key, so that the order in which they are asked for changes nothing."""
+        return tuple(sorted(self.repos, key=lambda repo: repo.key.encode()))
+
+
+def target(spec: PackedRowsSpec) -> Target:
+    """The artifact of `spec`."""
+    return Target(
+        root=spec.root,
+        path=packed_path(spec.dataset, spec.mixture),
+        stage=STAGE,
+        partition=spec.mixture.key,
+        version=VERSION,
+        config={
+            "mixture": as_config(spec.recipe),
+            "own_repo": spec.own_repo,
+            "repos": [repo.key for repo in spec.ordered_repos],
+            "row_tokens": spec.limits.tokens,
+            "max_chunks": spec.limits.chunks,
+        },
+        inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
+    )
+
+
+def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
+    """Pack the mixture.
+
+    `PackOverflow` or `SchemaViolation` for a document that cannot be packed, naming it; `SpecError`
+    if no repository has a training document.
+    """
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
+        scratch = publication.directory / _SCRATCH
+        try:
+            train, valid = (_split(spec, split, inputs, scratch) for split in (TRAIN_SPLIT, VALID_SPLIT))
+            if not len(train.taken):
+                raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
+            rows = train.plan.rows + valid.plan.rows
+            _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
+            _write(
+                publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(train.plan.rows + done, rows)
+            )
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return _stats(spec, train, valid)
+
+    return publish(target(spec), produce)
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries."""
+
+    spool: Spool
+    times: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    plan: RowPlan
+
+    def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
+        """Sum of a per-document quantity by repository."""
+        running = np.concatenate([[0], np.cumsum(amounts)])
+        return np.diff(running[self.spool.boundaries]).tolist()  # type: ignore[no-any-return]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each document."""
+        return np.diff(self.spool.tokens.offsets)
+
+
+def _split(spec: PackedRowsSpec, split: str, inputs: tuple[Artifact, ...], scratch: Path) -> _Split:
+    spool = spool_documents((_shards(artifact, split) for artifact in inputs), scratch / split)
+    times = np.concatenate([_times(spec, split, spool, index) for index in range(len(inputs))])
+    taken = np.repeat(np.arange(spool.documents), times)
+    plan = best_fit(
+        spool.tokens.lengths(taken),
+        spool.chunks.lengths(taken),
+        limits=spec.limits,
+        seed=spec.recipe.seed,
+        name_of=lambda entry: spool.name(int(taken[entry])),
+    )
+    return _Split(spool, times, taken, plan)
+
+
+def _shards(artifact: Artifact, split: str) -> list[Path]:
+    """Data files of a split of an enriched artifact, in manifest order."""
+    return [file for file in artifact.files(".parquet") if (file.name == c.VAL_SHARD) == (split == VALID_SPLIT)]
+
+
+def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int) -> NDArray[np.int64]:
+    weight = repository_weight(spec.ordered_repos[source].name, spec.own_repo, spec.recipe, split=split)
+    first, end = int(spool.boundaries[source]), int(spool.boundaries[source + 1])
+    return repetitions(_names(spool, first, end), end - first, weight)
+
+
+def _names(spool: Spool, first: int, end: int) -> Iterator[str]:
+    for start in range(first, end, _NAME_BATCH):
+        yield from spool.strings(c.DOC_ID, np.arange(start, min(end, start + _NAME_BATCH))).to_pylist()
+
+
+def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:
+    plan, file_rows = packed.plan, max(1, FILE_TOKENS // row_tokens)
+    block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
+    for index, first in enumerate(range(0, plan.rows, file_rows)):
+        end = min(plan.rows, first + file_rows)
+        with publication.file(c.packed_shard(split, index)) as pending:
+            with pq.ParquetWriter(pending.path, PACKED, compression="zstd", write_page_checksum=True) as writer:
+                for start in range(first, end, block_rows):
+                    stop = min(end, start + block_rows)
+                    offsets = plan.offsets[start : stop + 1]
+                    documents = packed.taken[plan.documents[offsets[0] : offsets[-1]]]
+                    table = gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), row_tokens)
+                    writer.write_table(table, row_group_size=block_rows)
+                    told(stop)
+            pending.rows = end - first
+
+
+def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
+    tokens, valid_tokens = (int((split.lengths * split.times).sum()) for split in (train, valid))
+    keys = [repo.key for repo in spec.ordered_repos]
+    ones = np.ones_like(train.times)
+    return {
+        "documents": len(train.taken),
+        "tokens": tokens,
+        "rows": train.plan.rows,
+        "valid_documents": len(valid.taken),
+        "valid_tokens": valid_tokens,
+        "valid_rows": valid.plan.rows,
+        "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
+        "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
+        "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
+        "tokens_per_repo": dict(zip(keys, train.per_source(train.lengths * train.times), strict=True)),
+        "row_tokens": spec.limits.tokens,
+        "max_chunks": spec.limits.chunks,
+    }
