@@ -71,7 +71,7 @@ STAGE_ASSETS = (
     StageAsset(
         "trained_checkpoint", "mixtures", {"pytorch"},
         "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
-        ("megatron_bin_idx",),
+        ("megatron_bin_idx", "tokenizer"),
     ),
 )  # fmt: skip
 

@@ -124,7 +124,7 @@ class _Dagster:
             if isinstance(error.user_exception, MegacppError):
                 raise error.user_exception from error
             raise
-        except dg.DagsterAssetCheckFailedError as error:
+        except dg.DagsterError as error:
             what = f"{steps[0].stage} {steps[0].partition}"
             raise CheckFailed(what, expected="every blocking check to pass", found=str(error)) from error
 
