@@ -1,21 +1,133 @@
-"""The compiler that reads the sources: libclang, its built-in headers, the system's C and C++ library headers."""
+"""The compiler that reads the sources: libclang, its built-in headers, the system's C and C++ library headers.
+
+Found from installed packages, never from an environment variable; tested by parsing before it is handed out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.semantic import _visitor
+
+MAJOR = "18"
+_DO_HEADERS = "apt-get install libstdc++-12-dev libc6-dev (or the C++ standard library headers of your system)"
+_PROBES = {
+    "probe.c": ("c", "#include <stddef.h>\n#include <stdio.h>\nsize_t n;\n"),
+    "probe.cpp": ("c++", "#include <stddef.h>\n#include <vector>\nstd::vector<size_t> v;\n"),
+}
+_GCC_DIR = re.compile(r"^(?P<root>/.*/gcc/[^/]+/(?P<version>[0-9.]+))/")
+_CPP_DIR = re.compile(r"^(?P<root>/.*/include/c\+\+/(?P<version>[0-9.]+|v1))/")
+ENVIRONMENT = (
+    "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT",
+    "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "QA_OVERRIDE_GCC3_OPTIONS", "LIBCLANG_NOTHREADS", "PWD",
+    "LIBCLANG_DISABLE_PCH_VALIDATION", "CINDEXTEST_EDITING", "SOURCE_DATE_EPOCH", "FORCE_CLANG_DIAGNOSTICS_CRASH",
+)  # fmt: skip
+"""Variables by which a machine would change what libclang reads; removed before every parse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Where the compiler lies on this machine, and `identity`: versions only, part of the stage's configuration."""
+    """Where the compiler lies on this machine, and `identity`: versions only, part of the stage's configuration.
+
+    `header_roots` are the folders (real paths) outside a tree whose headers a source may include.
+    """
 
     library: str
     resource_dir: str
     header_roots: tuple[str, ...]
     identity: Mapping[str, str]
 
+    def owns(self, path: str) -> bool:
+        """Whether the file at `path` is one of the toolchain's own headers, whatever links lead there."""
+        real = os.path.realpath(path)
+        return any(real.startswith(root + os.sep) for root in self.header_roots)
+
 
 def find_toolchain() -> Toolchain:
-    """The installed toolchain, self-tested; `EnvironmentLacks` with what to install."""
-    raise NotImplementedError
+    """The installed toolchain; `EnvironmentLacks` with what to install unless it parses its own headers cleanly."""
+    library = _package_dir("clang", "libclang==18.1.1") / "native" / "libclang.so"
+    resources = _package_dir("clang_tidy", "clang-tidy==18.1.8") / "data" / "lib" / "clang" / MAJOR
+    for path, package in ((library, "libclang==18.1.1"), (resources / "include" / "stddef.h", "clang-tidy==18.1.8")):
+        if not path.is_file():
+            raise EnvironmentLacks("C++ toolchain", expected=path.name, found="none", do=f"pip install {package}")
+    version = _visitor.version(str(library))
+    if f"version {MAJOR}." not in version:
+        raise EnvironmentLacks(
+            "libclang", expected=f"version {MAJOR}", found=version, do="pip install libclang==18.1.1"
+        )
+    includes = self_test(str(library), str(resources))
+    return _describe(str(library), resources, version, includes)
+
+
+def self_test(library: str, resource_dir: str) -> list[str]:
+    """Parse `<stddef.h>` and `<vector>` and give the files read; `EnvironmentLacks` if anything is wrong with them."""
+    includes: set[str] = set()
+    with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder, working_directory(Path(folder)):
+        for name, (language, text) in _PROBES.items():
+            Path(name).write_text(text, encoding="utf-8")
+            found = _parse_probe(library, name, ["-x", language, "-resource-dir", resource_dir, "-Wno-everything"])
+            if found["errors"]:
+                raise EnvironmentLacks(
+                    "C++ toolchain", expected=f"{text.split()[-3]} parses without errors", found=found["errors"],
+                    do=_DO_HEADERS,
+                )  # fmt: skip
+            includes.update(os.fsdecode(path) for path in found["includes"])
+    return sorted(path for path in includes if os.path.isabs(path))
+
+
+@contextmanager
+def working_directory(folder: Path) -> Iterator[None]:
+    """Work inside `folder`, without the variables that steer compilers; the old state returns afterwards."""
+    before = os.getcwd()
+    removed = {name: os.environ.pop(name) for name in ENVIRONMENT if name in os.environ}
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ.update(removed)
+
+
+def _parse_probe(library: str, name: str, arguments: list[str]) -> dict[str, Any]:
+    try:
+        result: dict[str, Any] = _visitor.parse(library, name, arguments, 0, 1000)
+    except RuntimeError as error:
+        raise EnvironmentLacks("libclang", expected="a parse of a probe", found=str(error), do=_DO_HEADERS) from error
+    return result
+
+
+def _package_dir(package: str, requirement: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise EnvironmentLacks("C++ toolchain", expected=package, found="none", do=f"pip install {requirement}")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _describe(library: str, resources: Path, version: str, includes: Sequence[str]) -> Toolchain:
+    real = [os.path.realpath(path) for path in includes]
+    gcc = next((match for path in includes if (match := _GCC_DIR.match(path))), None)
+    cpp = next((match for path in real if (match := _CPP_DIR.match(path))), None)
+    roots = {os.path.realpath(resources), "/usr/include", "/usr/local/include"}
+    roots.update(os.path.realpath(match["root"]) for match in (gcc, cpp) if match)
+    identity = {
+        "libclang": version,
+        "builtin_headers": f"clang-tidy {_distribution_version('clang-tidy')}",
+        "cxx_library": f"c++/{cpp['version']}" if cpp else "unknown",
+        "gcc": gcc["version"] if gcc else "none",
+    }
+    return Toolchain(library, str(resources), tuple(sorted(roots)), identity)
+
+
+def _distribution_version(name: str) -> str:
+    from importlib import metadata  # noqa: PLC0415 - slow to import, used once
+
+    return metadata.version(name)

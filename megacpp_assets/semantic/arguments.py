@@ -1,0 +1,123 @@
+"""Compile arguments through a strict allow-list: what is not known to be harmless is dropped, never passed on.
+
+libclang writes files for -MF, expands @files, and reads any path it is given; a repository must not choose those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from megacpp_assets.semantic.tree_paths import TreePaths
+
+MAX_ARGUMENTS = 20_000
+MAX_LENGTH = 8192
+
+_EXACT = frozenset(
+    "-m32 -m64 -pthread -ansi -nostdinc -nostdinc++ -trigraphs -fPIC -fpic -fPIE -fpie "
+    "-fexceptions -fno-exceptions -fcxx-exceptions -fno-cxx-exceptions -frtti -fno-rtti "
+    "-fsigned-char -fno-signed-char -funsigned-char -fno-unsigned-char -fshort-enums -fno-short-enums -fshort-wchar "
+    "-fno-short-wchar -fchar8_t -fno-char8_t -fms-extensions -fno-ms-extensions -fgnu89-inline -fno-gnu89-inline "
+    "-ffreestanding -fno-freestanding -fhosted -fno-builtin -fno-threadsafe-statics -fno-operator-names "
+    "-fsized-deallocation -fno-sized-deallocation -faligned-allocation -fno-aligned-allocation -fasm -fno-asm "
+    "-fblocks -fno-blocks -fwrapv -fno-strict-aliasing -fno-common -fcommon -fno-delete-null-pointer-checks".split()
+)
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"-std=(c|gnu)(89|90|99|9x|11|1x|17|18|2x|23)",
+        r"-std=(c|gnu)\+\+(98|03|0x|11|1y|14|1z|17|2a|20|2b|23|2c|26)",
+        r"-std=iso9899:(1990|199409|1999|2011|2017)",
+        r"-march=(x86-64(-v[234])?|i[3-6]86)",
+        r"-m(no-)?(mmx|sse|sse2|sse3|ssse3|sse4|sse4\.[12]|avx|avx2|avx512(f|bw|cd|dq|vl)|fma|bmi2?|popcnt|lzcnt|f16c"
+        r"|aes|pclmul|sha|crc32|soft-float|red-zone)",
+        r"-D[A-Za-z_][A-Za-z0-9_]*(\([A-Za-z0-9_, .]*\))?(=.*)?",
+        r"-U[A-Za-z_][A-Za-z0-9_]*",
+        r"-x(c|c\+\+|c-header|c\+\+-header)",
+    )
+)
+_FOLDERS = ("-isystem", "-iquote", "-idirafter", "-I")
+_FILES = ("-include", "-imacros")
+_VALUES = ("-D", "-U", "-x")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
+    """The arguments that may reach the compiler, each in one piece (`-Iinclude`), in their order.
+
+    Every path resolves inside the tree and is rewritten relative to it; `base` is the tree-relative folder to which the
+    arguments' relative paths refer. Everything else is left out, the value of a dropped option included.
+    """
+    return tuple(_kept(list(arguments[:MAX_ARGUMENTS]), paths, base))
+
+
+def language_of(arguments: Sequence[str]) -> str | None:
+    """The language that the last `-x` chooses ("c" or "c++"), or None."""
+    chosen = [argument[2:].removesuffix("-header") for argument in arguments if argument.startswith("-x")]
+    return chosen[-1] if chosen else None
+
+
+def for_language(arguments: Sequence[str], language: str, standard: str) -> tuple[str, ...]:
+    """A complete command line but for the toolchain: `-x`, one fitting `-std`, then the allowed `arguments`.
+
+    A `-std` of the other language would be an error; `standard` is used where none fits.
+    """
+    standards = [argument for argument in arguments if argument.startswith("-std=")]
+    fitting = [argument for argument in standards if ("++" in argument) == (language == "c++")]
+    rest = [argument for argument in arguments if not argument.startswith(("-x", "-std=", "-ansi"))]
+    return ("-x", language, fitting[-1] if fitting else f"-std={standard}", *rest)
+
+
+def include_folder(option: str, folder: str) -> str:
+    """One argument that adds the tree's `folder` to a search list."""
+    return option + _unmistakable(folder)
+
+
+def _kept(arguments: list[str], paths: TreePaths, base: str) -> Iterator[str]:
+    position = 0
+    while position < len(arguments):
+        option, value, used = _split(arguments, position)
+        position += used
+        if len(option) + len(value) > MAX_LENGTH or _CONTROL.search(option + value):
+            continue
+        if option in _FOLDERS:
+            yield from _with_path(option, value, lambda path: paths.folder(path, base))
+        elif option in _FILES:
+            yield from _with_path(option, value, lambda path: paths.file(path, base))
+        elif option + value in _EXACT or any(pattern.fullmatch(option + value) for pattern in _PATTERNS):
+            yield option + value
+
+
+def _split(arguments: list[str], position: int) -> tuple[str, str, int]:
+    """An option, its value, and how many arguments they take; a lone option with no value left has an empty one."""
+    argument = arguments[position]
+    for option in (*_FOLDERS, *_FILES, *_VALUES):
+        if argument == option:
+            following = arguments[position + 1 : position + 2]
+            return option, following[0] if following else "", 2
+        if argument.startswith(option) and option not in _FILES:
+            return option, argument[len(option) :], 1
+    return argument, "", 2 if argument in _SKIPPED_WITH_VALUE else 1
+
+
+def _with_path(option: str, value: str, resolve: Callable[[str], str | None]) -> Iterator[str]:
+    path = resolve(value)
+    if path is not None and option in _FILES:
+        yield option
+        yield _unmistakable(path)
+    elif path is not None:
+        yield include_folder(option, path)
+
+
+def _unmistakable(path: str) -> str:
+    # A path that begins with "=" would mean the sysroot, with "-" or "@" something else again.
+    return path if path[0].isalnum() or path[0] in "._" else f"./{path}"
+
+
+_SKIPPED_WITH_VALUE = frozenset(
+    "-o -MF -MT -MQ -MJ -Xclang -Xpreprocessor -Xassembler -Xlinker -Xanalyzer -mllvm -arch -target -T -u -z -L -F "
+    "--sysroot -isysroot -iprefix -iwithprefix -iwithprefixbefore -isystem-after -ivfsoverlay -iframework --param "
+    "-include-pch -serialize-diagnostics --serialize-diagnostics -working-directory -dependency-file -load --config "
+    "-resource-dir -gcc-toolchain -B -Xarch_host -Xarch_device -cxx-isystem -stdlib++-isystem -index-store-path".split()
+)
+"""Options whose value is an argument of its own: the value goes with them, so that it cannot pass as an option."""

@@ -1,0 +1,136 @@
+"""Which file is parsed with which arguments, and from where those come: database, nearest entry of one, or inferred."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.arguments import for_language, include_folder, language_of
+from megacpp_assets.semantic.compile_database import find_database, read_database
+from megacpp_assets.semantic.infer import infer, is_template
+
+WORK_FOLDER = ".megacpp"
+STUB_FOLDER = f"{WORK_FOLDER}/stubs"
+_TEMPLATE_BYTES = 1 << 20
+_SOURCE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One file to parse as a main file, and its complete arguments but for the toolchain's own."""
+
+    path: str
+    arguments: tuple[str, ...]
+    mode: str
+    header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standards:
+    """The language standard of files whose arguments name none."""
+
+    c: str = "gnu11"
+    cpp: str = "c++17"
+
+    def of(self, language: str) -> str:
+        """The standard of `language`, "c" or "c++"."""
+        return self.c if language == "c" else self.cpp
+
+
+def plan_units(
+    tree: Path, files: Sequence[SourceFile], standards: Standards, *, database: str | None = None
+) -> list[Unit]:
+    """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
+
+    `database` names a compile database of the tree; without it the tree is searched for one.
+    """
+    selected = sorted(
+        (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
+    )
+    found = find_database(tree, database)
+    entries = read_database(tree, found) if found else {}
+    if entries:
+        nearest = _Nearest(entries)
+        return [_from_database(file, entries, nearest, standards) for file in selected]
+    folders = _inferred_folders(tree, files, selected)
+    return [
+        Unit(file.path, for_language(folders, file.language, standards.of(file.language)), "inferred", file.header)
+        for file in selected
+    ]
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _from_database(
+    file: SourceFile, entries: Mapping[str, tuple[str, ...]], nearest: _Nearest, standards: Standards
+) -> Unit:
+    own = entries.get(file.path)
+    arguments = nearest.arguments(file) if own is None else own
+    # A header has no `-x` of its own: one borrowed from a source says what the neighbours are, not what it is.
+    language = file.language if own is None else language_of(arguments) or file.language
+    mode = "nearest" if own is None else "database"
+    return Unit(file.path, for_language(arguments, language, standards.of(language)), mode, file.header)
+
+
+class _Nearest:
+    """The arguments of a file in no target: the most common ones among the entries that lie closest to it."""
+
+    def __init__(self, entries: Mapping[str, tuple[str, ...]]) -> None:
+        self._below: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        for path in sorted(entries):
+            for folder in _ancestors(path):
+                self._below[folder][entries[path]] += 1
+
+    def arguments(self, file: SourceFile) -> tuple[str, ...]:
+        for folder in _ancestors(file.path):
+            votes = self._below.get(folder)
+            if votes:
+                return min(votes, key=lambda arguments: (-votes[arguments], arguments))
+        return ()
+
+
+def _ancestors(path: str) -> Iterator[str]:
+    while path:
+        path = posixpath.dirname(path)
+        yield path
+
+
+def _inferred_folders(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    # What is not selected may still be included: generated fragments, files over the size limit.
+    present = [file.path for file in files if _regular(tree, file.path)]
+    texts = ((file.path, _read(tree / file.path, _SOURCE_BYTES)) for file in selected)
+    templates = {
+        path: _read(tree / path, _TEMPLATE_BYTES).decode("utf-8", "replace") for path in present if is_template(path)
+    }
+    inference = infer(present, texts, templates)
+    folders = [include_folder("-I", folder) for folder in inference.folders]
+    if inference.stubs and not (tree / WORK_FOLDER).exists():
+        _write_stubs(tree / STUB_FOLDER, inference.stubs)
+        folders.append(f"-I{STUB_FOLDER}")
+    return tuple(folders)
+
+
+def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
+    for spelling, text in stubs.items():
+        target = folder / spelling
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def _regular(tree: Path, path: str) -> bool:
+    real = os.path.realpath(tree / path)
+    return os.path.isfile(real) and real.startswith(os.path.realpath(tree) + os.sep)
+
+
+def _read(path: Path, limit: int) -> bytes:
+    if not path.is_file() or path.is_symlink():
+        return b""
+    with path.open("rb") as file:
+        return file.read(limit)

@@ -1,0 +1,189 @@
+#include "entities.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace megacpp {
+namespace {
+
+constexpr int kMaxNesting = 64;
+constexpr std::size_t kMaxName = 4096;
+
+std::uint64_t mix(std::uint64_t value) {
+  value ^= value >> 33;
+  value *= 0xff51afd7ed558ccdULL;
+  value ^= value >> 33;
+  value *= 0xc4ceb9fe1a85ec53ULL;
+  return value ^ (value >> 33);
+}
+
+// "(lambda at include/a.h:3:1)" -> "(lambda)": a name must not hold a place.
+std::string without_places(std::string name) {
+  std::size_t from = 0;
+  while ((from = name.find(" at ", from)) != std::string::npos) {
+    const std::size_t open = name.rfind('(', from);
+    const std::size_t close = name.find(')', from);
+    if (open == std::string::npos || close == std::string::npos) break;
+    name.erase(from, close - from);
+  }
+  if (name.size() > kMaxName) name.resize(kMaxName);
+  for (char& byte : name) {
+    if (static_cast<unsigned char>(byte) < 0x20) byte = ' ';
+  }
+  return name;
+}
+
+bool is_library_version(const std::string& name) {
+  return name == "__1" || name == "__2" || name == "__3" || name == "__cxx11";
+}
+
+bool is_class(int k) {
+  return k == kind::kStruct || k == kind::kUnion || k == kind::kClass || k == kind::kClassTemplate ||
+         k == kind::kPartialSpecialization;
+}
+
+// Members that libclang does not lead back to their template by itself.
+bool is_plain_member(int k) {
+  return k == kind::kField || k == kind::kEnumConstant || k == kind::kTypedef || k == kind::kTypeAlias ||
+         k == kind::kVariable || k == kind::kEnum;
+}
+
+}  // namespace
+
+std::uint64_t hash_text(const std::string& text) {
+  std::uint64_t state = 0xcbf29ce484222325ULL;
+  for (const char byte : text) state = (state ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+  const std::uint64_t hash = mix(state);
+  return hash ? hash : 1;
+}
+
+std::uint64_t check_text(const std::string& text) {
+  std::uint64_t state = text.size();
+  for (const char byte : text) state = mix(state + 0x9e3779b97f4a7c15ULL + static_cast<unsigned char>(byte));
+  return state ? state : 1;
+}
+
+Entities::Entities(const ClangApi& api) : api_(api), root_(std::filesystem::current_path()) {}
+
+std::uint64_t Entities::declared(CXCursor declaration) {
+  auto [slot, fresh] = declared_.try_emplace(declaration.data[0], 0);
+  if (fresh) slot->second = remember(declaration);
+  return slot->second;
+}
+
+std::uint64_t Entities::referenced(CXCursor target) {
+  const auto known = referenced_.find(target.data[0]);
+  if (known != referenced_.end()) return known->second;
+  const std::uint64_t usr = remember(primary(target));
+  referenced_.emplace(target.data[0], usr);
+  return usr;
+}
+
+CXCursor Entities::choose(CXCursor overloads, int arguments) const {
+  const unsigned count = std::min(api_.getNumOverloadedDecls(overloads), 64U);
+  CXCursor best = overloads;
+  int best_score = -1;
+  for (unsigned index = 0; index < count; ++index) {
+    const CXCursor candidate = api_.getOverloadedDecl(overloads, index);
+    const int parameters = api_.Cursor_getNumArguments(candidate);
+    CXFile file = nullptr;
+    api_.getFileLocation(api_.getCursorLocation(candidate), &file, nullptr, nullptr, nullptr);
+    int score = file && !tree_path(file).empty() ? 1 : 0;
+    if (arguments >= 0 && parameters >= 0) score += parameters == arguments ? 4 : 0;
+    else score += 2;
+    if (score > best_score) {
+      best = candidate;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+const std::string& Entities::tree_path(CXFile file) const {
+  auto [slot, fresh] = tree_paths_.try_emplace(file);
+  if (fresh) {
+    // A header that comes out of a precompiled one has its absolute name.
+    auto path = std::filesystem::path(api_.take(api_.getFileName(file))).lexically_normal();
+    if (path.is_absolute()) path = path.lexically_relative(root_);
+    if (path.is_relative() && !path.empty() && *path.begin() != "..") slot->second = path.string();
+  }
+  return slot->second;
+}
+
+// An explicit specialisation has a place of its own; an implicit instantiation has its template's.
+bool Entities::same_place(CXCursor instance, CXCursor pattern) const {
+  const unsigned place = api_.getCursorLocation(instance).int_data;
+  if (api_.getCursorLocation(pattern).int_data == place) return true;
+  if (api_.getCursorLocation(api_.getCanonicalCursor(pattern)).int_data == place) return true;
+  const CXCursor definition = api_.getCursorDefinition(pattern);
+  return !is_null(definition) && api_.getCursorLocation(definition).int_data == place;
+}
+
+CXCursor Entities::primary(CXCursor cursor) const {
+  for (int step = 0; step < kMaxNesting; ++step) {
+    const CXCursor pattern = api_.getSpecializedCursorTemplate(cursor);
+    if (is_null(pattern) || !same_place(cursor, pattern)) break;
+    cursor = pattern;
+  }
+  return cursor;
+}
+
+std::string Entities::identity(CXCursor cursor, int depth) {
+  std::string usr = api_.take(api_.getCursorUSR(cursor));
+  if (usr.size() <= 2) return "";
+  if (depth < kMaxNesting && is_plain_member(cursor.kind)) usr = member_identity(cursor, usr, depth);
+  return with_file(cursor, std::move(usr));
+}
+
+// A field of an implicit instantiation, by the identity of the template's field of the same name.
+std::string Entities::member_identity(CXCursor cursor, const std::string& usr, int depth) {
+  const CXCursor parent = api_.getCursorSemanticParent(cursor);
+  if (!is_class(parent.kind)) return usr;
+  const CXCursor pattern = primary(parent);
+  if (api_.equalCursors(parent, pattern)) return usr;
+  const std::string instance = api_.take(api_.getCursorUSR(parent));
+  if (usr.compare(0, instance.size(), instance) != 0) return usr;
+  const std::string primary_usr = identity(pattern, depth + 1);
+  return primary_usr + usr.substr(instance.size());
+}
+
+// libclang writes a file's base name into the USR of what only that file can see; two files may share that name.
+std::string Entities::with_file(CXCursor cursor, std::string usr) const {
+  if (usr[2] == '@') return usr;
+  CXFile file = nullptr;
+  api_.getFileLocation(api_.getCursorLocation(api_.getCanonicalCursor(cursor)), &file, nullptr, nullptr, nullptr);
+  if (file && !tree_path(file).empty()) usr.append(1, '\n').append(tree_path(file));
+  return usr;
+}
+
+const std::string& Entities::scope(CXCursor parent, int depth) {
+  static const std::string outermost;
+  if (depth > kMaxNesting || is_null(parent) || parent.kind == kind::kTranslationUnit) return outermost;
+  const auto known = scopes_.find(parent.data[0]);
+  if (known != scopes_.end()) return known->second;
+  std::string text = scope(api_.getCursorSemanticParent(parent), depth + 1);
+  if (parent.kind != kind::kLinkageSpec && parent.kind != kind::kUnexposedDecl) {
+    const std::string name = without_places(api_.take(api_.getCursorSpelling(parent)));
+    if (!is_library_version(name)) text += (name.empty() ? "(anonymous)" : name) + "::";
+  }
+  return scopes_.emplace(parent.data[0], std::move(text)).first->second;
+}
+
+std::uint64_t Entities::remember(CXCursor cursor) {
+  const std::string text = identity(cursor, 0);
+  if (text.empty()) return 0;
+  const std::uint64_t usr = hash_text(text);
+  const std::uint64_t check = check_text(text);
+  const auto [slot, fresh] = by_usr_.try_emplace(usr, entities_.size());
+  if (!fresh) {
+    if (entities_[slot->second].check != check) throw std::runtime_error("two symbols share one 64-bit hash");
+    return usr;
+  }
+  std::string spelling = without_places(api_.take(api_.getCursorSpelling(cursor)));
+  if (spelling.empty()) spelling = "(anonymous)";
+  std::string qualified = scope(api_.getCursorSemanticParent(cursor), 0) + spelling;
+  entities_.push_back({usr, check, cursor.kind, std::move(qualified), std::move(spelling)});
+  return usr;
+}
+
+}  // namespace megacpp

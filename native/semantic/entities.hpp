@@ -1,0 +1,61 @@
+// Names of entities: USR hashes that join a use to its definition, and qualified names for people.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "clang_api.hpp"
+
+namespace megacpp {
+
+// Two independent 64-bit hashes of a byte string; never 0.
+std::uint64_t hash_text(const std::string& text);
+std::uint64_t check_text(const std::string& text);
+
+struct Entity {
+  std::uint64_t usr;    // hash_text of the identity
+  std::uint64_t check;  // check_text of the identity: equal `usr` with another `check` is a collision
+  int kind;
+  std::string qualified_name;
+  std::string spelling;
+};
+
+// All entities met in one translation unit. An implicit instantiation stands for its template, so that a call of
+// f<int> joins the definition of f. An entity that only its file can see carries that file's path in its identity.
+class Entities {
+ public:
+  explicit Entities(const ClangApi& api);
+
+  // The USR hash of the entity that `declaration` declares, 0 if it has none; remembers the entity.
+  std::uint64_t declared(CXCursor declaration);
+  // The same for a reference, after undoing implicit instantiation.
+  std::uint64_t referenced(CXCursor target);
+  // One of the candidates of an overload set, by fit to `arguments` (-1: unknown), then nearness, then order.
+  CXCursor choose(CXCursor overloads, int arguments) const;
+  // The path of `file` relative to the working directory, which is the tree's root; "" if it lies outside.
+  const std::string& tree_path(CXFile file) const;
+
+  const std::vector<Entity>& all() const { return entities_; }
+
+ private:
+  CXCursor primary(CXCursor cursor) const;
+  bool same_place(CXCursor instance, CXCursor pattern) const;
+  std::string identity(CXCursor cursor, int depth);
+  std::string member_identity(CXCursor cursor, const std::string& usr, int depth);
+  std::string with_file(CXCursor cursor, std::string usr) const;
+  const std::string& scope(CXCursor parent, int depth);
+  std::uint64_t remember(CXCursor cursor);
+
+  const ClangApi& api_;
+  std::filesystem::path root_;
+  std::vector<Entity> entities_;
+  std::unordered_map<std::uint64_t, std::size_t> by_usr_;
+  std::unordered_map<const void*, std::uint64_t> declared_, referenced_;
+  std::unordered_map<const void*, std::string> scopes_;
+  mutable std::unordered_map<CXFile, std::string> tree_paths_;
+};
+
+}  // namespace megacpp

@@ -1,0 +1,90 @@
+// The Python extension `megacpp_assets.semantic._visitor`: arguments in, numpy arrays out, no lock held while parsing.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "walk.hpp"
+
+namespace nb = nanobind;
+using namespace megacpp;
+
+namespace {
+
+// A numpy array that owns the moved vector.
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
+  auto* owner = new std::vector<T>(std::move(values));
+  nb::capsule release(owner, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owner->data(), {owner->size()}, release);
+}
+
+nb::dict cursor_arrays(CursorArrays&& cursors) {
+  nb::dict arrays;
+  arrays["kind"] = to_numpy(std::move(cursors.kind));
+  arrays["start"] = to_numpy(std::move(cursors.start));
+  arrays["end"] = to_numpy(std::move(cursors.end));
+  arrays["depth"] = to_numpy(std::move(cursors.depth));
+  arrays["sibling"] = to_numpy(std::move(cursors.sibling));
+  arrays["parent"] = to_numpy(std::move(cursors.parent));
+  arrays["usr"] = to_numpy(std::move(cursors.usr));
+  arrays["ref"] = to_numpy(std::move(cursors.ref));
+  arrays["flags"] = to_numpy(std::move(cursors.flags));
+  return arrays;
+}
+
+nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+nb::list symbol_rows(const std::vector<Entity>& entities) {
+  nb::list rows;
+  for (const Entity& entity : entities) {
+    rows.append(nb::make_tuple(entity.usr, to_bytes(entity.qualified_name), entity.kind, to_bytes(entity.spelling),
+                               entity.check));
+  }
+  return rows;
+}
+
+nb::dict parse(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
+               unsigned flags, std::size_t cursor_limit) {
+  ParseResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = parse_file(load_clang(library), path, arguments, flags, cursor_limit);
+  }
+  nb::list includes;
+  for (const std::string& name : result.includes) includes.append(to_bytes(name));
+  nb::list skipped_ranges;
+  for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));
+  nb::dict out;
+  out["cursors"] = cursor_arrays(std::move(result.cursors));
+  out["symbols"] = symbol_rows(result.entities);
+  out["errors"] = result.errors;
+  out["includes"] = includes;
+  out["skipped_ranges"] = skipped_ranges;
+  return out;
+}
+
+void save_header(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
+                 unsigned flags, const std::string& output) {
+  nb::gil_scoped_release unlocked;
+  precompile(load_clang(library), path, arguments, flags, output);
+}
+
+std::string version(const std::string& library) {
+  const ClangApi& api = load_clang(library);
+  return api.take(api.getClangVersion());
+}
+
+}  // namespace
+
+NB_MODULE(_visitor, module) {
+  module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
+             nb::arg("cursor_limit"),
+             "Parse one file. Gives cursors (numpy arrays), symbols, errors, includes, skipped_ranges; RuntimeError "
+             "when libclang gives nothing. A crash of libclang ends the process.");
+  module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
+             nb::arg("output"), "Write a precompiled header of `path` to `output`; RuntimeError on failure.");
+  module.def("version", &version, nb::arg("library"), "libclang's version string.");
+  module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
+             "The 64-bit hash that stands for a symbol's identity.");
+}

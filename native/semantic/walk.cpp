@@ -1,0 +1,275 @@
+#include "walk.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace megacpp {
+namespace {
+
+constexpr unsigned kMacroBit = 1U << 31;  // of a raw source location: it lies in a macro expansion
+constexpr unsigned kMaxErrors = 1000;
+constexpr int kSeverityError = 3;
+
+struct Place {
+  CXFile file = nullptr;
+  unsigned offset = 0;
+  bool from_macro_body = false;
+};
+
+// An ancestor of the cursor being visited; `index` is the nearest emitted one (itself or above), -1 at the top.
+struct Level {
+  CXCursor cursor;
+  std::int32_t index;
+};
+
+class Walker {
+ public:
+  Walker(const ClangApi& api, CXFile main_file, Entities& entities, CursorArrays& out, std::size_t limit)
+      : api_(api), main_file_(main_file), entities_(entities), out_(out), limit_(limit) {}
+
+  void walk(CXCursor unit) {
+    levels_.push_back({unit, -1});
+    api_.visitChildren(unit, &Walker::enter, this);
+    if (overflow_) throw std::runtime_error("more cursors than the limit");
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+  }
+
+ private:
+  // No exception may cross libclang's frames.
+  static VisitResult enter(CXCursor cursor, CXCursor parent, void* data) {
+    auto* self = static_cast<Walker*>(data);
+    try {
+      return self->visit(cursor, parent);
+    } catch (const std::exception& error) {
+      self->failure_ = error.what();
+      return kVisitBreak;
+    }
+  }
+
+  VisitResult visit(CXCursor cursor, CXCursor parent) {
+    climb_to(parent);
+    if (levels_.size() == 1 && !touches_main_file(cursor)) return kVisitContinue;
+    const std::int32_t above = levels_.back().index;
+    const CXSourceRange extent = api_.getCursorExtent(cursor);
+    const Place start = place(api_.getRangeStart(extent));
+    const Place end = place(api_.getRangeEnd(extent));
+    std::int32_t index = above;
+    if (start.file == main_file_ && end.file == main_file_ && end.offset > start.offset) {
+      if (out_.kind.size() >= limit_) {
+        overflow_ = true;
+        return kVisitBreak;
+      }
+      index = emit(cursor, above, start, end);
+    }
+    levels_.push_back({cursor, index});
+    return kVisitRecurse;
+  }
+
+  void climb_to(const CXCursor& parent) {
+    for (std::size_t depth = levels_.size(); depth-- > 0;) {
+      if (api_.equalCursors(levels_[depth].cursor, parent)) {
+        levels_.resize(depth + 1);
+        return;
+      }
+    }
+  }
+
+  // Most top-level cursors belong to headers: decide by one location. A scope may be opened in a header and closed here.
+  bool touches_main_file(const CXCursor& cursor) const {
+    const CXFile file = place(api_.getCursorLocation(cursor)).file;
+    if (file == main_file_) return true;
+    if (cursor.kind != kind::kNamespace && cursor.kind != kind::kLinkageSpec) return false;
+    const CXSourceRange extent = api_.getCursorExtent(cursor);
+    return place(api_.getRangeStart(extent)).file != place(api_.getRangeEnd(extent)).file;
+  }
+
+  // A macro argument lies where it is spelled; what a macro's body makes lies at the invocation.
+  Place place(CXSourceLocation location) const {
+    Place result;
+    api_.getFileLocation(location, &result.file, nullptr, nullptr, &result.offset);
+    if (location.int_data & kMacroBit) {
+      unsigned offset = 0;
+      api_.getExpansionLocation(location, nullptr, nullptr, nullptr, &offset);
+      result.from_macro_body = offset == result.offset;
+    }
+    return result;
+  }
+
+  std::int32_t emit(const CXCursor& cursor, std::int32_t above, const Place& start, const Place& end) {
+    const auto index = static_cast<std::int32_t>(out_.kind.size());
+    const unsigned sibling = above < 0 ? top_children_++ : children_[above]++;
+    out_.kind.push_back(static_cast<std::uint16_t>(cursor.kind));
+    out_.start.push_back(start.offset);
+    out_.end.push_back(end.offset);
+    out_.depth.push_back(above < 0 ? 1 : static_cast<std::uint16_t>(std::min(65535, out_.depth[above] + 1)));
+    out_.sibling.push_back(static_cast<std::uint16_t>(std::min(65535U, sibling)));
+    out_.parent.push_back(above);
+    out_.usr.push_back(0);
+    out_.ref.push_back(0);
+    out_.flags.push_back(start.from_macro_body || end.from_macro_body ? kFlagMacroRange : 0);
+    children_.push_back(0);
+    arguments_.push_back(-1);
+    name(cursor, index);
+    return index;
+  }
+
+  void name(const CXCursor& cursor, std::int32_t index) {
+    const int k = cursor.kind;
+    if (is_declaration(k) || k == kind::kMacroDefinition) {
+      out_.usr[index] = entities_.declared(cursor);
+      if (k == kind::kMacroDefinition || api_.isCursorDefinition(cursor)) out_.flags[index] |= kFlagDefinition;
+    } else if ((k >= kind::kFirstReference && k <= kind::kLastReference) || k == kind::kMacroInstantiation ||
+               (k >= kind::kFirstExpression && k <= kind::kLastExpression)) {
+      refer(cursor, index);
+    }
+  }
+
+  void refer(const CXCursor& cursor, std::int32_t index) {
+    if (cursor.kind == kind::kCall) arguments_[index] = api_.Cursor_getNumArguments(cursor);
+    CXCursor target = cursor.kind == kind::kOverloadedRef ? cursor : api_.getCursorReferenced(cursor);
+    if (is_null(target)) return;
+    if (target.kind != kind::kOverloadedRef) {
+      out_.ref[index] = entities_.referenced(target);
+      return;
+    }
+    const std::int32_t call = callee_of(index);
+    target = entities_.choose(target, call < 0 ? -1 : arguments_[call]);
+    if (target.kind == kind::kOverloadedRef) return;
+    refer_loosely(index, entities_.referenced(target));
+    if (call >= 0 && out_.ref[call] == 0) refer_loosely(call, out_.ref[index]);
+  }
+
+  void refer_loosely(std::int32_t index, std::uint64_t ref) {
+    out_.ref[index] = ref;
+    out_.flags[index] |= kFlagOverloaded;
+  }
+
+  // The call whose callee the cursor at `index` is (its first child, or that child's first child), else -1.
+  std::int32_t callee_of(std::int32_t index) const {
+    for (int step = 0; step < 3; ++step) {
+      const std::int32_t parent = out_.parent[index];
+      if (parent < 0 || out_.sibling[index] != 0) return -1;
+      if (out_.kind[parent] == kind::kCall) return parent;
+      index = parent;
+    }
+    return -1;
+  }
+
+  const ClangApi& api_;
+  CXFile main_file_;
+  Entities& entities_;
+  CursorArrays& out_;
+  std::size_t limit_;
+  std::vector<Level> levels_;
+  std::vector<unsigned> children_;
+  std::vector<int> arguments_;
+  unsigned top_children_ = 0;
+  bool overflow_ = false;
+  std::string failure_;
+};
+
+// Owns the index and the translation unit of one parse.
+class Unit {
+ public:
+  Unit(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments, unsigned flags)
+      : api_(api) {
+    CXIndexOptions options{};
+    options.size = sizeof(options);
+    options.store_preambles_in_memory = 1;  // a parse writes no file
+    index_ = api_.createIndexWithOptions(&options);
+    if (!index_) throw std::runtime_error("libclang refuses the index options");
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    const int code = api_.parseTranslationUnit2(index_, path.c_str(), pointers.data(),
+                                                static_cast<int>(pointers.size()), nullptr, 0, flags, &unit_);
+    if (code != 0 || !unit_) {
+      api_.disposeIndex(index_);
+      throw std::runtime_error("libclang gives no translation unit, code " + std::to_string(code));
+    }
+  }
+  ~Unit() {
+    api_.disposeTranslationUnit(unit_);
+    api_.disposeIndex(index_);
+  }
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+  CXTranslationUnit get() const { return unit_; }
+
+ private:
+  const ClangApi& api_;
+  CXIndex index_ = nullptr;
+  CXTranslationUnit unit_ = nullptr;
+};
+
+unsigned count_errors(const ClangApi& api, CXTranslationUnit unit) {
+  unsigned errors = 0;
+  const unsigned count = api.getNumDiagnostics(unit);
+  for (unsigned index = 0; index < count && errors < kMaxErrors; ++index) {
+    CXDiagnostic diagnostic = api.getDiagnostic(unit, index);
+    if (api.getDiagnosticSeverity(diagnostic) >= kSeverityError) ++errors;
+    api.disposeDiagnostic(diagnostic);
+  }
+  return errors;
+}
+
+struct Inclusions {
+  const ClangApi& api;
+  const Entities& entities;
+  std::vector<std::string> names;
+};
+
+void add_inclusion(CXFile file, CXSourceLocation*, unsigned, void* data) {
+  auto* inclusions = static_cast<Inclusions*>(data);
+  const std::string& inside = inclusions->entities.tree_path(file);
+  inclusions->names.push_back(inside.empty() ? inclusions->api.take(inclusions->api.getFileName(file)) : inside);
+}
+
+// Paths inside the tree are relative, all others as libclang names them.
+std::vector<std::string> included_files(const ClangApi& api, const Entities& entities, CXTranslationUnit unit) {
+  Inclusions inclusions{api, entities, {}};
+  api.getInclusions(unit, &add_inclusion, &inclusions);
+  std::sort(inclusions.names.begin(), inclusions.names.end());
+  inclusions.names.erase(std::unique(inclusions.names.begin(), inclusions.names.end()), inclusions.names.end());
+  return std::move(inclusions.names);
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped(const ClangApi& api, CXTranslationUnit unit, CXFile file) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
+  CXSourceRangeList* list = api.getSkippedRanges(unit, file);
+  for (unsigned index = 0; list && index < list->count; ++index) {
+    unsigned start = 0;
+    unsigned end = 0;
+    api.getFileLocation(api.getRangeStart(list->ranges[index]), nullptr, nullptr, nullptr, &start);
+    api.getFileLocation(api.getRangeEnd(list->ranges[index]), nullptr, nullptr, nullptr, &end);
+    if (end > start) result.emplace_back(start, end);
+  }
+  if (list) api.disposeSourceRangeList(list);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace
+
+ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+                       unsigned flags, std::size_t cursor_limit) {
+  const Unit unit(api, path, arguments, flags);
+  CXFile main_file = api.getFile(unit.get(), path.c_str());
+  if (!main_file) throw std::runtime_error("libclang did not read the file");
+  ParseResult result;
+  Entities entities(api);
+  Walker(api, main_file, entities, result.cursors, cursor_limit).walk(api.getTranslationUnitCursor(unit.get()));
+  result.entities = entities.all();
+  result.errors = count_errors(api, unit.get());
+  result.includes = included_files(api, entities, unit.get());
+  result.skipped_ranges = skipped(api, unit.get(), main_file);
+  return result;
+}
+
+void precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+                unsigned flags, const std::string& output) {
+  const Unit unit(api, path, arguments, flags);
+  const int code = api.saveTranslationUnit(unit.get(), output.c_str(), 0);
+  if (code != 0) throw std::runtime_error("libclang cannot save the precompiled header, code " + std::to_string(code));
+}
+
+}  // namespace megacpp

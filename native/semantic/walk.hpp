@@ -1,0 +1,40 @@
+// One parse of one file: the cursors of the main file as parallel arrays, and what surrounds them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clang_api.hpp"
+#include "entities.hpp"
+
+namespace megacpp {
+
+struct CursorArrays {
+  std::vector<std::uint16_t> kind, depth, sibling;
+  std::vector<std::uint32_t> start, end;
+  std::vector<std::int32_t> parent;
+  std::vector<std::uint64_t> usr, ref;
+  std::vector<std::uint8_t> flags;
+};
+
+struct ParseResult {
+  CursorArrays cursors;
+  std::vector<Entity> entities;
+  unsigned errors = 0;
+  std::vector<std::string> includes;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges;
+};
+
+constexpr std::uint8_t kFlagDefinition = 1, kFlagMacroRange = 2, kFlagOverloaded = 4;
+
+// Parses `path` with `arguments`; throws std::runtime_error when libclang gives nothing, or beyond `cursor_limit`.
+ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+                       unsigned flags, std::size_t cursor_limit);
+
+// Writes a precompiled header of `path` to `output`.
+void precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+                unsigned flags, const std::string& output);
+
+}  // namespace megacpp
