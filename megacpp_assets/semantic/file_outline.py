@@ -1,0 +1,81 @@
+"""One outline per file: libclang's, with tree-sitter's nodes in the gaps, and who owns each byte."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.lexer import Lexed
+from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline_clang import clang_outline
+from megacpp_assets.semantic.parsed import ParsedFile, Symbol
+from megacpp_assets.semantic.ranges import cover, paint
+from megacpp_assets.semantic.treesitter import syntax_outline
+
+_SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))
+_SYNTAX_DEPTH = 1000
+"""Added to the depth of tree-sitter's nodes: in a gap they lie deeper than what libclang saw around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutline:
+    """`nodes` in pre-order; `owner` is the index of the innermost node of each byte or -1.
+
+    `solid` marks bytes of code (neither space, comment nor directive); `parting` those of code or directives.
+    """
+
+    nodes: tuple[Node, ...]
+    owner: NDArray[np.int32]
+    solid: NDArray[np.bool_]
+    parting: NDArray[np.bool_]
+
+    def parted(self, start: int, end: int) -> bool:
+        """Whether more than space and comments lies in [start, end)."""
+        return bool(self.parting[start:end].any())
+
+
+def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile, symbols: Mapping[int, Symbol]) -> FileOutline:
+    """The outline of `code`; with `parsed.cursors` None it is tree-sitter's alone."""
+    solid = _solid(code, lexed)
+    nodes = [] if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, symbols)
+    owner = _owners(len(code), nodes)
+    gap = solid & _gap(nodes, owner, parsed)
+    if gap.any():
+        nodes = sorted(nodes + _fill(code, gap, solid), key=lambda node: (node.start, -node.end, node.depth))
+        owner = _owners(len(code), nodes)
+    return FileOutline(tuple(nodes), owner, solid, solid | cover(len(code), *lexed.directives.T))
+
+
+def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
+    data = np.frombuffer(code, dtype=np.uint8)
+    hidden = cover(len(code), *np.concatenate([lexed.comments, lexed.directives]).T)
+    return np.asarray(~_SPACE[data] & ~hidden)
+
+
+def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
+    starts = np.array([node.start for node in nodes], dtype=np.int64)
+    ends = np.array([node.end for node in nodes], dtype=np.int64)
+    # A function outranks what a macro declares over the same bytes beside it (TEST(…) { … }).
+    levels = np.array([2 * node.depth + (node.role is Role.FUNCTION) for node in nodes], dtype=np.int64)
+    return paint(size, starts, ends, levels)
+
+
+def _gap(nodes: list[Node], owner: NDArray[np.int32], parsed: ParsedFile) -> NDArray[np.bool_]:
+    """Bytes that no node claims, and those the preprocessor dropped outside functions."""
+    holder = np.array([node.role in (Role.NAMESPACE, Role.CLASS) for node in nodes] + [True])
+    dropped = np.array(parsed.skipped_ranges, dtype=np.int64).reshape(-1, 2)
+    skipped = cover(len(owner), *np.clip(dropped, 0, len(owner)).T)
+    return np.asarray((owner < 0) | (skipped & holder[owner]))
+
+
+def _fill(code: bytes, gap: NDArray[np.bool_], solid: NDArray[np.bool_]) -> list[Node]:
+    """tree-sitter's nodes whose code lies in the gap from first to last byte."""
+    missing = np.concatenate(([0], np.cumsum(solid & ~gap)))
+    return [
+        replace(node, depth=node.depth + _SYNTAX_DEPTH)
+        for node in syntax_outline(code)
+        if node.end > node.start and missing[node.end] == missing[node.start] and gap[node.start : node.end].any()
+    ]

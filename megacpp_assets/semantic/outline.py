@@ -1,0 +1,63 @@
+"""The outline of a file: its declarations as nested byte ranges with a role, whoever found them.
+
+libclang's cursors give it where the file parsed; tree-sitter fills what the preprocessor dropped or no parse reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from megacpp_assets.contract.names import CATEGORY_ID
+
+
+class Role(IntEnum):
+    """What a declaration is."""
+
+    NAMESPACE = 0
+    CLASS = 1
+    FUNCTION = 2
+    """Has a body."""
+    PROTOTYPE = 3
+    MEMBER = 4
+    """In a class: field, enumerator, method without a body, friend, static assertion."""
+    TYPEDEF = 5
+    USING = 6
+    VARIABLE = 7
+    OTHER = 8
+    BODY = 9
+    """Of a function; only painted."""
+
+
+CATEGORY_OF_ROLE = {
+    Role.NAMESPACE: CATEGORY_ID["namespace"],
+    Role.CLASS: CATEGORY_ID["class_decl"],
+    Role.FUNCTION: CATEGORY_ID["func_sig"],
+    Role.PROTOTYPE: CATEGORY_ID["func_sig"],
+    Role.MEMBER: CATEGORY_ID["class_member"],
+    Role.TYPEDEF: CATEGORY_ID["typedef"],
+    Role.USING: CATEGORY_ID["preamble"],
+    Role.VARIABLE: CATEGORY_ID["other"],
+    Role.OTHER: CATEGORY_ID["other"],
+    Role.BODY: CATEGORY_ID["func_body"],
+}
+"""The written rules, with examples, are in CATEGORIES.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A declaration: byte range, role, nesting depth (0 is outermost), qualified name, USR hash (0: none)."""
+
+    start: int
+    end: int
+    role: Role
+    depth: int
+    name: str
+    usr: int = 0
+    definition: bool = False
+    kind: int = 0
+
+
+Outline = Sequence[Node]
+"""In pre-order: by start, an enclosing node before what it encloses."""

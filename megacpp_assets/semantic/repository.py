@@ -1,0 +1,82 @@
+"""All chunks of a repository as one numbered sequence (files in path order, chunks in file order) and their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.analysis import FileFacts
+from megacpp_assets.semantic.chunks import Chunk, Root
+from megacpp_assets.semantic.graph import dependency_levels, leaves
+from megacpp_assets.semantic.link import Edges, link
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A chunk with its place: file number, character range, unit and root as ranges of chunk numbers."""
+
+    chunk: Chunk
+    file: int
+    char_start: int
+    char_end: int
+    unit: tuple[int, int]
+    root: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending."""
+
+    files: Sequence[FileFacts]
+    nodes: Sequence[Node]
+    roots: Sequence[tuple[int, Root]]
+    level: Sequence[int]
+    leaf: Sequence[bool]
+    out: Sequence[Sequence[tuple[int, int, int]]]
+    edges: Edges
+
+    def unit_level(self, unit: tuple[int, int]) -> int:
+        """Level of a unit: the highest of its chunks."""
+        return max(self.level[unit[0] : unit[1]])
+
+
+def build_repository(files: Sequence[FileFacts]) -> Repository:
+    """Number the chunks of `files` (in path order), link them and give them their levels."""
+    edges = link([facts.links for facts in files], [len(facts.chunks) for facts in files])
+    nodes: list[Node] = []
+    roots: list[tuple[int, Root]] = []
+    for number, facts in enumerate(files):
+        nodes.extend(_nodes(number, facts, len(nodes)))
+        roots.extend((number, root) for root in facts.roots)
+    count = len(nodes)
+    out: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
+    columns = (edges.source, edges.target, edges.edge, edges.confidence)
+    for source, target, edge, confidence in zip(*(column.tolist() for column in columns), strict=True):
+        out[source].append((target, edge, confidence))
+    return Repository(
+        files=files,
+        nodes=nodes,
+        roots=roots,
+        level=dependency_levels(count, edges.source, edges.target).tolist(),
+        leaf=leaves(count, edges.source, edges.target).tolist(),
+        out=[sorted(row) for row in out],
+        edges=edges,
+    )
+
+
+def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:
+    starts = facts.source.chars([chunk.start for chunk in facts.chunks]).tolist()
+    ends = facts.source.chars([chunk.end for chunk in facts.chunks]).tolist()
+    result = []
+    for root in facts.roots:
+        for index in range(root.first, root.last):
+            chunk = facts.chunks[index]
+            unit = (base + chunk.unit[0], base + chunk.unit[1])
+            place = (base + root.first, base + root.last)
+            result.append(Node(chunk, number, starts[index], ends[index], unit, place))
+    return result

@@ -1,0 +1,163 @@
+"""Stage `semantic_jsonl`: the blobs of a pinned commit to one enriched document per semantic chunk."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.compute.select import open_executor
+from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe import SemanticRecipe, as_config
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.analysis import FileFacts, analyse
+from megacpp_assets.semantic.char_store import CharStore
+from megacpp_assets.semantic.documents import Document, Skipped, documents
+from megacpp_assets.semantic.link import CALL_EDGE
+from megacpp_assets.semantic.parse import parse_tree
+from megacpp_assets.semantic.parsed import ParsedFile
+from megacpp_assets.semantic.records import Origin, record, write_shards
+from megacpp_assets.semantic.repository import Repository, build_repository
+from megacpp_assets.semantic.scratch import Sources, export
+from megacpp_assets.semantic.symbols import write_coverage, write_skipped, write_symbols
+from megacpp_assets.semantic.text import SourceText
+from megacpp_assets.semantic.toolchain import Toolchain
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.layout import jsonl_path, raw_path
+from megacpp_assets.storage.publish import Publication, Target, publish
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticJsonlSpec:
+    """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
+
+    `license` stands for files that name none of their own.
+    """
+
+    root: Path
+    dataset: str
+    repo: RepoRef
+    commit: str
+    license: str
+    recipe: SemanticRecipe
+    toolchain: Toolchain
+
+
+def target(spec: SemanticJsonlSpec) -> Target:
+    """The work of indexing one repository."""
+    return Target(
+        root=spec.root,
+        path=jsonl_path(spec.dataset, spec.repo),
+        stage="semantic_jsonl",
+        partition=spec.repo.key,
+        version=VERSION,
+        config={
+            "dataset": spec.dataset,
+            "repo": spec.repo.name,
+            "ref": spec.repo.ref,
+            "commit": spec.commit,
+            "license": spec.license,
+            "dep_level_def": DEP_LEVEL_DEFINITION,
+            "toolchain": dict(spec.toolchain.identity),
+            **as_config(spec.recipe),
+        },
+        inputs=(raw_path(spec.repo),),
+    )
+
+
+def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
+    """Parse, label, link and assemble; a current artifact is returned untouched.
+
+    A file that cannot be read or parsed is recorded, never fatal. Raises what `publish` and the executor raise.
+    """
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="megacpp-semantic-") as name:
+            scratch = Path(name)
+            tree = scratch / "tree"
+            tree.mkdir()
+            with blob_reader(inputs[0]) as blobs:
+                sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
+            parsed = _parse(tree, sources, spec.toolchain, progress)
+            return _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+
+    return publish(target(spec), produce)
+
+
+def _parse(tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress) -> dict[str, ParsedFile]:
+    files = [file for file, _ in sources.taken]
+    if not files:
+        return {}
+    with open_executor() as executor:
+        return {file.path: file for file in parse_tree(tree, files, toolchain, executor, progress)}
+
+
+def _analyse(
+    scratch: Path, taken: Sequence[tuple[SourceFile, SourceText]], parsed: dict[str, ParsedFile]
+) -> tuple[Repository, CharStore]:
+    store = CharStore(scratch)
+    files: list[FileFacts] = []
+    for file, source in taken:
+        outcome = parsed.pop(file.path, None) or ParsedFile(file.path, "failed", "", "not parsed")
+        facts, chars = analyse(file, source, outcome)
+        store.append(chars)
+        files.append(facts)
+    return build_repository(files), store.seal()
+
+
+def _write(
+    publication: Publication, spec: SemanticJsonlSpec, sources: Sources, indexed: tuple[Repository, CharStore]
+) -> dict[str, Any]:
+    repository, store = indexed
+    skipped = [Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused]
+    counts: Counter[str] = Counter()
+    by_file: Counter[int] = Counter()
+    origin = Origin(spec.repo, spec.commit, spec.license)
+
+    def records() -> Iterator[dict[str, Any]]:
+        for entry in documents(repository, store, spec.recipe):
+            if isinstance(entry, Skipped):
+                skipped.append(entry)
+                continue
+            by_file[entry.file] += 1
+            counts.update(_counted(entry))
+            yield record(entry, repository, origin)
+
+    shards = write_shards(publication, records())
+    symbols = write_symbols(publication, repository.files)
+    write_coverage(publication, repository.files, sources.refused, by_file)
+    write_skipped(publication, skipped)
+    return {"shards": shards, "symbols": symbols, **counts, **_totals(repository, sources, skipped)}
+
+
+def _counted(document: Document) -> dict[str, int]:
+    return {"documents": 1, "characters": len(document.text), "document_chunks": len(document.boundaries)}
+
+
+def _totals(repository: Repository, sources: Sources, skipped: Sequence[Skipped]) -> dict[str, Any]:
+    files = repository.files
+    calls = int((repository.edges.edge == CALL_EDGE).sum())
+    reasons = Counter(entry.reason.split(" as ")[0] for entry in skipped)
+    return {
+        "files": len(files),
+        "skipped_files": len(sources.refused),
+        "units_clean": sum(facts.parsed.status == "clean" for facts in files),
+        "units_errors": sum(facts.parsed.status == "errors" for facts in files),
+        "units_failed": sum(facts.parsed.status == "failed" for facts in files),
+        "source_characters": sum(len(facts.source.text) for facts in files),
+        "unlabelled_characters": sum(facts.unlabelled for facts in files),
+        "chunks": len(repository.nodes),
+        "call_edges": calls,
+        "type_edges": len(repository.edges.edge) - calls,
+        "calls": sum(facts.links.calls for facts in files),
+        "calls_resolved": sum(facts.links.resolved for facts in files),
+        "skipped": dict(sorted(reasons.items())),
+    }

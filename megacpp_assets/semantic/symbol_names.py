@@ -1,0 +1,55 @@
+"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (CONTRACTS.md 2); stable across runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.identifiers import name_hashes
+from megacpp_assets.semantic.parsed import Symbol
+
+_LOW_31 = 0x7FFFFFFF
+
+
+@lru_cache(maxsize=1 << 18)
+def symbol_id(qualified_name: str) -> int:
+    """Id of the entity called `qualified_name`; 0 for no name. Overloads share one."""
+    if not qualified_name:
+        return 0
+    digest = hashlib.md5(qualified_name.encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest, "big") & _LOW_31 or 1
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolTable:
+    """A file's symbols as parallel arrays sorted by `usr`; the last row stands for "none" (id 0, no hash)."""
+
+    usr: NDArray[np.uint64]
+    id: NDArray[np.uint32]
+    kind: NDArray[np.int64]
+    spelling: NDArray[np.uint64]
+    operator: NDArray[np.bool_]
+
+    def rows(self, usrs: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Row of each of `usrs`; the "none" row for 0 and for the unknown."""
+        known = self.usr[:-1]
+        if not len(known):
+            return np.zeros(len(usrs), dtype=np.int64)
+        index = np.minimum(np.searchsorted(known, usrs), len(known) - 1)
+        return np.where((known[index] == usrs) & (usrs != 0), index, len(known))
+
+
+def symbol_table(symbols: tuple[Symbol, ...]) -> SymbolTable:
+    """The table of `symbols`, which may come in any order."""
+    ordered = sorted(symbols, key=lambda symbol: symbol.usr)
+    return SymbolTable(
+        usr=np.array([symbol.usr for symbol in ordered] + [0], dtype=np.uint64),
+        id=np.array([symbol_id(symbol.qualified_name) for symbol in ordered] + [0], dtype=np.uint32),
+        kind=np.array([symbol.kind for symbol in ordered] + [0], dtype=np.int64),
+        spelling=np.append(name_hashes([symbol.spelling for symbol in ordered]), np.uint64(0)),
+        operator=np.array([symbol.spelling.startswith("operator") for symbol in ordered] + [False]),
+    )

@@ -1,0 +1,134 @@
+"""Tables beside the documents: `symbols.parquet`, `files.parquet` (coverage), `skipped.parquet`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic import kinds as k
+from megacpp_assets.semantic.analysis import FileFacts
+from megacpp_assets.semantic.documents import Skipped
+from megacpp_assets.semantic.outline import Role
+from megacpp_assets.semantic.symbol_names import symbol_id
+from megacpp_assets.storage.parquet import RowGroupWriter
+from megacpp_assets.storage.publish import Publication
+
+SYMBOLS_FILE, FILES_FILE, SKIPPED_FILE = "symbols.parquet", "files.parquet", "skipped.parquet"
+
+SYMBOLS = pa.schema(
+    [
+        ("symbol_id", pa.uint32()),
+        ("qualified_name", pa.string()),
+        ("kind", pa.string()),
+        ("definition", pa.bool_()),
+        ("filepath", pa.string()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+    ]
+)
+"""Declared entities outside function bodies, by path and offset. Overloads share an id, declarations too."""
+FILES = pa.schema(
+    [
+        ("filepath", pa.string()),
+        ("status", pa.string()),
+        ("mode", pa.string()),
+        ("reason", pa.string()),
+        ("flags", pa.list_(pa.string())),
+        ("errors", pa.int64()),
+        ("bytes", pa.int64()),
+        ("characters", pa.int64()),
+        ("documents", pa.int64()),
+        ("calls", pa.int64()),
+        ("resolved_calls", pa.int64()),
+        ("unlabelled_characters", pa.int64()),
+    ]
+)
+"""One row per C/C++ file of the commit; status "skipped" for a file that was not read as text."""
+SKIPPED = pa.schema(
+    [
+        ("filepath", pa.string()),
+        ("name", pa.string()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+"""Definitions and whole files that are no document's root, with the reason."""
+
+_KIND_NAMES = {
+    **dict.fromkeys(sorted(k.FUNCTIONS), "function"),
+    **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), "class"),
+    **dict.fromkeys(sorted(k.ALIASES), "typedef"),
+    k.ENUM: "enum",
+    k.ENUM_CONSTANT: "enumerator",
+    k.FIELD: "field",
+    k.VARIABLE: "variable",
+    k.CONCEPT: "concept",
+}
+_ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: "function", Role.PROTOTYPE: "function", Role.TYPEDEF: "typedef"}
+
+
+def write_symbols(publication: Publication, files: Sequence[FileFacts]) -> int:
+    """Write the symbol table; return its rows."""
+    rows = [
+        (
+            symbol_id(node.name),
+            node.name,
+            _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, "other"),
+            node.definition,
+            facts.source.path,
+            node.start,
+            node.end,
+        )
+        for facts in files
+        for node in facts.declarations
+    ]
+    return _write(publication, SYMBOLS_FILE, SYMBOLS, rows)
+
+
+def write_coverage(
+    publication: Publication, files: Sequence[FileFacts], refused: Sequence[tuple[SourceFile, str]], roots: Counter[int]
+) -> int:
+    """Write the coverage report; `refused` are files that were not read, with their reasons, `roots` the documents by
+    file number."""
+    rows = [
+        (
+            facts.source.path,
+            facts.parsed.status,
+            facts.parsed.mode,
+            facts.parsed.reason,
+            list(facts.source.flags),
+            facts.parsed.errors,
+            len(facts.source.data),
+            len(facts.source.text),
+            roots[number],
+            facts.links.calls,
+            facts.links.resolved,
+            facts.unlabelled,
+        )
+        for number, facts in enumerate(files)
+    ]
+    rows += [(file.path, "skipped", "", reason, [], 0, file.bytes, 0, 0, 0, 0, 0) for file, reason in refused]
+    return _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
+
+
+def write_skipped(publication: Publication, skipped: Sequence[Skipped]) -> int:
+    """Write the skip list, by path and offset."""
+    rows = [(entry.path, entry.name, entry.byte_start, entry.byte_end, entry.reason) for entry in skipped]
+    return _write(
+        publication, SKIPPED_FILE, SKIPPED, sorted(rows, key=lambda row: (row[0].encode(), row[2], row[3], row[1]))
+    )
+
+
+def _write(publication: Publication, name: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> int:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    with publication.file(name) as pending:
+        with RowGroupWriter(pending.path, schema) as writer:
+            writer.write(pa.Table.from_arrays(arrays, schema=schema))
+        pending.rows = len(rows)
+    return len(rows)

@@ -1,0 +1,123 @@
+"""The outline of a file by syntax alone (tree-sitter), for what libclang did not see; errors lose only themselves."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import tree_sitter
+import tree_sitter_cpp
+
+from megacpp_assets.semantic.outline import Node, Role
+
+_CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier", "enum_specifier"})
+_ROLES = {
+    "namespace_definition": Role.NAMESPACE,
+    "linkage_specification": Role.NAMESPACE,
+    **dict.fromkeys(sorted(_CLASSES), Role.CLASS),
+    "function_definition": Role.FUNCTION,
+    "inline_method_definition": Role.FUNCTION,
+    "field_declaration": Role.MEMBER,
+    "enumerator": Role.MEMBER,
+    "friend_declaration": Role.MEMBER,
+    "type_definition": Role.TYPEDEF,
+    "alias_declaration": Role.TYPEDEF,
+    "concept_definition": Role.TYPEDEF,
+    "using_declaration": Role.USING,
+    "namespace_alias_definition": Role.USING,
+    "declaration": Role.VARIABLE,
+    "static_assert_declaration": Role.OTHER,
+    "expression_statement": Role.OTHER,
+    "attributed_statement": Role.OTHER,
+    "template_instantiation": Role.OTHER,
+}
+_WRAPPERS = frozenset({"template_declaration", "export_declaration"})
+"""Nodes whose one declaration gives them their role."""
+_THROUGH = frozenset(
+    {
+        "translation_unit", "ERROR", "declaration_list", "field_declaration_list", "enumerator_list", "preproc_if",
+        "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef",
+    }
+)  # fmt: skip
+_HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS, Role.MEMBER, Role.TYPEDEF, Role.VARIABLE})
+_BODIES = frozenset({"compound_statement", "try_statement"})
+_BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
+_NAMES = frozenset(
+    {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "operator_name", "destructor_name",
+     "namespace_identifier", "template_function", "operator_cast", "nested_namespace_specifier"}
+)  # fmt: skip
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
+
+
+def syntax_outline(code: bytes) -> list[Node]:
+    """Nodes in pre-order; names are as written, qualified by the enclosing scopes, USRs are 0."""
+    tree = _parser().parse(code)
+    found: list[Node] = []
+    stack: list[tuple[tree_sitter.Node, int, str, bool]] = [(tree.root_node, 1, "", False)]
+    while stack:
+        node, depth, scope, in_class = stack.pop()
+        stack.extend(reversed(_visit(node, depth, scope, in_class, found)))
+    return sorted(found, key=lambda node: (node.start, -node.end, node.depth))
+
+
+def _visit(
+    node: tree_sitter.Node, depth: int, scope: str, in_class: bool, found: list[Node]
+) -> list[tuple[tree_sitter.Node, int, str, bool]]:
+    """Record `node` if it declares; return the children to visit."""
+    if node.type in _THROUGH:
+        return [(child, depth, scope, in_class) for child in node.named_children]
+    inner = _declared(node)
+    role = _role(inner, in_class)
+    if role is None:
+        return []
+    name = "::".join(filter(None, (scope, _name(inner))))
+    body = next((child for child in inner.children if child.type in _BODIES), None)
+    solid = role is not Role.CLASS or any(child.type.endswith("_list") for child in inner.children)
+    found.append(Node(node.start_byte, node.end_byte, role, depth, name, definition=solid))
+    if role is Role.FUNCTION:
+        if body is not None:
+            found.append(Node(body.start_byte, body.end_byte, Role.BODY, depth + 1, ""))
+        return []
+    if role not in _HOLDERS:
+        return []
+    holds = in_class or role is Role.CLASS
+    inside = [child for child in inner.named_children if child.type in _THROUGH or child.type in _CLASSES]
+    return [(child, depth + 1, name if role in (Role.NAMESPACE, Role.CLASS) else scope, holds) for child in inside]
+
+
+def _declared(node: tree_sitter.Node) -> tree_sitter.Node:
+    while node.type in _WRAPPERS and node.named_children:
+        node = node.named_children[-1]
+    return node
+
+
+def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:
+    role = _ROLES.get(node.type)
+    if node.type == "declaration" and any(_is_function(child) for child in node.named_children):
+        role = Role.PROTOTYPE
+    if role is Role.FUNCTION and not any(child.type in _BODIES for child in node.children):
+        role = Role.PROTOTYPE
+    return Role.MEMBER if in_class and role in _BECOMES_MEMBER else role
+
+
+def _is_function(node: tree_sitter.Node) -> bool:
+    while node.type in ("pointer_declarator", "reference_declarator") and node.named_children:
+        node = node.named_children[-1]
+    inner = node.child_by_field_name("declarator") if node.type == "function_declarator" else None
+    return inner is not None and inner.type != "parenthesized_declarator"
+
+
+def _name(node: tree_sitter.Node) -> str:
+    """The declared name as written, "" if there is none."""
+    current: tree_sitter.Node | None = node
+    while current is not None:
+        if current.type in _NAMES:
+            return (current.text or b"").decode(errors="replace").split("<")[0].strip()
+        step = current.child_by_field_name("name") or current.child_by_field_name("declarator")
+        if step is None and current.named_children:
+            step = next((child for child in current.named_children if child.type.endswith("declarator")), None)
+        current = step
+    return ""
