@@ -1,0 +1,67 @@
+"""Layout of a Megatron .idx file: constants and the 34-byte header; little-endian, no padding, no checksum.
+
+After the header: int32 length of each sequence, int64 byte offset of each sequence in the .bin, int64 first sequence of
+each document and, last, the number of sequences (seed 001, CONTRACTS.md 9).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from megacpp_assets.contract.errors import IndexCorrupt
+
+MAGIC: Final = b"MMIDIDX\x00\x00"
+INDEX_VERSION: Final = 1
+_HEADER: Final = struct.Struct("<9sQBQQ")
+HEADER_BYTES: Final = _HEADER.size
+
+TOKEN_CODE: Final = 4
+"""There is no unsigned 32-bit code; 4 is int32, whose bytes are the same for every id below 2^31."""
+CODES: Final = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
+"""Integer dtypes by their Megatron code; 6 and 7 are floats, which no token file uses."""
+
+TOKEN_DTYPE: Final = np.dtype(CODES[TOKEN_CODE])
+LENGTH_DTYPE: Final = np.dtype("<i4")
+POINTER_DTYPE: Final = np.dtype("<i8")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHeader:
+    """`boundaries` is the length of the document index: documents + 1."""
+
+    code: int
+    sequences: int
+    boundaries: int
+
+    @property
+    def dtype(self) -> np.dtype[np.signedinteger]:
+        """Type of the tokens in the .bin."""
+        return np.dtype(CODES[self.code])
+
+    @property
+    def index_bytes(self) -> int:
+        """Size that an .idx with this header has."""
+        per_sequence = LENGTH_DTYPE.itemsize + POINTER_DTYPE.itemsize
+        return HEADER_BYTES + per_sequence * self.sequences + POINTER_DTYPE.itemsize * self.boundaries
+
+    def to_bytes(self) -> bytes:
+        """The 34 bytes at the start of the file."""
+        return _HEADER.pack(MAGIC, INDEX_VERSION, self.code, self.sequences, self.boundaries)
+
+    @staticmethod
+    def from_bytes(data: bytes, where: str) -> IndexHeader:
+        """Parse the start of an .idx; `IndexCorrupt` naming `where` if it is none or of an unknown dtype."""
+        if len(data) < HEADER_BYTES:
+            raise IndexCorrupt(where, expected=f"at least {HEADER_BYTES} bytes", found=f"{len(data)} bytes")
+        magic, version, code, sequences, boundaries = _HEADER.unpack(data[:HEADER_BYTES])
+        if (magic, version) != (MAGIC, INDEX_VERSION):
+            raise IndexCorrupt(
+                where, expected=f"{MAGIC!r} version {INDEX_VERSION}", found=f"{magic!r} version {version}"
+            )
+        if code not in CODES:
+            raise IndexCorrupt(where, expected=f"dtype code in {sorted(CODES)}", found=code)
+        return IndexHeader(code, sequences, boundaries)

@@ -1,0 +1,122 @@
+"""Opening a .bin/.idx pair strictly: every count is checked against the file sizes before anything is mapped.
+
+Nothing is read that the header does not account for, and nothing in the files is left unaccounted for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import BIN, IDX
+from megacpp_assets.megatron.index_format import HEADER_BYTES, LENGTH_DTYPE, POINTER_DTYPE, IndexHeader
+
+BLOCK = 1 << 20
+"""Values handled at a time while a file is scanned."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinIdx:
+    """A mapped pair. Document i is tokens[starts(i) : starts(i) + lengths[i]], with one sequence per document."""
+
+    header: IndexHeader
+    tokens: NDArray[Any]
+    lengths: NDArray[np.int32]
+    pointers: NDArray[np.int64]
+    boundaries: NDArray[np.int64]
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self.lengths)
+
+    def document(self, index: int) -> NDArray[Any]:
+        """The tokens of one document; the view keeps the map alive."""
+        first = int(self.pointers[index]) // self.header.dtype.itemsize
+        return self.tokens[first : first + int(self.lengths[index])]
+
+
+def read_header(idx_path: Path) -> IndexHeader:
+    """The header of an .idx; `IndexCorrupt` if the file is absent or is no index."""
+    with _require_file(idx_path).open("rb") as file:
+        return IndexHeader.from_bytes(file.read(HEADER_BYTES), idx_path.name)
+
+
+def open_bin_idx(prefix: Path) -> BinIdx:
+    """Open `<prefix>.bin` and `<prefix>.idx`.
+
+    `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, each
+    document is one sequence, pointers are the running sum of lengths, and the lengths add up to the .bin.
+    """
+    bin_path, idx_path = prefix.with_name(prefix.name + BIN), prefix.with_name(prefix.name + IDX)
+    header = read_header(idx_path)
+    _require(idx_path, "size in bytes", header.index_bytes, idx_path.stat().st_size)
+    _require(idx_path, "document boundaries", header.sequences + 1, header.boundaries)
+    if header.sequences == 0:
+        raise IndexCorrupt(idx_path.name, expected="at least one document", found="none")
+    lengths = _map(idx_path, LENGTH_DTYPE, HEADER_BYTES, header.sequences)
+    pointers = _map(idx_path, POINTER_DTYPE, HEADER_BYTES + lengths.nbytes, header.sequences)
+    after = HEADER_BYTES + lengths.nbytes + pointers.nbytes
+    boundaries = _map(idx_path, POINTER_DTYPE, after, header.boundaries)
+    total = _require_consistent(idx_path, header, lengths, pointers, boundaries)
+    size = _require_file(bin_path).stat().st_size
+    _require(bin_path, "size in bytes", total, size)
+    return BinIdx(header, np.memmap(bin_path, header.dtype, "r"), lengths, pointers, boundaries)
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Slices of at most `BLOCK` values that cover `count` values."""
+    return (slice(first, min(count, first + BLOCK)) for first in range(0, count, BLOCK))
+
+
+def _require_consistent(
+    idx_path: Path,
+    header: IndexHeader,
+    lengths: NDArray[np.int32],
+    pointers: NDArray[np.int64],
+    boundaries: NDArray[np.int64],
+) -> int:
+    """The size in bytes that the .bin must have."""
+    position = 0
+    for part in blocks(header.sequences):
+        sizes = lengths[part].astype(np.int64) * header.dtype.itemsize
+        _require_all(idx_path, "length", sizes > 0, part.start, "at least one token")
+        ends = position + np.cumsum(sizes)
+        _require_all(idx_path, "pointer", pointers[part] == ends - sizes, part.start, "the sum of lengths before it")
+        position = int(ends[-1])
+    for part in blocks(header.boundaries):
+        expected = np.arange(part.start, part.stop)
+        _require_all(idx_path, "boundary", boundaries[part] == expected, part.start, "one sequence per document")
+    return position
+
+
+def _map(path: Path, dtype: np.dtype[Any], offset: int, count: int) -> NDArray[Any]:
+    return np.memmap(path, dtype, "r", offset=offset, shape=(count,))
+
+
+def _require_file(path: Path) -> Path:
+    if not path.is_file() or path.stat().st_size == 0:
+        found = "an empty file" if path.is_file() else "no such file"
+        raise IndexCorrupt(path.name, expected="a file that is not empty", found=found, do="rerun megatron_bin_idx")
+    return path
+
+
+def _require(path: Path, what: str, expected: int, found: int) -> None:
+    if expected != found:
+        raise IndexCorrupt(f"{path.name}, {what}", expected=expected, found=found, do="rerun megatron_bin_idx")
+
+
+def _require_all(path: Path, what: str, holds: NDArray[np.bool_], first: int, expected: str) -> None:
+    if not holds.all():
+        raise IndexCorrupt(
+            f"{path.name}, {what} {first + int(np.argmin(holds))}",
+            expected=expected,
+            found="otherwise",
+            do="rerun megatron_bin_idx",
+        )

@@ -1,0 +1,93 @@
+"""Files beside a prefix that Megatron does not know: structure channels, packed rows, and which document is which.
+
+Channels hold one value per token of the .bin, in its order, with the dtype of the packed column they come from; so the
+structure columns survive into training, and a loader can rebuild exactly the packed rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
+from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.megatron.reader import blocks
+
+ROW_DTYPE: Final = np.dtype("<i8")
+
+
+def channel_dtype(channel: str) -> np.dtype[Any]:
+    """Little-endian type of the values of `channel`: that of its packed column."""
+    packed: np.dtype[Any] = np.dtype(PACKED.field(STRUCTURE_CHANNELS[channel]).type.value_type.to_pandas_dtype())
+    return packed.newbyteorder("<")
+
+
+class RowStarts:
+    """Writes the first sequence of each packed row, and at the end the number of sequences."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.rows = 0
+        self._file = file
+        self._sequences = 0
+
+    def append(self, documents_per_row: NDArray[np.int64]) -> None:
+        """Add rows of so many documents each."""
+        ends = self._sequences + np.cumsum(documents_per_row, dtype=ROW_DTYPE)
+        self._file.write((ends - documents_per_row).astype(ROW_DTYPE).data)
+        self._sequences = int(ends[-1]) if len(ends) else self._sequences
+        self.rows += len(documents_per_row)
+
+    def finish(self) -> None:
+        """Write the closing entry."""
+        self._file.write(np.array([self._sequences], dtype=ROW_DTYPE).data)
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecars:
+    """The mapped sidecars of a prefix."""
+
+    record: SidecarRecord
+    row_starts: NDArray[np.int64]
+    channels: dict[str, NDArray[Any]]
+    documents_path: Path
+
+
+def open_sidecars(prefix: Path) -> Sidecars | None:
+    """The sidecars of `prefix`, None if it has no record of any.
+
+    `IndexCorrupt` unless each channel has one value per token, the row starts rise from 0 to the number of documents,
+    and the document table has a line for each.
+    """
+    record_path = prefix.with_name(prefix.name + SIDECAR_RECORD)
+    if not record_path.is_file():
+        return None
+    record = SidecarRecord.from_bytes(record_path.read_bytes(), record_path.name)
+    channels = {
+        name: _map(prefix.with_name(path), np.dtype(record.side_channel_dtypes[name]), record.tokens)
+        for name, path in record.side_channel_paths.items()
+    }
+    row_starts = _map(prefix.with_name(record.rows_path), ROW_DTYPE, record.rows + 1)
+    rising = all(bool((np.diff(row_starts[part.start : part.stop + 1]) > 0).all()) for part in blocks(record.rows))
+    if not rising or row_starts[0] != 0 or row_starts[-1] != record.documents:
+        raise IndexCorrupt(
+            record.rows_path, expected=f"row starts that rise from 0 to {record.documents}", found="otherwise"
+        )
+    documents_path = prefix.with_name(record.documents_path)
+    found = pq.read_metadata(documents_path).num_rows if documents_path.is_file() else "no such file"
+    if found != record.documents:
+        raise IndexCorrupt(record.documents_path, expected=f"{record.documents} lines", found=found)
+    return Sidecars(record, row_starts, channels, documents_path)
+
+
+def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    found = path.stat().st_size if path.is_file() else "no such file"
+    if found != count * dtype.itemsize:
+        raise IndexCorrupt(path.name, expected=f"{count} values of {dtype.itemsize} bytes", found=found)
+    return np.memmap(path, dtype, "r") if count else np.empty(0, dtype)

@@ -1,0 +1,236 @@
+"""Stage 6, Megatron files: packed rows in; `.bin`/`.idx` pairs, one sequence per document, and their sidecars out.
+
+Documents keep the order of the rows, pads are left out, and one row group is in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.index_format import TOKEN_DTYPE
+from megacpp_assets.megatron.sidecars import RowStarts, channel_dtype
+from megacpp_assets.megatron.vocabulary import vocabulary_size_of
+from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import megatron_path, packed_path
+from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
+from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
+
+VERSION = "1"
+STAGE = "megatron_bin_idx"
+
+_COLUMNS = [
+    c.INPUT_IDS, c.VALID_TOKEN_COUNT, c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
+    *c.STRUCTURE_CHANNELS.values(),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MegatronBinIdxSpec:
+    """The Megatron files of one mixture of one dataset."""
+
+    root: Path
+    dataset: str
+    mixture: Mixture
+
+
+def target(spec: MegatronBinIdxSpec) -> Target:
+    """The artifact of `spec`."""
+    return Target(
+        root=spec.root,
+        path=megatron_path(spec.dataset, spec.mixture),
+        stage=STAGE,
+        partition=spec.mixture.key,
+        version=VERSION,
+        config={"dataset": spec.dataset},
+        inputs=(packed_path(spec.dataset, spec.mixture),),
+    )
+
+
+def run(spec: MegatronBinIdxSpec, progress: Progress = silent) -> Artifact:
+    """Write the pairs of both splits; a split without rows has no files.
+
+    `LineageGap` if no single tokenizer is behind the rows, `SchemaViolation` for rows that contradict themselves or
+    hold an id outside its vocabulary.
+    """
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
+        (packed,) = inputs
+        split_writer = _SplitWriter(publication, packed, spec.dataset, vocabulary_size_of(packed), progress)
+        totals = {split: split_writer.write(split) for split in SPLITS}
+        train_bin = files.prefix_name(spec.dataset, TRAIN_SPLIT) + files.BIN
+        return {
+            "documents": totals[TRAIN_SPLIT].documents,
+            "tokens": totals[TRAIN_SPLIT].tokens,
+            "rows": totals[TRAIN_SPLIT].rows,
+            "valid_documents": totals[VALID_SPLIT].documents,
+            "valid_tokens": totals[VALID_SPLIT].tokens,
+            "valid_rows": totals[VALID_SPLIT].rows,
+            "row_tokens": _row_tokens(packed),
+            "vocabulary_size": split_writer.vocabulary_size,
+            "bin_sha256": next(entry.sha256 for entry in publication.entries if entry.name == train_bin),
+        }
+
+    return publish(target(spec), produce)
+
+
+def _row_tokens(packed: Artifact) -> int:
+    return int(packed.manifest.config["row_tokens"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    documents: int = 0
+    tokens: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A block of packed rows: which of its tokens are real, and its documents end to end."""
+
+    table: pa.Table
+    is_valid: NDArray[np.bool_]
+    lengths: NDArray[np.int32]
+    documents_per_row: NDArray[np.int64]
+
+    def tokens(self, column: str) -> NDArray[Any]:
+        """The values of a token-aligned column without its pads."""
+        values = _flat(self.table, column).to_numpy()
+        if len(values) != self.is_valid.size:
+            raise SchemaViolation(f"packed rows, {column}", expected=f"{self.is_valid.size} values", found=len(values))
+        return np.asarray(values[self.is_valid.reshape(-1)])
+
+
+@dataclass(slots=True)
+class _SplitWriter:
+    publication: Publication
+    packed: Artifact
+    dataset: str
+    vocabulary_size: int
+    progress: Progress
+    _rows_done: int = 0
+
+    def write(self, split: str) -> _Totals:
+        names = [entry.name for entry in self.packed.manifest.files if entry.name.startswith(f"{split}_")]
+        if not names:
+            return _Totals()
+        prefix = files.prefix_name(self.dataset, split)
+        with ExitStack() as stack:
+            outputs = _Outputs.open(stack, self.publication, prefix, self.vocabulary_size)
+            for name in names:
+                for rows in _blocks(self.packed.file(name), _row_tokens(self.packed)):
+                    outputs.write(rows)
+                    self._report(len(rows.documents_per_row))
+            totals = outputs.finish()
+        self.publication.write(
+            prefix + files.SIDECAR_RECORD, _record(prefix, totals, _row_tokens(self.packed)).to_bytes()
+        )
+        return totals
+
+    def _report(self, rows: int) -> None:
+        self._rows_done += rows
+        self.progress(self._rows_done, sum(entry.rows or 0 for entry in self.packed.manifest.files))
+
+
+@dataclass(slots=True)
+class _Outputs:
+    """All files of one prefix, open."""
+
+    pair: BinIdxWriter
+    pending: list[PendingFile]
+    channels: dict[str, BinaryIO]
+    row_starts: RowStarts
+    documents: RowGroupWriter
+
+    @staticmethod
+    def open(stack: ExitStack, publication: Publication, prefix: str, vocabulary_size: int) -> _Outputs:
+        def pending(suffix: str) -> PendingFile:
+            return stack.enter_context(publication.file(prefix + suffix))
+
+        def plain(suffix: str) -> BinaryIO:
+            return stack.enter_context(pending(suffix).path.open("wb"))
+
+        pair, documents = [pending(files.BIN), pending(files.IDX)], pending(files.DOCUMENTS)
+        return _Outputs(
+            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size)),
+            pending=[*pair, documents],
+            channels={channel: plain(files.channel_suffix(channel)) for channel in c.STRUCTURE_CHANNELS},
+            row_starts=RowStarts(plain(files.ROWS)),
+            documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
+        )
+
+    def write(self, rows: _Rows) -> None:
+        first = self.pair.documents
+        self.pair.append(rows.tokens(c.INPUT_IDS), rows.lengths)
+        for channel, file in self.channels.items():
+            values = rows.tokens(c.STRUCTURE_CHANNELS[channel])
+            file.write(np.ascontiguousarray(values, dtype=channel_dtype(channel)).data)
+        self.row_starts.append(rows.documents_per_row)
+        columns = [
+            pa.array(np.arange(first, self.pair.documents)),
+            _flat(rows.table, c.SOURCE_DOC_IDS),
+            _flat(rows.table, c.SOURCE_REPOS),
+            pa.array(rows.lengths),
+        ]
+        self.documents.write(pa.Table.from_arrays(columns, schema=MEGATRON_DOCUMENTS))
+
+    def finish(self) -> _Totals:
+        self.row_starts.finish()
+        for pending in self.pending:
+            pending.rows = self.pair.documents
+        return _Totals(self.pair.documents, self.pair.tokens, self.row_starts.rows)
+
+
+def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
+    for table in row_groups(file, _COLUMNS):
+        valid = table[c.VALID_TOKEN_COUNT].to_numpy()
+        lengths = _flat(table, c.SOURCE_DOC_TOKEN_LENGTHS).to_numpy()
+        offsets = table[c.SOURCE_DOC_TOKEN_LENGTHS].combine_chunks().offsets.to_numpy().astype(np.int64)
+        rows = _Rows(table, np.arange(row_tokens) < valid[:, None], lengths, np.diff(offsets))
+        _require_whole_documents(rows, offsets - offsets[0], valid, file.name)
+        yield rows
+
+
+def _require_whole_documents(rows: _Rows, offsets: NDArray[np.int64], valid: NDArray[np.int32], where: str) -> None:
+    """Each row's documents fill its valid prefix, and each begins with the only BOS it has."""
+    running = np.concatenate([[0], np.cumsum(rows.lengths, dtype=np.int64)])
+    if not np.array_equal(running[offsets[1:]] - running[offsets[:-1]], valid):
+        raise SchemaViolation(where, expected="document lengths that add up to valid_token_count", found="otherwise")
+    is_bos = rows.tokens(c.INPUT_IDS) == BOS_ID
+    if not is_bos[running[:-1]].all() or int(is_bos.sum()) != len(rows.lengths):
+        raise SchemaViolation(where, expected="one BOS per document, at its start", found=f"{int(is_bos.sum())} BOS")
+
+
+def _flat(table: pa.Table, column: str) -> pa.Array:
+    return table[column].combine_chunks().flatten()
+
+
+def _record(prefix: str, totals: _Totals, row_tokens: int) -> files.SidecarRecord:
+    return files.SidecarRecord(
+        row_tokens=row_tokens,
+        rows=totals.rows,
+        documents=totals.documents,
+        tokens=totals.tokens,
+        token_dtype=TOKEN_DTYPE.str,
+        rows_path=prefix + files.ROWS,
+        documents_path=prefix + files.DOCUMENTS,
+        side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.STRUCTURE_CHANNELS},
+        side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.STRUCTURE_CHANNELS},
+    )

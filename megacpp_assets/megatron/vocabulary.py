@@ -1,0 +1,48 @@
+"""Which tokenizer made the tokens of an artifact, found by walking manifests, never by guessing from the ids."""
+
+from __future__ import annotations
+
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+
+TOKENIZER_STAGE = "tokenizer"
+VOCABULARY_SIZE = "vocabulary_size"
+
+
+def vocabulary_size_of(artifact: Artifact) -> int:
+    """Number of ids of the one tokenizer that `artifact` was made with.
+
+    `LineageGap` if an artifact on the way is missing or changed, if no tokenizer or more than one is reached, or if its
+    manifest does not say how many ids it has.
+    """
+    tokenizers: dict[str, Artifact] = {}
+    seen: set[str] = set()
+    waiting = [artifact]
+    while waiting:
+        current = waiting.pop()
+        if current.manifest.stage == TOKENIZER_STAGE:
+            tokenizers[current.manifest.sha256] = current
+            continue
+        for reference in current.manifest.inputs:
+            found = open_artifact(artifact.root, reference.path)
+            if found.manifest.sha256 != reference.manifest_sha256:
+                raise LineageGap(
+                    reference.path,
+                    expected=f"manifest {reference.manifest_sha256}, from which {current.path} was made",
+                    found=found.manifest.sha256,
+                    do=f"rerun {current.manifest.stage}",
+                )
+            if reference.path not in seen:
+                seen.add(reference.path)
+                waiting.append(found)
+    if len(tokenizers) != 1:
+        raise LineageGap(artifact.path, expected="one tokenizer behind it", found=len(tokenizers))
+    return _vocabulary_size(next(iter(tokenizers.values())))
+
+
+def _vocabulary_size(tokenizer: Artifact) -> int:
+    for facts in (tokenizer.manifest.stats, tokenizer.manifest.config):
+        size = facts.get(VOCABULARY_SIZE)
+        if isinstance(size, int) and size > 0:
+            return size
+    raise LineageGap(f"manifest of {tokenizer.path}", expected=VOCABULARY_SIZE, found="none", do="rerun the tokenizer")

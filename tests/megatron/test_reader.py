@@ -1,0 +1,117 @@
+"""The strict reader: every contradiction between header, index and .bin is found before anything is mapped."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import BIN, IDX
+from megacpp_assets.megatron.reader import open_bin_idx
+from tests.megatron.pairs import part, write_pair
+
+LENGTHS = [3, 1, 4, 1, 5]
+
+
+def test_documents_come_back_as_written(tmp_path: Path) -> None:
+    tokens = write_pair(tmp_path / "x", LENGTHS)
+    data = open_bin_idx(tmp_path / "x")
+    assert np.concatenate([data.document(index) for index in range(data.documents)]).tolist() == tokens.tolist()
+
+
+def test_a_document_outlives_the_pair_it_came_from(tmp_path: Path) -> None:
+    tokens = write_pair(tmp_path / "x", LENGTHS)
+    assert open_bin_idx(tmp_path / "x").document(2).tolist() == tokens[4:8].tolist()
+
+
+def _patch(suffix: str, offset: int, form: str, value: int) -> Callable[[Path], object]:
+    def plant(prefix: Path) -> None:
+        with part(prefix, suffix).open("r+b") as file:
+            file.seek(offset)
+            file.write(struct.pack(form, value))
+
+    return plant
+
+
+def _cut(suffix: str, by: int) -> Callable[[Path], object]:
+    def plant(prefix: Path) -> None:
+        path = part(prefix, suffix)
+        path.write_bytes(path.read_bytes()[:-by])
+
+    return plant
+
+
+def _grow(suffix: str) -> Callable[[Path], object]:
+    return lambda prefix: part(prefix, suffix).open("ab").write(b"\0\0\0\0")
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [
+        (_patch(IDX, 0, "<B", 0), "x.idx.*MMIDIDX"),
+        (_patch(IDX, 9, "<Q", 2), "version 2"),
+        (_patch(IDX, 17, "<B", 9), "dtype code"),
+        (_patch(IDX, 17, "<B", 7), "dtype code"),
+        (_patch(IDX, 17, "<B", 8), "pointer 1"),
+        (_patch(IDX, 18, "<Q", 2**63), "size in bytes"),
+        (_patch(IDX, 26, "<Q", 5), "size in bytes"),
+        (_patch(IDX, 34, "<i", 4), "x.idx, pointer 1"),
+        (_patch(IDX, 34 + 16, "<i", 6), "x.bin, size in bytes; expected 60; found 56"),
+        (_patch(IDX, 34 + 4, "<i", 0), "length 1"),
+        (_patch(IDX, 34 + 4, "<i", -1), "length 1"),
+        (_patch(IDX, 34 + 20 + 16, "<q", 8), "pointer 2"),
+        (_patch(IDX, 34 + 60 + 8, "<q", 2), "boundary 1"),
+        (_cut(IDX, 1), "x.idx, size in bytes"),
+        (_cut(IDX, 120), "at least 34 bytes"),
+        (_grow(IDX), "x.idx, size in bytes"),
+        (_cut(BIN, 4), "x.bin, size in bytes"),
+        (_grow(BIN), "x.bin, size in bytes"),
+        (lambda prefix: part(prefix, BIN).write_bytes(b""), "x.bin.*an empty file"),
+        (lambda prefix: part(prefix, IDX).write_bytes(b""), "x.idx.*an empty file"),
+        (lambda prefix: part(prefix, BIN).unlink(), "x.bin.*no such file"),
+        (lambda prefix: part(prefix, IDX).unlink(), "x.idx.*no such file"),
+    ],
+)
+def test_a_contradiction_is_named(tmp_path: Path, plant: Callable[[Path], object], said: str) -> None:
+    write_pair(tmp_path / "x", LENGTHS)
+    plant(tmp_path / "x")
+    with pytest.raises(IndexCorrupt, match=said):
+        open_bin_idx(tmp_path / "x")
+
+
+def test_two_sequences_in_a_document_are_refused(tmp_path: Path) -> None:
+    write_pair(tmp_path / "x", LENGTHS)
+    path = part(tmp_path / "x", IDX)
+    data = bytearray(path.read_bytes()[:-8])
+    data[26:34] = struct.pack("<Q", 5)
+    path.write_bytes(data)
+    with pytest.raises(IndexCorrupt, match="document boundaries; expected 6; found 5"):
+        open_bin_idx(tmp_path / "x")
+
+
+def test_a_pair_without_documents_is_refused(tmp_path: Path) -> None:
+    write_pair(tmp_path / "x", [])
+    with pytest.raises(IndexCorrupt, match="at least one document"):
+        open_bin_idx(tmp_path / "x")
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_no_single_changed_byte_of_an_index_goes_unnoticed(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    prefix = tmp_path_factory.mktemp("fuzz") / "x"
+    write_pair(prefix, LENGTHS)
+    path = part(prefix, IDX)
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    with pytest.raises(IndexCorrupt):
+        open_bin_idx(prefix)

@@ -1,0 +1,164 @@
+"""Stage 6 over packed rows: every token and structure value survives, in the order of the rows, without the pads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.contract.errors import LineageGap, SchemaViolation
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.sidecars import open_sidecars
+from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
+from megacpp_assets.packed.stage import run as pack
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.layout import packed_path
+from megacpp_assets.storage.publish import Publication, Target, publish
+from tests.megatron.pairs import megatron_spec, part
+from tests.packed.enriched_documents import DATASET, FMT, MIXTURE, Corpus, documents, publish_enriched
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> MegatronBinIdxSpec:
+    """Packed rows of a specialist."""
+    return megatron_spec(tmp_path_factory.mktemp("root"))
+
+
+def _prefix(artifact: Artifact, split: str) -> Path:
+    return artifact.directory / files.prefix_name(DATASET, split)
+
+
+def _packed_rows(root: Path, split: str) -> list[dict[str, Any]]:
+    packed = open_artifact(root, packed_path(DATASET, MIXTURE))
+    return [
+        row
+        for file in packed.files(".parquet")
+        if file.name.startswith(split)
+        for row in pq.read_table(file).to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_packed_token_and_structure_value_is_there_in_order(spec: MegatronBinIdxSpec, split: str) -> None:
+    prefix, rows = _prefix(run(spec), split), _packed_rows(spec.root, split)
+    data, sidecars = open_bin_idx(prefix), open_sidecars(prefix)
+    assert sidecars is not None
+
+    def values(column: str) -> list[int]:
+        return [value for row in rows for value in row[column][: row[c.VALID_TOKEN_COUNT]]]
+
+    assert data.tokens.tolist() == values(c.INPUT_IDS)
+    for channel, column in c.STRUCTURE_CHANNELS.items():
+        assert sidecars.channels[channel].tolist() == values(column)
+    assert data.lengths.tolist() == [length for row in rows for length in row[c.SOURCE_DOC_TOKEN_LENGTHS]]
+    table = pq.read_table(sidecars.documents_path)
+    assert table[c.SEQUENCE].to_pylist() == list(range(data.documents))
+    assert table[c.DOC_ID].to_pylist() == [doc for row in rows for doc in row[c.SOURCE_DOC_IDS]]
+    assert table[c.REPO].to_pylist() == [repo for row in rows for repo in row[c.SOURCE_REPOS]]
+    assert table[c.TOKENS].to_pylist() == data.lengths.tolist()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_row_starts_rebuild_exactly_the_packed_rows(spec: MegatronBinIdxSpec, split: str) -> None:
+    prefix, rows = _prefix(run(spec), split), _packed_rows(spec.root, split)
+    data, sidecars = open_bin_idx(prefix), open_sidecars(prefix)
+    assert sidecars is not None and sidecars.record.rows == len(rows)
+    for row, first, end in zip(rows, sidecars.row_starts[:-1], sidecars.row_starts[1:], strict=True):
+        rebuilt = np.concatenate([data.document(index) for index in range(first, end)])
+        assert rebuilt.tolist() == row[c.INPUT_IDS][: row[c.VALID_TOKEN_COUNT]]
+
+
+def test_statistics_name_the_train_bin_by_its_hash(spec: MegatronBinIdxSpec) -> None:
+    artifact = run(spec)
+    stats, packed = artifact.manifest.stats, open_artifact(spec.root, packed_path(DATASET, MIXTURE)).manifest.stats
+    assert stats["bin_sha256"] == sha256_file(part(_prefix(artifact, TRAIN_SPLIT), files.BIN))
+    for name in ("documents", "tokens", "rows", "valid_documents", "valid_tokens", "valid_rows", "row_tokens"):
+        assert stats[name] == packed[name]
+    assert stats["vocabulary_size"] == 9000
+
+
+def test_files_have_the_names_of_the_contract(spec: MegatronBinIdxSpec) -> None:
+    suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet", ".structure_ids.bin", ".dep_levels.bin",
+                ".ast_depth_ids.bin", ".sibling_index_ids.bin", ".node_type_ids.bin"]  # fmt: skip
+    names = {f"{DATASET}_{split}{suffix}" for split in ("train", "valid") for suffix in suffixes}
+    assert {entry.name for entry in run(spec).manifest.files} == names
+
+
+def test_two_roots_give_the_same_bytes(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+    again = run(megatron_spec(tmp_path / "another" / "root"))
+    assert again.manifest == run(spec).manifest
+
+
+def test_without_validation_rows_there_is_no_valid_pair(tmp_path: Path) -> None:
+    publish_enriched(tmp_path, FMT, [documents(FMT, 4, seed=1)])
+    pack(Corpus(tmp_path, {FMT: []}, {}).spec())
+    artifact = run(MegatronBinIdxSpec(tmp_path, DATASET, MIXTURE))
+    assert not any("_valid" in entry.name for entry in artifact.manifest.files)
+    assert artifact.manifest.stats["valid_documents"] == 0
+
+
+def _republish(spec: MegatronBinIdxSpec, root: Path, change: dict[str, list[Any]]) -> MegatronBinIdxSpec:
+    """Packed rows of `spec` under `root` with columns of the first training file replaced."""
+    megatron_spec(root)
+    packed = open_artifact(root, packed_path(DATASET, MIXTURE))
+    table = pq.read_table(packed.file(c.packed_shard(TRAIN_SPLIT, 0)))
+    for name, values in change.items():
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
+        with publication.file(c.packed_shard(TRAIN_SPLIT, 0)) as pending:
+            pq.write_table(table, pending.path)
+            pending.rows = table.num_rows
+        return {}
+
+    manifest = packed.manifest
+    inputs = tuple(reference.path for reference in manifest.inputs)
+    publish(Target(root, packed.path, "packed_rows", MIXTURE.key, "planted", manifest.config, inputs), produce)
+    return MegatronBinIdxSpec(root, DATASET, MIXTURE)
+
+
+def _first_row(spec: MegatronBinIdxSpec, column: str) -> list[Any]:
+    return [row[column] for row in _packed_rows(spec.root, TRAIN_SPLIT)]
+
+
+def test_lengths_that_do_not_fill_the_row_are_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+    lengths = _first_row(spec, c.SOURCE_DOC_TOKEN_LENGTHS)
+    lengths[0][0] += 1
+    with pytest.raises(SchemaViolation, match="add up to valid_token_count"):
+        run(_republish(spec, tmp_path, {c.SOURCE_DOC_TOKEN_LENGTHS: lengths}))
+
+
+def test_a_document_that_does_not_begin_with_bos_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+    tokens = _first_row(spec, c.INPUT_IDS)
+    tokens[0][:2] = [77, BOS_ID]
+    with pytest.raises(SchemaViolation, match="one BOS per document"):
+        run(_republish(spec, tmp_path, {c.INPUT_IDS: tokens}))
+
+
+def test_a_token_outside_the_vocabulary_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+    tokens = _first_row(spec, c.INPUT_IDS)
+    tokens[0][1] = 9000
+    with pytest.raises(SchemaViolation, match="below 9000; found 9000"):
+        run(_republish(spec, tmp_path, {c.INPUT_IDS: tokens}))
+
+
+def test_a_short_row_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+    tokens = _first_row(spec, c.INPUT_IDS)
+    tokens[0].pop()
+    with pytest.raises(SchemaViolation, match="packed rows, input_ids"):
+        run(_republish(spec, tmp_path, {c.INPUT_IDS: tokens}))
+
+
+def test_packed_rows_that_are_absent_are_named(tmp_path: Path) -> None:
+    with pytest.raises(LineageGap, match="packed/tiny_4k/small_cpp/4k"):
+        run(MegatronBinIdxSpec(tmp_path, DATASET, MIXTURE))

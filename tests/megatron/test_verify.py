@@ -1,0 +1,123 @@
+"""Verifying a prefix: what the report says, and that every token and every sidecar is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import BIN, SidecarRecord, prefix_name
+from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.megatron import reader
+from megacpp_assets.megatron.report import CacheReport, cache_report
+from megacpp_assets.megatron.stage import run
+from megacpp_assets.megatron.verify import verify_prefix
+from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair
+from tests.packed.enriched_documents import DATASET
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a training prefix, to be copied before they are damaged."""
+    return run(megatron_spec(tmp_path_factory.mktemp("root"))).directory
+
+
+@pytest.fixture
+def prefix(published: Path, tmp_path: Path) -> Path:
+    """A copy of the training prefix."""
+    for file in published.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path / prefix_name(DATASET, TRAIN_SPLIT)
+
+
+def _set_token(prefix: Path, place: int, value: int) -> None:
+    tokens = np.memmap(part(prefix, BIN), "<u4", "r+")
+    tokens[place] = value
+    tokens.flush()
+
+
+def test_a_plain_pair_without_sidecars_is_verified(tmp_path: Path) -> None:
+    tokens = write_pair(tmp_path / "x", [100, 3])
+    report = verify_prefix(tmp_path / "x", VOCABULARY)
+    assert (report.documents, report.tokens, report.dtype, report.sidecars) == (2, 103, "int32", False)
+    assert report.max_token == tokens.max() and report.first_tokens == tuple(tokens[:64].tolist())
+
+
+def test_a_published_prefix_is_verified_with_its_sidecars(prefix: Path) -> None:
+    report = verify_prefix(prefix, 9000)
+    assert report.sidecars and report.documents == cache_report(prefix).documents == 270
+
+
+@pytest.mark.parametrize("place", [0, 511, 1024, 2499])
+@pytest.mark.parametrize("value", [VOCABULARY, 2**31 + 5, 2**32 - 1])
+def test_one_token_outside_the_vocabulary_is_found_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, value: int
+) -> None:
+    monkeypatch.setattr(reader, "BLOCK", 512)
+    write_pair(tmp_path / "x", [1000, 1500])
+    _set_token(tmp_path / "x", place, value)
+    with pytest.raises(IndexCorrupt, match=rf"x\.bin, token {place}; expected an id from 0 to 131071"):
+        verify_prefix(tmp_path / "x", VOCABULARY)
+
+
+def test_the_vocabulary_size_decides(tmp_path: Path) -> None:
+    tokens = write_pair(tmp_path / "x", [50])
+    assert verify_prefix(tmp_path / "x", int(tokens.max()) + 1).max_token == tokens.max()
+    with pytest.raises(IndexCorrupt):
+        verify_prefix(tmp_path / "x", int(tokens.max()))
+
+
+def _drop_value(suffix: str) -> Callable[[Path], object]:
+    return lambda prefix: part(prefix, suffix).write_bytes(part(prefix, suffix).read_bytes()[:-1])
+
+
+def _remove(suffix: str) -> Callable[[Path], object]:
+    return lambda prefix: part(prefix, suffix).unlink()
+
+
+def _swap_rows(prefix: Path) -> None:
+    rows = np.fromfile(part(prefix, files.ROWS), "<i8")
+    rows[[1, 2]] = rows[[2, 1]]
+    rows.tofile(part(prefix, files.ROWS))
+
+
+def _other_count(prefix: Path) -> None:
+    path = part(prefix, files.SIDECAR_RECORD)
+    record = SidecarRecord.from_bytes(path.read_bytes(), path.name)
+    path.write_bytes(replace(record, documents=record.documents - 1).to_bytes())
+
+
+def _other_folder(prefix: Path) -> None:
+    path = part(prefix, files.SIDECAR_RECORD)
+    record = SidecarRecord.from_bytes(path.read_bytes(), path.name)
+    path.write_bytes(replace(record, rows_path="../elsewhere.bin").to_bytes())
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [
+        *[(_drop_value(files.channel_suffix(name)), f"{name}.bin") for name in ("structure_ids", "node_type_ids")],
+        (_remove(files.channel_suffix("dep_levels")), "dep_levels.bin.*no such file"),
+        (_drop_value(files.ROWS), "rows.bin"),
+        (_swap_rows, "rows.bin.*rise from 0"),
+        (_remove(files.DOCUMENTS), "documents.parquet.*no such file"),
+        (lambda prefix: write_pair(prefix, [3, 4]), "sidecars of tiny_4k_train.*expected 2 documents, 7 tokens"),
+        (_other_count, "rows.bin.*rise from 0 to 269"),
+        (_other_folder, "idx.json.*outside the prefix's folder"),
+        (lambda prefix: part(prefix, files.SIDECAR_RECORD).write_bytes(b"{}"), "idx.json"),
+    ],
+)
+def test_a_damaged_sidecar_is_named(prefix: Path, plant: Callable[[Path], object], said: str) -> None:
+    plant(prefix)
+    with pytest.raises(IndexCorrupt, match=said):
+        verify_prefix(prefix, VOCABULARY)
+
+
+def test_the_cache_report_says_what_a_launch_will_find(tmp_path: Path) -> None:
+    write_pair(tmp_path / "x", [9, 2, 4])
+    assert cache_report(tmp_path / "x") == CacheReport(3, 15, "int32", 2, 9)
