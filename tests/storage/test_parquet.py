@@ -1,0 +1,70 @@
+"""Tests of parquet whose bytes depend on the rows alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.schemas import ROW_GROUP_ROWS
+from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
+
+SCHEMA = pa.schema(
+    [("doc_id", pa.string()), ("ids", pa.list_(pa.uint32())), ("edges", pa.list_(pa.struct([("from", pa.uint16())])))]
+)
+ROWS = 2500
+TABLE = pa.table(
+    {
+        "doc_id": [f"d{row}" for row in range(ROWS)],
+        "ids": [list(range(row % 5)) for row in range(ROWS)],
+        "edges": [[{"from": 7}] * (row % 3) for row in range(ROWS)],
+    },
+    schema=SCHEMA,
+)
+
+
+def write(path: Path, *tables: pa.Table) -> Path:
+    with RowGroupWriter(path, SCHEMA) as writer:
+        for table in tables:
+            writer.write(table)
+    return path
+
+
+@settings(max_examples=10)
+@given(st.lists(st.integers(0, ROWS), max_size=12).map(sorted))
+def test_bytes_do_not_depend_on_how_the_rows_arrive(tmp_path_factory: pytest.TempPathFactory, cuts: list[int]) -> None:
+    folder = tmp_path_factory.mktemp("parquet")
+    edges = [0, *cuts, ROWS]
+    parts = [TABLE.slice(begin, end - begin) for begin, end in pairwise(edges)]
+    assert sha256_file(write(folder / "parts", *parts)) == sha256_file(write(folder / "whole", TABLE))
+
+
+def test_row_groups_are_full_but_the_last_and_come_back_in_order(tmp_path: Path) -> None:
+    groups = list(row_groups(write(tmp_path / "file", TABLE)))
+    assert [group.num_rows for group in groups] == [ROW_GROUP_ROWS, ROW_GROUP_ROWS, ROWS - 2 * ROW_GROUP_ROWS]
+    assert pa.concat_tables(groups).equals(TABLE)
+
+
+def test_a_file_without_rows_still_has_its_schema(tmp_path: Path) -> None:
+    (group,) = row_groups(write(tmp_path / "file"))
+    assert group.schema == SCHEMA and group.num_rows == 0
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaViolation, match="parquet writer"):
+        write(tmp_path / "file", TABLE.drop_columns(["ids"]))
+
+
+def test_a_flipped_byte_in_a_page_does_not_read_as_data(tmp_path: Path) -> None:
+    path = write(tmp_path / "file", TABLE)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 0x10
+    path.write_bytes(data)
+    with pytest.raises(OSError):
+        list(row_groups(path))
