@@ -1,0 +1,33 @@
+"""The byte-level alphabet of HuggingFace tokenizers: every byte as one printable character, and back."""
+
+from __future__ import annotations
+
+
+def _alphabet() -> tuple[str, ...]:
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = (byte for byte in range(256) if byte not in printable)
+    code = {byte: byte for byte in printable} | {byte: 256 + place for place, byte in enumerate(others)}
+    return tuple(chr(code[byte]) for byte in range(256))
+
+
+CHARACTERS = _alphabet()
+"""Character of each byte."""
+
+_TO_CHARACTERS = {byte: character for byte, character in enumerate(CHARACTERS)}
+_TO_BYTES = {ord(character): byte for byte, character in enumerate(CHARACTERS)}
+_ALPHABET = frozenset(CHARACTERS)
+
+
+def spell(data: bytes) -> str:
+    """`data` as a vocabulary key."""
+    return data.decode("latin-1").translate(_TO_CHARACTERS)
+
+
+def unspell(key: str) -> bytes:
+    """The bytes that `key` stands for; every character must be of the alphabet."""
+    return key.translate(_TO_BYTES).encode("latin-1")
+
+
+def is_spelled(key: str) -> bool:
+    """Whether `key` consists of characters of the alphabet."""
+    return _ALPHABET.issuperset(key)

@@ -1,0 +1,93 @@
+"""The exact encoder of a published tokenizer: verified at load, flat arrays out, character spans in the same pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.encoding import Encoded
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
+from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
+from megacpp_assets.tokenizer.model import Model, make_encoder
+from megacpp_assets.tokenizer.whitespace import whitespace_recipe
+
+
+class Encoder:
+    """Implements `contract.encoding.TextEncoder`. Calls from several threads are taken one at a time; results do not
+    depend on `threads`. Pickles as the directory it was loaded from."""
+
+    def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
+        self.model = model
+        self.lock = lock
+        self._native = make_encoder(model)
+        self._threads = threads
+        self._directory: Path | None = None
+
+    @staticmethod
+    def load(directory: Path, *, threads: int = 1) -> Encoder:
+        """The tokenizer in `directory`; `TokenizerDrift` if a byte, an id or a golden encoding is not the locked one."""
+        try:
+            lock = TokenizerLock.from_bytes((directory / LOCK_FILE).read_bytes())
+            data = (directory / TOKENIZER_FILE).read_bytes()
+        except OSError as error:
+            raise TokenizerDrift(
+                str(directory), expected=f"{TOKENIZER_FILE} and {LOCK_FILE}", found=str(error), do="train the tokenizer"
+            ) from error
+        lock.check_file(data)
+        encoder = Encoder(load_model(data, whitespace_recipe(lock.recipe.whitespace)), lock, threads=threads)
+        lock.check_meaning(encoder.vocabulary_size, lambda text: encoder.encode_batch([text]).ids.tolist())
+        encoder._directory = directory
+        return encoder
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self._directory is None:
+            raise TypeError("only an encoder loaded from a directory can be pickled")
+        return (Encoder.load, (self._directory,))
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of ids, reserved ones included."""
+        return len(self.model.keys)
+
+    def encode_batch(self, texts: Sequence[str]) -> Encoded:
+        """Encode each text as one document; `SpecError` for a text with lone surrogates, which is no Unicode text."""
+        try:
+            return Encoded(*self._native.encode(texts, self._threads))
+        except UnicodeEncodeError as error:
+            raise SpecError(
+                "text to encode",
+                expected="Unicode text",
+                found=f"a lone surrogate at character {error.start}",
+                do="use encode_bytes",
+            ) from error
+
+    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> Encoded:
+        """Encode each string of an Arrow array without making Python objects; nulls are refused with `SpecError`."""
+        if texts.null_count:
+            raise SpecError("texts to encode", expected="no nulls", found=texts.null_count)
+        array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        array = array.cast(pa.large_string())
+        if len(array) == 0:
+            return self.encode_batch([])
+        _, offsets, data = array.buffers()
+        starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+        content = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self._threads))
+
+    def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
+        """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
+        ids: NDArray[np.uint32] = self._native.encode([data], self._threads)[0]
+        return ids
+
+    def decode(self, ids: NDArray[np.uint32] | Sequence[int]) -> bytes:
+        """The exact bytes that were encoded, without special tokens; `SpecError` for an id outside the vocabulary."""
+        try:
+            data: bytes = self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
+        except IndexError as error:
+            raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
+        return data

@@ -1,0 +1,122 @@
+"""A tokenizer as values: a key per id, merges by rank, guards and a whitespace recipe; made from trained merges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
+from megacpp_assets.tokenizer._bpe import Splitter, alphabet_id
+from megacpp_assets.tokenizer.byte_level import is_spelled, spell, unspell
+from megacpp_assets.tokenizer.fixed import GUARD_CHARACTER, filler, fixed_vocabulary
+from megacpp_assets.tokenizer.whitespace import COMMANDS, DIRECTIVES, OPERATORS, Whitespace, char_classes
+
+FIRST_ORDINARY_ID = SPACE_ID
+"""Ids below are special tokens; decoding leaves them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merges:
+    """Merges in order, in the trainer's own ids: 0-255 the bytes by alphabet, then one id per new product."""
+
+    left: NDArray[np.uint32]
+    right: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """`keys[id]` is the vocabulary key; `merges` has rows (left id, right id, product id) in rank order."""
+
+    keys: tuple[str, ...]
+    merges: NDArray[np.uint32]
+    guards: Mapping[str, int]
+    whitespace: Whitespace
+
+    def token_bytes(self) -> list[bytes]:
+        """The bytes of each id; of special and reserved ids, their spelling."""
+        return [
+            unspell(key) if index >= FIRST_ORDINARY_ID and is_spelled(key) else key.encode()
+            for index, key in enumerate(self.keys)
+        ]
+
+    def reachable(self) -> list[int]:
+        """Ids that a word may equal as a whole: spelled in the byte alphabet, and not cut away by a guard."""
+        return [
+            index
+            for index, key in enumerate(self.keys)
+            if index >= FIRST_ORDINARY_ID and is_spelled(key) and (GUARD_CHARACTER not in key or len(key) == 1)
+        ]
+
+
+def make_splitter(whitespace: Whitespace, guards: Mapping[str, int]) -> Any:
+    """The native splitter of a recipe; guards are numbered in the order of `guards`."""
+    return Splitter(whitespace.flags, char_classes(), list(guards), DIRECTIVES, COMMANDS, OPERATORS)
+
+
+def make_encoder(model: Model) -> Any:
+    """The native encoder of `model`."""
+    merges = np.ascontiguousarray(model.merges.T)
+    return NativeEncoder(
+        splitter=make_splitter(model.whitespace, model.guards),
+        tokens=model.token_bytes(),
+        reachable=model.reachable(),
+        left=merges[0],
+        right=merges[1],
+        product=merges[2],
+        guard_ids=list(model.guards.values()),
+        bos=BOS_ID,
+        first_ordinary=FIRST_ORDINARY_ID,
+    )
+
+
+def assemble(merges: Merges, vocabulary_size: int, whitespace: Whitespace) -> Model:
+    """The model of trained merges: fixed strings keep their ids, other products follow from 7200, the rest is reserved.
+
+    `merges` must not make more than `vocabulary_size` - 7200 products that the fixed band lacks.
+    """
+    fixed = fixed_vocabulary()
+    keys = fixed.keys()
+    ids = dict(fixed.ids)
+    strings = _alphabet_strings()
+    numbers = {text: number for number, text in enumerate(strings)}
+    rows = np.empty((len(merges.left), 3), dtype=np.uint32)
+    for rank, (left, right) in enumerate(zip(merges.left.tolist(), merges.right.tolist(), strict=True)):
+        text = strings[left] + strings[right]
+        if text not in ids:
+            ids[text] = len(keys)
+            keys.append(spell(text))
+        if text not in numbers:
+            numbers[text] = len(strings)
+            strings.append(text)
+        rows[rank] = ids[strings[left]], ids[strings[right]], ids[text]
+    keys.extend(filler(index) for index in range(len(keys), vocabulary_size))
+    return Model(tuple(keys), rows, fixed.guards(whitespace), whitespace)
+
+
+def special_ids() -> dict[str, int]:
+    """Name -> pinned id of the special tokens and of the two named byte tokens."""
+    return {name: index for index, name in enumerate(SPECIAL_NAMES)} | {"SPACE": SPACE_ID, "NL": NEWLINE_ID}
+
+
+def unused_ids(model: Model) -> int:
+    """Number of reserved ids."""
+    fillers: Sequence[bool] = [key == filler(index) for index, key in enumerate(model.keys)]
+    return sum(fillers)
+
+
+def learned_ids(model: Model) -> int:
+    """Number of ids above the fixed band that merges have filled."""
+    return len(model.keys) - FIXED_IDS - sum(key.startswith("\ue000") for key in model.keys[FIXED_IDS:])
+
+
+def _alphabet_strings() -> list[bytes]:
+    strings = [b""] * 256
+    for byte in range(256):
+        strings[alphabet_id(byte)] = bytes([byte])
+    return strings

@@ -1,0 +1,121 @@
+"""Whitespace recipes: flags in, one regular expression (Oniguruma, for tokenizer.json) and one native splitter out.
+
+The two cut every text into the same words; character classes are those of the pinned wheel, stored as ranges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from megacpp_assets.contract.errors import SpecError
+
+DIRECTIVES = (
+    "assert", "define", "elif", "elifdef", "elifndef", "else", "embed", "endif", "error", "ident", "if", "ifdef",
+    "ifndef", "import", "include", "include_next", "line", "pragma", "undef", "warning",
+)  # fmt: skip
+"""Preprocessor directives that make one word with their `#` and the blanks between."""
+
+COMMANDS = (
+    "arg", "author", "brief", "class", "code", "cond", "copydoc", "defgroup", "deprecated", "details", "ref",
+    "endcode", "endcond", "endif", "endverbatim", "enum", "file", "fn", "in", "ingroup", "internal", "li", "name",
+    "namespace", "note", "overload", "page", "par", "param", "post", "pre", "private", "remark", "remarks", "result",
+    "return", "returns", "retval", "sa", "section", "see", "since", "struct", "subsection", "throw", "throws",
+    "todo", "tparam", "typedef", "union", "var", "verbatim", "version", "warning",
+)  # fmt: skip
+"""Documentation commands that make one word with their backslash; without them `\\brief` would begin with an escape."""
+
+OPERATORS = (
+    "<<=", "...", "///", "/**", "<<", "<=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=",
+    "|=", "^=", ".*", "//", "/*", "*/",
+)  # fmt: skip
+"""Operators of several characters where punctuation is not taken in runs; those with `>` are guards instead."""
+
+_CONTINUE = r"[\p{L}\p{M}\p{N}_]"
+_WORD = rf"[\p{{L}}_]{_CONTINUE}*"
+_NUMBER = rf"\p{{N}}(?:[eEpP][+\-](?=[0-9])|['.]?{_CONTINUE})*"
+_RUN = r"""(?:[!"$%&'()*+,\-./;<=?@\[\]^`{|}~]|:(?!:))+"""
+_LINES = r"(?:\r?\n[ \t]*)+"
+_ESCAPE = r"""\\[abefnrtv0'"?\\]"""
+
+
+@dataclass(frozen=True, slots=True)
+class Whitespace:
+    """One recipe; the flags mean what `native/tokenizer/splitter.hpp` says of them."""
+
+    name: str
+    operator_runs: bool
+    space_before_operator: bool
+    space_after_operator: bool
+    newline_indent: bool
+    space_before_word: bool
+
+    @property
+    def flags(self) -> tuple[bool, ...]:
+        """The flags in the order of the native `Rules`."""
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "name")
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression: ordered alternatives that together match any text."""
+        words = rf"std::|template<|{_WORD}|{_NUMBER}"
+        parts = [
+            f" ?(?:{words})" if self.space_before_word else words,
+            rf"\#[ \t]*(?:{'|'.join(DIRECTIVES)})(?!{_CONTINUE})",
+            r"\#\#?",
+            rf"\\(?:{'|'.join(COMMANDS)})(?!{_CONTINUE})",
+            _ESCAPE,
+            "::",
+            *(self._runs() if self.operator_runs else self._operators()),
+            *self._blanks(),
+            r"[\s\S]",
+        ]
+        return "|".join(parts)
+
+    def _runs(self) -> list[str]:
+        lead = " ?" if self.space_before_operator else ""
+        trail = [_LINES] * self.newline_indent + [" "] * self.space_after_operator
+        return [rf"{lead}{_RUN}(?:{'|'.join(trail)})?"] if trail else [f"{lead}{_RUN}"]
+
+    @staticmethod
+    def _operators() -> list[str]:
+        banners = ["={4,64}", "-{4,64}", r"\*{4,64}", "/{4,64}"]
+        return banners + [re.escape(op) for op in sorted(OPERATORS, key=len, reverse=True)]
+
+    def _blanks(self) -> list[str]:
+        if not self.newline_indent:
+            return [" {1,64}", r"(?:\r\n){1,4}", r"\n{1,4}", r"\t{1,8}"]
+        shared = [rf" +(?= [\p{{L}}\p{{N}}_])"] if self.space_before_word else []
+        return [rf" ?\\{_LINES}", _LINES, *shared, r"[ \t]+"]
+
+
+@cache
+def recipes() -> dict[str, Whitespace]:
+    """All recipes of `whitespace.toml`, by name."""
+    text = resources.files("megacpp_assets.tokenizer").joinpath("whitespace.toml").read_text(encoding="utf-8")
+    return {
+        name: Whitespace(name, **{key: value for key, value in table.items() if key != "why"})
+        for name, table in tomllib.loads(text).items()
+    }
+
+
+def whitespace_recipe(name: str) -> Whitespace:
+    """The recipe called `name`; `SpecError` if there is none."""
+    try:
+        return recipes()[name]
+    except KeyError:
+        raise SpecError("tokenizer.whitespace", expected=" or ".join(recipes()), found=repr(name)) from None
+
+
+@cache
+def char_classes() -> tuple[tuple[int, int, int], ...]:
+    """(first, last, class bits) of each range: 1 may begin an identifier, 2 may continue one, 4 may begin a number."""
+    text = resources.files("megacpp_assets.tokenizer").joinpath("char_classes.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    bits = {"letter": 1 | 2, "mark": 2, "number": 2 | 4}
+    return tuple((first, last, bit) for name, bit in bits.items() for first, last in table[name])

@@ -1,0 +1,232 @@
+// Python's view of the kernels. Texts come in as str, bytes or Arrow buffers; tokens go out as numpy arrays.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <mutex>
+#include <optional>
+
+#include "counter.hpp"
+#include "encoder.hpp"
+#include "splitter.hpp"
+#include "trainer.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace bpe;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Array<T> own(T* data, std::size_t size) {
+  nb::capsule owner(data == nullptr ? std::malloc(1) : data, [](void* p) noexcept { std::free(p); });
+  return Array<T>(owner.data(), {size}, owner);
+}
+
+template <class T>
+Array<T> copy(const std::vector<T>& values) {
+  auto* data = static_cast<T*>(std::malloc(std::max<std::size_t>(1, values.size() * sizeof(T))));
+  if (data == nullptr) throw std::bad_alloc();
+  std::copy(values.begin(), values.end(), data);
+  return own(data, values.size());
+}
+
+// Views of a sequence of str or bytes. The tuple keeps the objects alive while other threads read them.
+struct Views {
+  nb::tuple objects;
+  std::vector<std::string_view> texts;
+
+  explicit Views(nb::handle sequence) : objects(nb::steal<nb::tuple>(PySequence_Tuple(sequence.ptr()))) {
+    if (!objects.is_valid()) throw nb::python_error();
+    for (const nb::handle item : objects) {
+      Py_ssize_t size = 0;
+      const char* data;
+      if (PyBytes_Check(item.ptr())) {
+        data = PyBytes_AS_STRING(item.ptr());
+        size = PyBytes_GET_SIZE(item.ptr());
+      } else if (data = PyUnicode_AsUTF8AndSize(item.ptr(), &size); data == nullptr) {
+        throw nb::python_error();
+      }
+      texts.emplace_back(data, static_cast<std::size_t>(size));
+    }
+  }
+};
+
+nb::tuple as_tuple(Tokens&& tokens) {
+  return nb::make_tuple(own(tokens.ids.release(), tokens.size), own(tokens.starts.release(), tokens.size),
+                        own(tokens.ends.release(), tokens.size), copy(tokens.offsets));
+}
+
+void check_sizes(const std::vector<std::string_view>& texts) {
+  for (const auto& text : texts)
+    if (text.size() > 0x7FFFFFFF) throw nb::value_error("a text of more than 2 GiB has no 32-bit offsets");
+}
+
+// Keeps the splitter alive, and lets one call at a time use the caches.
+struct PyEncoder {
+  nb::object keep;
+  Encoder encoder;
+  std::mutex busy;
+
+  nb::tuple encode(const std::vector<std::string_view>& texts, unsigned threads) {
+    check_sizes(texts);
+    Tokens tokens;
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard<std::mutex> lock(busy);
+      tokens = encoder.encode(texts, threads);
+    }
+    return as_tuple(std::move(tokens));
+  }
+};
+
+nb::dict train_counts(Counter& counter, std::uint64_t new_tokens, std::int64_t min_count,
+                      const std::vector<nb::bytes>& known, const std::vector<nb::bytes>& forbidden,
+                      const std::optional<nb::callable>& progress) {
+  TrainOptions options;
+  options.new_tokens = new_tokens;
+  options.min_count = min_count;
+  for (const auto& text : known) options.known.emplace(text.c_str(), text.size());
+  for (const auto& text : forbidden) options.forbidden.emplace(text.c_str(), text.size());
+  TrainProgress report;
+  if (progress)
+    report = [&](std::uint64_t done, std::uint64_t total) {
+      nb::gil_scoped_acquire acquire;
+      (*progress)(done, total);
+    };
+  TrainResult result;
+  {
+    nb::gil_scoped_release release;
+    result = train(counter.fold(), options, report);
+  }
+  nb::dict out;
+  out["left"] = copy(result.left);
+  out["right"] = copy(result.right);
+  out["product"] = copy(result.product);
+  out["counts"] = copy(result.counts);
+  out["largest_count"] = result.largest_count;
+  out["dropped"] = result.dropped;
+  return out;
+}
+
+nb::list split_pieces(const Splitter& splitter, nb::bytes text) {
+  nb::list pieces;
+  const auto* p = reinterpret_cast<const Byte*>(text.c_str());
+  const auto add = [&](const Byte* start, std::size_t length) {
+    pieces.append(nb::bytes(reinterpret_cast<const char*>(start), length));
+  };
+  splitter.split(
+      p, p + text.size(), add, [&](std::size_t, const Byte* start, std::size_t length) { add(start, length); },
+      [&](const Byte* stray) { add(stray, 1); });
+  return pieces;
+}
+
+}  // namespace
+
+NB_MODULE(_bpe, m) {
+  m.doc() = "Word splitter, word counter, merge trainer and exact encoder.";
+  m.def("alphabet_id", &alphabet_id, "byte"_a, "Trainer id of a byte.");
+
+  nb::class_<Splitter>(m, "Splitter")
+      .def(
+          "__init__",
+          [](Splitter* self, const std::array<bool, 5>& flags,
+             const std::vector<std::array<std::uint32_t, 3>>& classes, std::vector<std::string> guards,
+             const std::vector<std::string>& directives, const std::vector<std::string>& commands,
+             std::vector<std::string> operators) {
+            const Rules rules{flags[0], flags[1], flags[2], flags[3], flags[4]};
+            new (self) Splitter(rules, classes, std::move(guards), directives, commands, std::move(operators));
+          },
+          "flags"_a, "classes"_a, "guards"_a, "directives"_a, "commands"_a, "operators"_a)
+      .def("split", &split_pieces, "text"_a, "Words, guards and stray bytes of `text`, in order.");
+
+  nb::class_<Counter>(m, "Counter")
+      .def(nb::init<const Splitter&>(), "splitter"_a, nb::keep_alive<1, 2>())
+      .def(
+          "add",
+          [](Counter& self, nb::handle texts, unsigned threads) {
+            const Views views(texts);
+            nb::gil_scoped_release release;
+            self.add(views.texts, std::max(1u, threads));
+          },
+          "texts"_a, "threads"_a = 1, "Count the words of `texts`.")
+      .def(
+          "add_word",
+          [](Counter& self, nb::bytes word, std::int64_t count) {
+            self.add_word({word.c_str(), word.size()}, count);
+          },
+          "word"_a, "count"_a)
+      .def(
+          "items",
+          [](Counter& self) {
+            nb::list items;
+            self.fold().each([&](std::string_view word, std::int64_t count) {
+              items.append(nb::make_tuple(nb::bytes(word.data(), word.size()), count));
+            });
+            return items;
+          },
+          "All (word, count), in no fixed order.")
+      .def_prop_ro("unique", [](Counter& self) { return self.fold().size(); })
+      .def_prop_ro("bytes", &Counter::bytes)
+      .def_prop_ro("words", &Counter::words)
+      .def("train", &train_counts, "new_tokens"_a, "min_count"_a = 1, "known"_a = nb::list(), "forbidden"_a = nb::list(),
+           "progress"_a = nb::none(), "Merges over the counted words.");
+
+  nb::class_<PyEncoder>(m, "Encoder")
+      .def(
+          "__init__",
+          [](PyEncoder* self, nb::object splitter, const std::vector<nb::bytes>& tokens,
+             std::vector<std::uint32_t> reachable, Input<std::uint32_t> left, Input<std::uint32_t> right,
+             Input<std::uint32_t> product, std::vector<std::uint32_t> guard_ids, std::uint32_t bos,
+             std::uint32_t first_ordinary) {
+            Vocabulary v;
+            for (const auto& token : tokens) v.tokens.emplace_back(token.c_str(), token.size());
+            v.reachable = std::move(reachable);
+            v.left.assign(left.data(), left.data() + left.size());
+            v.right.assign(right.data(), right.data() + right.size());
+            v.product.assign(product.data(), product.data() + product.size());
+            v.guard_ids = std::move(guard_ids);
+            v.bos = bos;
+            v.first_ordinary = first_ordinary;
+            new (self) PyEncoder{splitter, Encoder(nb::cast<const Splitter&>(splitter), std::move(v)), {}};
+          },
+          "splitter"_a, "tokens"_a, "reachable"_a, "left"_a, "right"_a, "product"_a, "guard_ids"_a, "bos"_a,
+          "first_ordinary"_a)
+      .def(
+          "encode",
+          [](PyEncoder& self, nb::handle texts, unsigned threads) {
+            const Views views(texts);
+            return self.encode(views.texts, threads);
+          },
+          "texts"_a, "threads"_a = 1, "(ids, char starts, char ends, document offsets) of str or bytes.")
+      .def(
+          "encode_buffers",
+          [](PyEncoder& self, Input<std::uint8_t> data, Input<std::int64_t> offsets, unsigned threads) {
+            std::vector<std::string_view> texts;
+            const auto* base = reinterpret_cast<const char*>(data.data());
+            for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+              const std::int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
+              if (start < 0 || end < start || static_cast<std::size_t>(end) > data.size())
+                throw nb::value_error("text offsets do not fit their data");
+              texts.emplace_back(base + start, static_cast<std::size_t>(end - start));
+            }
+            return self.encode(texts, threads);
+          },
+          "data"_a, "offsets"_a, "threads"_a = 1, "As `encode`, of texts laid end to end.")
+      .def(
+          "decode",
+          [](const PyEncoder& self, Input<std::uint32_t> ids) {
+            const std::string text = self.encoder.decode(ids.data(), ids.size());
+            return nb::bytes(text.data(), text.size());
+          },
+          "ids"_a, "Bytes of `ids`, special tokens left out; IndexError for an unknown id.");
+}

@@ -1,0 +1,135 @@
+// Exact encoding: split, look the word up in a cache, merge only on a miss; character spans come out of the same pass.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "splitter.hpp"
+#include "word_table.hpp"
+
+namespace bpe {
+
+// A growing array that never initialises its tail and can be handed to numpy.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer() { std::free(data_); }
+
+  void reserve(std::size_t needed) {
+    if (needed > capacity_) grow(needed);
+  }
+  T* data() { return data_; }
+  T* release() {
+    T* data = data_;
+    data_ = nullptr;
+    capacity_ = 0;
+    return data;
+  }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  void grow(std::size_t needed) {
+    const std::size_t capacity = std::max(needed, capacity_ + capacity_ / 2 + 1024);
+    auto* data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
+    if (data == nullptr) throw std::bad_alloc();
+    data_ = data;
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+
+// Tokens of documents laid end to end.
+struct Tokens {
+  Buffer<std::uint32_t> ids;
+  Buffer<std::int32_t> starts, ends;
+  std::vector<std::int64_t> offsets{0};
+  std::size_t size = 0;
+
+  void reserve(std::size_t more) {
+    ids.reserve(size + more);
+    starts.reserve(size + more);
+    ends.reserve(size + more);
+  }
+  void push(std::uint32_t id, std::size_t start, std::size_t end) {
+    ids.data()[size] = id;
+    starts.data()[size] = static_cast<std::int32_t>(start);
+    ends.data()[size] = static_cast<std::int32_t>(end);
+    ++size;
+  }
+};
+
+struct Vocabulary {
+  std::vector<std::string> tokens;       // bytes of each id
+  std::vector<std::uint32_t> reachable;  // ids that a word may equal as a whole
+  std::vector<std::uint32_t> left, right, product;  // merges in rank order
+  std::vector<std::uint32_t> guard_ids;  // of the splitter's guards, in its order
+  std::uint32_t bos = 0, first_ordinary = 0;
+};
+
+class Encoder {
+ public:
+  Encoder(const Splitter& splitter, Vocabulary vocabulary);
+
+  // Tokens of `texts`, one document each, beginning with BOS. The result does not depend on `threads`.
+  Tokens encode(const std::vector<std::string_view>& texts, unsigned threads);
+
+  // Bytes of `ids` without the special tokens; std::out_of_range for an id that is not in the vocabulary.
+  std::string decode(const std::uint32_t* ids, std::size_t count) const;
+
+ private:
+  struct Entry {
+    std::uint32_t count = 0;
+    std::uint32_t ids[3] = {0, 0, 0};  // the tokens; of more than three, ids[0] is their place in `spill`
+  };
+  struct Cache {
+    WordTable<Entry> words;
+    std::vector<std::uint32_t> spill, scratch;
+  };
+  struct Slot {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t rank = 0, product = 0;
+  };
+
+  void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product);
+  const Slot* find_merge(std::uint32_t left, std::uint32_t right) const;
+  void tokenize(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const;
+  void merge_short(std::vector<std::uint32_t>& ids) const;
+  void merge_long(std::vector<std::uint32_t>& ids) const;
+  void fill(Entry& entry, const Byte* word, std::size_t length, Cache& cache) const;
+  void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last, Cache& cache,
+                    Tokens& out) const;
+  void encode_ascii(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
+  void encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
+  const std::uint32_t* lookup(const Byte* word, std::size_t length, const Byte* limit, Cache& cache,
+                              std::size_t& count) const;
+
+  const Splitter& splitter_;
+  Vocabulary vocabulary_;
+  std::vector<std::uint32_t> lengths_;
+  std::uint32_t byte_ids_[256];
+  WordTable<std::uint32_t> words_;
+  std::vector<Slot> merges_;
+  std::vector<std::unique_ptr<Cache>> caches_;
+};
+
+}  // namespace bpe

@@ -1,0 +1,182 @@
+// The pre-tokenizer: cuts text into words exactly as the recipe's regular expression does in the pinned wheel.
+// Guard strings (all hold '>') are cut out first, leftmost-longest; then each remaining piece is split on its own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "text.hpp"
+
+namespace bpe {
+
+// A whitespace recipe, as the flags of its regular expression.
+struct Rules {
+  bool operator_runs = false;          // punctuation runs are one word; else the operators of a fixed list
+  bool space_before_operator = false;  // a run takes one space on its left
+  bool space_after_operator = false;   // a run takes one space on its right
+  bool newline_indent = false;         // newlines take their indentation, and a run takes both
+  bool space_before_word = false;      // an identifier or number takes one space on its left
+};
+
+class Splitter {
+ public:
+  Splitter(Rules rules, const std::vector<std::array<std::uint32_t, 3>>& classes, std::vector<std::string> guards,
+           const std::vector<std::string>& directives, const std::vector<std::string>& commands,
+           std::vector<std::string> operators);
+
+  // Splits any bytes: `word(p, length)` for a word of valid UTF-8, `guard(index, p, length)` for a guard string,
+  // `stray(p)` for a byte that is not part of valid UTF-8. In order, nothing left out.
+  template <class Word, class Guard, class Stray>
+  void split(const Byte* p, const Byte* end, Word&& word, Guard&& guard, Stray&& stray) const {
+    while (p < end) {
+      const Byte* stop = valid_until(p, end);
+      split_valid(p, stop, word, guard);
+      p = stop;
+      if (p < end) stray(p++);
+    }
+  }
+
+  // As `split`, for text that is valid UTF-8.
+  template <class Word, class Guard>
+  void split_valid(const Byte* p, const Byte* end, Word&& word, Guard&& guard) const {
+    while (p < end) {
+      const GuardMatch match = next_guard(p, end);
+      while (p < match.start) {
+        const Byte* stop = word_end(p, match.start);
+        word(p, static_cast<std::size_t>(stop - p));
+        p = stop;
+      }
+      if (match.start == end) return;
+      guard(match.index, match.start, match.length);
+      p = match.start + match.length;
+    }
+  }
+
+  const std::vector<std::string>& guards() const { return guards_; }
+
+ private:
+  struct GuardMatch {
+    const Byte* start;
+    std::size_t index, length;
+  };
+  struct GuardGroup {
+    std::size_t before;               // bytes before the first '>'
+    std::vector<std::size_t> guards;  // longest first
+  };
+  enum class Kind : Byte { other, word, digit, space, tab, newline, hash, backslash, colon, punctuation, wide };
+
+  GuardMatch next_guard(const Byte* p, const Byte* end) const;
+
+  // End of the word that starts at `p`; at least one character.
+  const Byte* word_end(const Byte* p, const Byte* end) const {
+    switch (kind_[*p]) {
+      case Kind::word:
+        return identifier(p, end);
+      case Kind::digit:
+        return number(p, end);
+      case Kind::space:
+        return spaced(p, end);
+      case Kind::tab:
+        return rules_.newline_indent ? blanks(p, end) : repeated(p, end, 8);
+      case Kind::newline:
+        return lines(p, end);
+      case Kind::hash:
+        return directive(p, end);
+      case Kind::backslash:
+        return escape(p, end);
+      case Kind::colon:
+        if (p + 1 < end && p[1] == ':') return p + 2;
+        return operators(p, end);
+      case Kind::punctuation:
+        return operators(p, end);
+      case Kind::wide:
+        return wide(p, end);
+      default:
+        return p + 1;
+    }
+  }
+
+  Byte classes_at(const Byte* p) const { return *p < 0x80 ? ascii_[*p] : classes_[decode(p)]; }
+  bool continues(const Byte* p, const Byte* end) const { return p < end && (classes_at(p) & kContinue) != 0; }
+  bool is_operator(const Byte* p, const Byte* end) const {
+    return kind_[*p] == Kind::punctuation || (*p == ':' && !(p + 1 < end && p[1] == ':'));
+  }
+
+  const Byte* identifier(const Byte* p, const Byte* end) const {
+    const Byte* start = p;
+    p = continue_run(p, end);
+    if (p - start == 3 && end - p >= 2 && std::memcmp(start, "std::", 5) == 0) return p + 2;
+    if (p - start == 8 && p < end && std::memcmp(start, "template<", 9) == 0) return p + 1;
+    return p;
+  }
+
+  const Byte* continue_run(const Byte* p, const Byte* end) const {
+    while (p < end) {
+      if (*p < 0x80) {
+        if ((ascii_[*p] & kContinue) == 0) return p;
+        ++p;
+      } else {
+        if ((classes_[decode(p)] & kContinue) == 0) return p;
+        p += char_length(*p);
+      }
+    }
+    return p;
+  }
+
+  const Byte* number(const Byte* p, const Byte* end) const;
+  const Byte* wide(const Byte* p, const Byte* end) const;
+  const Byte* spaced(const Byte* p, const Byte* end) const;
+  const Byte* operators(const Byte* p, const Byte* end) const;
+  const Byte* lines(const Byte* p, const Byte* end) const;
+  const Byte* directive(const Byte* p, const Byte* end) const;
+  const Byte* escape(const Byte* p, const Byte* end) const;
+
+  static const Byte* blanks(const Byte* p, const Byte* end) {
+    while (p < end && (*p == ' ' || *p == '\t')) ++p;
+    return p;
+  }
+
+  static const Byte* repeated(const Byte* p, const Byte* end, std::ptrdiff_t most) {
+    const Byte* stop = end - p > most ? p + most : end;
+    const Byte first = *p;
+    while (p < stop && *p == first) ++p;
+    return p;
+  }
+
+  // Past one line ending, or `p`.
+  static const Byte* line_ending(const Byte* p, const Byte* end) {
+    if (p < end && *p == '\n') return p + 1;
+    if (end - p >= 2 && p[0] == '\r' && p[1] == '\n') return p + 2;
+    return p;
+  }
+
+  // Past line endings, each with the blanks after it.
+  static const Byte* indented_lines(const Byte* p, const Byte* end) {
+    for (const Byte* next = line_ending(p, end); next != p; next = line_ending(p, end)) p = blanks(next, end);
+    return p;
+  }
+
+  // Past the name of a fixed set that starts at `p` and is not the start of a longer word, or `p`.
+  const Byte* known_name(const std::unordered_set<std::string>& names, const Byte* p, const Byte* end) const {
+    const Byte* stop = continue_run(p, end);
+    const std::string name(reinterpret_cast<const char*>(p), static_cast<std::size_t>(stop - p));
+    return stop - p <= 32 && names.count(name) != 0 ? stop : p;
+  }
+
+  Rules rules_;
+  CharClasses classes_;
+  std::array<Byte, 128> ascii_{};
+  std::array<Kind, 256> kind_{};
+  std::vector<std::string> guards_;
+  std::vector<GuardGroup> groups_;  // most bytes before '>' first
+  std::unordered_set<std::string> directives_, commands_;
+  std::vector<std::string> operators_;  // longest first
+};
+
+}  // namespace bpe
