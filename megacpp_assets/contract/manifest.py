@@ -69,7 +69,7 @@ class Manifest:
             raw["inputs"] = tuple(InputRef(**entry) for entry in raw["inputs"])
             raw["files"] = tuple(FileEntry(**entry) for entry in raw["files"])
             return Manifest(**raw)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LineageGap(
                 f"{where}", expected=f"a manifest of format {FORMAT}", found=str(error), do="rerun the stage"
             ) from error

@@ -1,0 +1,66 @@
+"""Tests of the local pool: order is kept, and a batch that crashes, hangs or raises fails alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from megacpp_assets.compute.executor import Outcome
+from megacpp_assets.compute.local import LocalPool
+
+
+def behave(batch: str) -> str:
+    """What the batch says: crash, hang, raise, exit, or answer."""
+    if batch == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if batch == "hang":
+        threading.Event().wait()
+    if batch == "raise":
+        raise ValueError("bad token")
+    if batch == "exit":
+        os._exit(3)
+    return batch.upper()
+
+
+def process_of(_batch: int) -> int:
+    return os.getpid()
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[LocalPool]:
+    pool = LocalPool(workers=2)
+    yield pool
+    pool.close()
+
+
+def test_outcomes_come_in_the_order_of_the_batches(pool: LocalPool) -> None:
+    words = [f"word{index}" for index in range(20)]
+    outcomes = list(pool.run(behave, words, timeout_s=60))
+    assert outcomes == [Outcome(index, word.upper()) for index, word in enumerate(words)]
+
+
+def test_a_batch_that_crashes_or_hangs_or_raises_fails_alone_with_its_reason(pool: LocalPool) -> None:
+    batches = ["a", "crash", "b", "hang", "c", "raise", "d", "exit", "e"]
+    outcomes = list(pool.run(behave, batches, timeout_s=1.5))
+    assert [outcome.value for outcome in outcomes] == ["A", None, "B", None, "C", None, "D", None, "E"]
+    reasons = {batches[outcome.index]: outcome.failure or "" for outcome in outcomes if outcome.value is None}
+    assert reasons["crash"].startswith("crash: ") and reasons["exit"] == "crash: worker ended with exit code 3"
+    assert reasons["hang"] == "timeout: no answer in 1.5 s"
+    assert reasons["raise"] == "error: ValueError: bad token"
+
+
+def test_the_pool_still_works_after_its_workers_died(pool: LocalPool) -> None:
+    list(pool.run(behave, ["crash"] * 3, timeout_s=60))
+    assert [outcome.value for outcome in pool.run(behave, ["x", "y"], timeout_s=60)] == ["X", "Y"]
+
+
+def test_work_is_done_in_other_processes(pool: LocalPool) -> None:
+    assert os.getpid() not in {outcome.value for outcome in pool.run(process_of, [0, 1, 2], timeout_s=60)}
+
+
+def test_no_batches_give_no_outcomes(pool: LocalPool) -> None:
+    assert list(pool.run(behave, [], timeout_s=1)) == []

@@ -1,0 +1,42 @@
+"""Tests of partition keys: what they accept becomes a directory name and a Dagster key."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.partition import Mixture, RepoRef
+
+
+@pytest.mark.parametrize("key", ["fmt@11.0.0", "llvm-project@llvmorg-19.1.0", "folly@tip-8f3c2d1a0b4e", "a+b@v1_2+x"])
+def test_a_key_of_name_and_ref_reads_back_as_itself(key: str) -> None:
+    assert RepoRef.parse(key).key == key
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "", "fmt", "@", "fmt@", "@11.0.0", "fmt@11@0", "../fmt@1", "a/b@1", "fmt@v1/2", "..@1", "fmt@..", "fmt@1..2",
+        ".fmt@1", "-fmt@1", "fmt@-1", "fmt@.1", "fmt@1\n", "fmt\n@1", "fmt@1 2", "a,b@1", "fmt@1,2", "fmt@$(id)",
+        "fmt@1'; DROP", "fmt@*", "fmt@é", "fmt@\x00", "x" * 101 + "@1", "fmt@" + "1" * 201,
+    ],
+)  # fmt: skip
+def test_a_key_that_is_no_plain_name_and_ref_is_refused(key: str) -> None:
+    with pytest.raises(SpecError, match="partition key"):
+        RepoRef.parse(key)
+
+
+@given(st.text(max_size=30))
+def test_no_accepted_key_leaves_its_directory(key: str) -> None:
+    try:
+        repo = RepoRef.parse(key)
+    except SpecError:
+        return
+    assert not {"/", "\\", "\x00", "\n", ",", " "} & set(repo.key)
+    assert repo.key not in (".", "..") and not repo.key.startswith((".", "-"))
+
+
+def test_a_mixture_s_key_names_specialist_and_phase() -> None:
+    assert Mixture("small_cpp", "4k").key == "small_cpp/4k"
