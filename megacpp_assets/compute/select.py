@@ -8,10 +8,12 @@ from contextlib import contextmanager
 
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 
 COMPUTE_VARIABLE = "MEGACPP_COMPUTE"
 WORKERS_VARIABLE = "MEGACPP_WORKERS"
+LOCAL = "local"
+_DASK = "dask://"
 
 
 def worker_count() -> int:
@@ -26,12 +28,32 @@ def worker_count() -> int:
 
 @contextmanager
 def open_executor() -> Iterator[BatchExecutor]:
-    """An executor for the length of a `with` block. Results do not depend on which one, nor on the workers' number."""
-    address = os.environ.get(COMPUTE_VARIABLE, "local")
-    if address != "local":
-        raise SpecError(COMPUTE_VARIABLE, expected="local", found=repr(address))
-    pool = LocalPool(worker_count())
+    """An executor for the length of a `with` block. Results do not depend on which one, nor on the workers' number.
+
+    `SpecError` if `MEGACPP_COMPUTE` is neither `local` nor `dask://HOST:PORT`; `EnvironmentLacks` if the cluster does
+    not answer or Dask is not installed.
+    """
+    executor = _choose(os.environ.get(COMPUTE_VARIABLE, LOCAL))
     try:
-        yield pool
+        yield executor
     finally:
-        pool.close()
+        executor.close()
+
+
+def _choose(address: str) -> BatchExecutor:
+    if address == LOCAL:
+        return LocalPool(worker_count())
+    if not address.startswith(_DASK):
+        raise SpecError(COMPUTE_VARIABLE, expected=f"{LOCAL} or {_DASK}HOST:PORT", found=repr(address))
+    try:
+        from megacpp_assets.compute.dask import DaskPool  # noqa: PLC0415 - an optional dependency
+    except ModuleNotFoundError as error:
+        if error.name != "distributed":
+            raise
+        raise EnvironmentLacks(
+            f"{COMPUTE_VARIABLE}={address}",
+            expected="the package distributed",
+            found="none",
+            do="pip install 'megacpp-assets[dask]'",
+        ) from error
+    return DaskPool(address)

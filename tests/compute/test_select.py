@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
 from megacpp_assets.compute.select import COMPUTE_VARIABLE, WORKERS_VARIABLE, open_executor, worker_count
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 
 
 def test_workers_are_the_processors_unless_the_variable_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +36,17 @@ def test_the_local_executor_runs_by_default(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(WORKERS_VARIABLE, "1")
     with open_executor() as executor:
         assert [outcome.value for outcome in executor.run(abs, [-1, -2], timeout_s=60)] == [1, 2]
+
+
+def test_a_dask_address_without_a_port_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMPUTE_VARIABLE, "dask://host")
+    with pytest.raises(SpecError, match="dask://HOST:PORT; found 'dask://host'"), open_executor():
+        pass
+
+
+def test_a_missing_dask_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMPUTE_VARIABLE, "dask://127.0.0.1:8786")
+    monkeypatch.delitem(sys.modules, "megacpp_assets.compute.dask", raising=False)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EnvironmentLacks, match=r"megacpp-assets\[dask\]"), open_executor():
+        pass

@@ -1,0 +1,75 @@
+"""What batches can do to their worker: module-level functions, as the executor seam asks for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Numbers to square, and what else happens on the way."""
+
+    numbers: tuple[int, ...]
+    mishap: str = ""
+    scratch: str = ""
+
+
+def square(work: Work) -> NDArray[np.int64]:
+    """The squares of the numbers, after the mishap."""
+    mishap(work)
+    return np.square(np.array(work.numbers, dtype=np.int64))
+
+
+def mishap(work: Work) -> None:
+    """Crash, hang, raise, print, or end the process that runs the Dask worker or another one."""
+    if work.mishap == "crash":
+        ctypes.string_at(0)
+    elif work.mishap == "hang":
+        signal.pause()
+    elif work.mishap == "raise":
+        raise ValueError("planted")
+    elif work.mishap == "print":
+        print("x" * 100_000, file=sys.__stdout__, flush=True)
+    elif work.mishap == "kill worker":
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+    elif work.mishap == "kill worker once" and first_time(work.scratch):
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+    elif work.mishap == "kill process":
+        os.kill(work.numbers[0], signal.SIGKILL)
+        signal.pause()
+
+
+def first_time(folder: str) -> bool:
+    """Whether this is the first call with `folder`, in whatever process."""
+    try:
+        os.close(os.open(Path(folder) / "happened", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def narrow_and_move(folder: str) -> None:
+    """Leave the process with another directory and hardly any file descriptors, as a parser's limits would."""
+    os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+
+
+def surroundings(_: str) -> tuple[str, tuple[int, int]]:
+    """Directory and file descriptor limits of the process that runs the batch."""
+    return os.getcwd(), resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+def unpicklable(_: str) -> object:
+    """A value that cannot travel."""
+    return lambda: None
