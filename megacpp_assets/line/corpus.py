@@ -38,7 +38,7 @@ class Corpus:
         return (BASE_SPECIALIST, *sorted(self.lock.specialists))
 
     def own_repo(self, specialist: str) -> str:
-        """The repository that `specialist` over-samples, "" for base; `SpecError` if no pinned repository defines it."""
+        """The repository that `specialist` over-samples, "" for base; `SpecError` if none of the pinned defines it."""
         if specialist == BASE_SPECIALIST:
             return ""
         own = self.lock.specialists.get(specialist)

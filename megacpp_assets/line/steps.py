@@ -33,8 +33,6 @@ from megacpp_assets.tokenizer import stage as tokenizer
 from megacpp_assets.training import stage as training
 from megacpp_assets.training.launch import Launch, launch_local
 
-TOKENIZER_PARTITION = "all"
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -93,7 +91,7 @@ def tokenizer_step(corpus: Corpus) -> Step:
     spec = tokenizer.TokenizerSpec(corpus.root, corpus.dataset, repos_seen, corpus.recipe.tokenizer)
     return _step(
         "tokenizer",
-        TOKENIZER_PARTITION,
+        corpus.dataset,
         lambda: tokenizer.target(spec),
         lambda p: tokenizer.run(spec, p),
         tokenizer_quality.check,

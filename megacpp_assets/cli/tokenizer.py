@@ -1,0 +1,95 @@
+"""`megacpp tokenizer`: train, show, compare and pin the tokenizer of a corpus."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+
+from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.contract.names import STAGES
+from megacpp_assets.line.corpus import Corpus, open_corpus
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+_EXAMPLES = 12
+
+
+@click.group("tokenizer")
+def tokenizer_group() -> None:
+    """The tokenizer of a corpus and the registry of all that were trained."""
+
+
+@tokenizer_group.command("train")
+@dataset_option
+@data_root_option
+def train_command(dataset: str, data_root: str | None) -> None:
+    """Train anew on the pinned repositories and pin the result. No tag ever does this by itself."""
+    from megacpp_assets.cli.bars import Bars
+    from megacpp_assets.defs.runner import Plan, run_plan
+    from megacpp_assets.line.tokenizers import with_tokenizer
+
+    corpus = with_tokenizer(_open(data_root, dataset), None)
+    plan = Plan((), until="tokenizer")
+    with Bars({stage: len(corpus.repo_refs) for stage in STAGES if plan.wants(stage)}, Console()) as bars:
+        corpus = run_plan(corpus, plan, bars)
+    _show(corpus)
+
+
+@tokenizer_group.command("show")
+@dataset_option
+@data_root_option
+def show_command(dataset: str, data_root: str | None) -> None:
+    """Print the pinned tokenizer and the statistics of its training."""
+    _show(_open(data_root, dataset))
+
+
+@tokenizer_group.command("diff")
+@click.argument("first")
+@click.argument("second")
+@data_root_option
+def diff_command(first: str, second: str, data_root: str | None) -> None:
+    """Compare the vocabularies of two registry commits (unique prefixes will do)."""
+    from megacpp_assets.line.tokenizers import diff_vocabularies
+
+    found = diff_vocabularies(resolve_root(data_root), first, second)
+    click.echo(f"{found.changed_ids} ids differ")
+    for name, texts in ((first, found.only_first), (second, found.only_second)):
+        click.echo(f"only in {name}: {len(texts)}  {' '.join(texts[:_EXAMPLES])}")
+
+
+@tokenizer_group.command("pin")
+@click.argument("commit")
+@dataset_option
+@data_root_option
+def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
+    """Make the registry's COMMIT the tokenizer of the corpus; the next run brings everything after it up to date."""
+    from megacpp_assets.line.tokenizers import registered_pin, with_tokenizer
+
+    root = resolve_root(data_root)
+    pin = registered_pin(root, commit)
+    with_tokenizer(_open(data_root, dataset), pin)
+    click.echo(f"pinned {pin.commit} (sha256 {pin.sha256}), trained on {', '.join(pin.repos)}")
+
+
+def _open(data_root: str | None, dataset: str) -> Corpus:
+    return open_corpus(resolve_root(data_root), dataset)
+
+
+def _show(corpus: Corpus) -> None:
+    from megacpp_assets.storage.artifact import open_artifact
+    from megacpp_assets.storage.layout import tokenizer_path
+    from megacpp_assets.tokenizer.stage import pin_of, read_statistics
+
+    artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
+    pin, statistics = pin_of(artifact), read_statistics(artifact)
+    pinned = corpus.lock.tokenizer is not None and corpus.lock.tokenizer.commit == pin.commit
+    click.echo(f"commit   {pin.commit}{' (pinned)' if pinned else ''}\nsha256   {pin.sha256}")
+    click.echo(f"learned  {statistics.learned_ids:,} ids, {statistics.unused_ids:,} reserved")
+    click.echo(f"merges   {statistics.merges:,}, the last seen {statistics.last_merge_count} times")
+    whole = statistics.whole
+    click.echo(f"corpus   {whole.files:,} files, {whole.bytes:,} bytes, {whole.tokens:,} tokens")
+    for name, part in {"all": whole, **statistics.repos, **statistics.languages}.items():
+        click.echo(f"  {name:<32} {part.bytes_per_token:5.3f} bytes per token")
+    for kind, fertility in statistics.fertility.items():
+        click.echo(f"  {kind:<32} {fertility.tokens / max(1, fertility.words):5.3f} tokens per word")
+    click.echo(f"round-trip failures: {statistics.round_trip_failures}")
+    click.echo("longest tokens: " + "  ".join(repr(text) for text in statistics.longest_tokens[:_EXAMPLES]))
