@@ -1,4 +1,4 @@
-"""`tokenizer.json`: written so that plain HuggingFace tokenizers give our ids, and read back only if it is exactly that.
+"""`tokenizer.json`: written so that plain HuggingFace tokenizers give our ids, read back only if exactly so.
 
 The file is a pure function of the model. The reader rebuilds it from what it found and compares every byte, so another
 normaliser, flag, decoder or template is refused even under a lock that agrees with it.

@@ -13,7 +13,7 @@ def _alphabet() -> tuple[str, ...]:
 CHARACTERS = _alphabet()
 """Character of each byte."""
 
-_TO_CHARACTERS = {byte: character for byte, character in enumerate(CHARACTERS)}
+_TO_CHARACTERS = dict(enumerate(CHARACTERS))
 _TO_BYTES = {ord(character): byte for byte, character in enumerate(CHARACTERS)}
 _ALPHABET = frozenset(CHARACTERS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ class Encoder:
 
     @staticmethod
     def load(directory: Path, *, threads: int = 1) -> Encoder:
-        """The tokenizer in `directory`; `TokenizerDrift` if a byte, an id or a golden encoding is not the locked one."""
+        """The tokenizer in `directory`; `TokenizerDrift` if a byte, an id or a golden encoding changed."""
         try:
             lock = TokenizerLock.from_bytes((directory / LOCK_FILE).read_bytes())
             data = (directory / TOKENIZER_FILE).read_bytes()
@@ -83,6 +84,11 @@ class Encoder:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
         ids: NDArray[np.uint32] = self._native.encode([data], self._threads)[0]
         return ids
+
+    def fertility(self, counter: Any) -> dict[str, tuple[int, int, int]]:
+        """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
+        totals: dict[str, tuple[int, int, int]] = self._native.fertility(counter)
+        return totals
 
     def decode(self, ids: NDArray[np.uint32] | Sequence[int]) -> bytes:
         """The exact bytes that were encoded, without special tokens; `SpecError` for an id outside the vocabulary."""

@@ -25,7 +25,8 @@ GOLDEN_TEXTS = (
     "",
     "#include <vector>\n\nint main() {\n    std::vector<int> v{1, 2, 3};\n    return v[0] == 0x1F ? 0 : 1;\n}\n",
     "template<typename T>\nconstexpr auto end_point(T const& p) -> decltype(p->x) {\n\treturn p->x <=> T::zero();\n}\n",
-    "#  define CHECK(x) \\\n    do { if (!(x)) abort(\"\\n\"); } while (0)\r\n// \\brief na\u00efve \u4e2d\u6587 \U0001f600 e\u0301\n",
+    "#  define CHECK(x) \\\n    do { if (!(x)) abort(\"\\n\"); } while (0)\r\n",
+    "// \\brief na\u00efve \u4e2d\u6587 \U0001f600 e\u0301\n",
     "x  =  y>>1;  \t\t ++i--; a->b->*c; 1'000.5e-3f ===== ----> \x00\ufeff\u202e",
     FORGERY,
 )  # fmt: skip
@@ -45,7 +46,7 @@ class TokenizerLock:
 
     commit: str
     sha256: str
-    bytes: int
+    size: int
     recipe: TokenizerRecipe
     special_ids: Mapping[str, int]
     goldens: tuple[Golden, ...]
@@ -77,7 +78,7 @@ class TokenizerLock:
 
     def check_file(self, data: bytes) -> None:
         """`TokenizerDrift` unless `data` is the locked `tokenizer.json`."""
-        _same(f"size of {TOKENIZER_FILE}", self.bytes, len(data))
+        _same(f"size of {TOKENIZER_FILE}", self.size, len(data))
         _same(f"sha256 of {TOKENIZER_FILE}", self.sha256, sha256_bytes(data))
 
     def check_meaning(self, vocabulary_size: int, encode: Callable[[str], Sequence[int]]) -> None:

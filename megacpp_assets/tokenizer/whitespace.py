@@ -90,7 +90,7 @@ class Whitespace:
     def _blanks(self) -> list[str]:
         if not self.newline_indent:
             return [" {1,64}", r"(?:\r\n){1,4}", r"\n{1,4}", r"\t{1,8}"]
-        shared = [rf" +(?= [\p{{L}}\p{{N}}_])"] if self.space_before_word else []
+        shared = [r" +(?= [\p{L}\p{N}_])"] if self.space_before_word else []
         return [rf" ?\\{_LINES}", _LINES, *shared, r"[ \t]+"]
 
 

@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cctype>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -118,6 +120,30 @@ nb::dict train_counts(Counter& counter, std::uint64_t new_tokens, std::int64_t m
   return out;
 }
 
+// What a word is, by its first character that is not its leading space.
+const char* kind_of(std::string_view word) {
+  const auto c = static_cast<Byte>(word.size() > 1 && word[0] == ' ' ? word[1] : word[0]);
+  if (c >= 0x80) return "wide";
+  if (std::isalpha(c) || c == '_') return "identifier";
+  if (std::isdigit(c)) return "number";
+  return std::isspace(c) ? "blank" : "operator";
+}
+
+// Kind -> (words, tokens, bytes) over the counted words.
+nb::dict fertility(PyEncoder& self, Counter& counter) {
+  std::map<std::string, std::array<std::uint64_t, 3>> totals;
+  counter.fold().each([&](std::string_view word, std::int64_t count) {
+    auto& total = totals[kind_of(word)];
+    const auto times = static_cast<std::uint64_t>(count);
+    total[0] += times;
+    total[1] += times * self.encoder.count_tokens(word);
+    total[2] += times * word.size();
+  });
+  nb::dict out;
+  for (const auto& [kind, total] : totals) out[kind.c_str()] = nb::make_tuple(total[0], total[1], total[2]);
+  return out;
+}
+
 nb::list split_pieces(const Splitter& splitter, nb::bytes text) {
   nb::list pieces;
   const auto* p = reinterpret_cast<const Byte*>(text.c_str());
@@ -222,6 +248,7 @@ NB_MODULE(_bpe, m) {
             return self.encode(texts, threads);
           },
           "data"_a, "offsets"_a, "threads"_a = 1, "As `encode`, of texts laid end to end.")
+      .def("fertility", &fertility, "counter"_a, "Kind of word -> (words, tokens, bytes) over a counter's words.")
       .def(
           "decode",
           [](const PyEncoder& self, Input<std::uint32_t> ids) {

@@ -93,6 +93,13 @@ class Encoder {
   // Tokens of `texts`, one document each, beginning with BOS. The result does not depend on `threads`.
   Tokens encode(const std::vector<std::string_view>& texts, unsigned threads);
 
+  // Tokens of one word.
+  std::size_t count_tokens(std::string_view word) {
+    if (caches_.empty()) caches_.push_back(std::make_unique<Cache>());
+    tokenize(reinterpret_cast<const Byte*>(word.data()), word.size(), caches_[0]->scratch);
+    return caches_[0]->scratch.size();
+  }
+
   // Bytes of `ids` without the special tokens; std::out_of_range for an id that is not in the vocabulary.
   std::string decode(const std::uint32_t* ids, std::size_t count) const;
 

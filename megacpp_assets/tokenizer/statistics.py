@@ -1,0 +1,132 @@
+"""What a tokenizer does to the corpus it was trained on: `statistics.json`, whole numbers only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, learned_ids, unused_ids
+from megacpp_assets.tokenizer.train import Trained
+
+STATISTICS_FILE = "statistics.json"
+_LONGEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Totals of a repository or of a language."""
+
+    files: int
+    bytes: int
+    tokens: int
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Bytes per token, BOS not counted; 0 for no tokens."""
+        return self.bytes / self.tokens if self.tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fertility:
+    """Words of one kind (identifier, number, operator, blank, wide) and the tokens and bytes they are made of."""
+
+    words: int
+    tokens: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Facts of one training. `unused_ids` are reserved, `silent_ids` have a string but never occur in the corpus."""
+
+    whole: Part
+    repos: Mapping[str, Part]
+    languages: Mapping[str, Part]
+    fertility: Mapping[str, Fertility]
+    words: int
+    unique_words: int
+    merges: int
+    last_merge_count: int
+    largest_pair_count: int
+    reference_overflows: bool
+    forbidden_pairs: int
+    learned_ids: int
+    unused_ids: int
+    silent_ids: int
+    longest_tokens: tuple[str, ...]
+    round_trip_failures: int
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON bytes."""
+        return canonical_json(asdict(self))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Statistics:
+        """Inverse of `to_bytes`."""
+        raw = json.loads(data)
+        raw["whole"] = Part(**raw["whole"])
+        for name, kind in (("repos", Part), ("languages", Part), ("fertility", Fertility)):
+            raw[name] = {key: kind(**value) for key, value in raw[name].items()}
+        raw["longest_tokens"] = tuple(raw["longest_tokens"])
+        return Statistics(**raw)
+
+
+@dataclass(slots=True)
+class Measure:
+    """Adds up encodings of source files; `add` per batch, then `finish`."""
+
+    encoder: Encoder
+    uses: NDArray[np.int64] = field(init=False)
+    parts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    failures: int = 0
+
+    def __post_init__(self) -> None:
+        self.uses = np.zeros(self.encoder.vocabulary_size, dtype=np.int64)
+
+    def add(self, repo: str, language: str, text: bytes) -> None:
+        """Encode one file, and decode it again."""
+        ids = self.encoder.encode_bytes(text)
+        self.failures += self.encoder.decode(ids) != text
+        self.uses += np.bincount(ids, minlength=len(self.uses))
+        part = self.parts.setdefault((repo, language), [0, 0, 0])
+        for place, value in enumerate((1, len(text), len(ids) - 1)):
+            part[place] += value
+
+    def finish(self, trained: Trained) -> Statistics:
+        """All totals."""
+        tokens = self.encoder.model.token_bytes()
+        longest = sorted(range(FIRST_ORDINARY_ID, len(tokens)), key=lambda index: (-len(tokens[index]), index))
+        used = [index for index in longest if self.uses[index]]
+        fertility = self.encoder.fertility(trained.counter)
+        return Statistics(
+            whole=_total(list(self.parts.values())),
+            repos=self._grouped(0),
+            languages=self._grouped(1),
+            fertility={kind: Fertility(*totals) for kind, totals in fertility.items()},
+            words=trained.counter.words,
+            unique_words=trained.counter.unique,
+            merges=trained.merges,
+            last_merge_count=trained.last_count,
+            largest_pair_count=trained.largest_count,
+            reference_overflows=trained.reference_overflows,
+            forbidden_pairs=trained.forbidden_pairs,
+            learned_ids=learned_ids(trained.model),
+            unused_ids=unused_ids(trained.model),
+            silent_ids=int((self.uses == 0).sum()) - unused_ids(trained.model),
+            longest_tokens=tuple(tokens[index].decode("latin-1") for index in used[:_LONGEST]),
+            round_trip_failures=self.failures,
+        )
+
+    def _grouped(self, key: int) -> dict[str, Part]:
+        names = sorted({names[key] for names in self.parts})
+        return {name: _total([part for names, part in self.parts.items() if names[key] == name]) for name in names}
+
+
+def _total(parts: list[list[int]]) -> Part:
+    return Part(*(sum(part[place] for part in parts) for place in range(3)))

@@ -1,0 +1,91 @@
+"""Training: texts in, merges out. Words are counted as they stream by; memory holds unique words, never the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.tokenizer._bpe import Counter
+from megacpp_assets.tokenizer.fixed import fixed_vocabulary
+from megacpp_assets.tokenizer.model import Merges, Model, assemble, make_splitter
+from megacpp_assets.tokenizer.whitespace import whitespace_recipe
+
+BATCH_BYTES = 8 << 20
+REFERENCE_LIMIT = 2**31 - 1
+"""Largest pair count that the reference trainer can hold; it counts in 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model, the counted words it came from, and the merge loop's own facts."""
+
+    model: Model
+    counter: Any
+    merges: int
+    last_count: int
+    largest_count: int
+    forbidden_pairs: int
+
+    @property
+    def reference_overflows(self) -> bool:
+        """Whether the reference trainer would have overflowed on this corpus, so that its merges may differ."""
+        return self.largest_count > REFERENCE_LIMIT
+
+
+def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int = 1) -> Any:
+    """A native counter over `texts`: fixed strings that words can hold are cut out, stray bytes are left out."""
+    whitespace = whitespace_recipe(recipe.whitespace)
+    counter = Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
+    for batch in _batches(texts):
+        counter.add(batch, threads)
+    return counter
+
+
+def train_model(counter: Any, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None) -> Trained:
+    """The model of counted words: as many merges as the vocabulary has room for; `SpecError` for an empty corpus.
+
+    Merges are those of HuggingFace's BpeTrainer over the same words, but pairs whose product is a fixed word are
+    dropped (one string has one id, and a fixed word lies in no identifier). Ties: smallest pair of ids first.
+    """
+    if counter.words == 0:
+        raise SpecError(
+            "tokenizer training text", expected="at least one word", found="none", do="check the repositories"
+        )
+    fixed = fixed_vocabulary()
+    found = counter.train(
+        recipe.vocabulary_size - FIXED_IDS, known=list(fixed.ids), forbidden=fixed.words(), progress=report
+    )
+    counts = found["counts"]
+    return Trained(
+        model=assemble(
+            Merges(found["left"], found["right"], counts), recipe.vocabulary_size, whitespace_recipe(recipe.whitespace)
+        ),
+        counter=counter,
+        merges=len(counts),
+        last_count=int(counts[-1]) if len(counts) else 0,
+        largest_count=int(found["largest_count"]),
+        forbidden_pairs=int(found["dropped"]),
+    )
+
+
+def train(texts: Iterable[bytes], recipe: TokenizerRecipe, *, threads: int = 1) -> Trained:
+    """Count and merge in one call."""
+    return train_model(count_words(recipe, texts, threads=threads), recipe)
+
+
+def _batches(texts: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
+    """Lists of texts of about `BATCH_BYTES` each."""
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,70 @@
+"""The stage: equal inputs give equal bytes and an equal registry commit; a lost registry is made good."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.tokenizer.registry import read_committed, registered
+from megacpp_assets.tokenizer.stage import TokenizerSpec, open_encoder, pin_of, read_statistics, run
+from tests.tokenizer.conftest import RECIPE, REPO, native_sources, publish_raw
+
+
+def test_the_artifact_and_the_registry_hold_the_same_tokenizer(published: Artifact) -> None:
+    pin = pin_of(published)
+    data = published.file("tokenizer.json").read_bytes()
+    assert read_committed(published.root, pin.commit, "tokenizer.json") == data
+    assert registered(published.root, "demo_v1") == pin.commit
+    assert open_encoder(published).vocabulary_size == RECIPE.vocabulary_size
+
+
+def test_another_folder_and_more_workers_give_the_same_bytes_and_commit(
+    published: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEGACPP_WORKERS", "3")
+    root = tmp_path / "a longer folder name"
+    publish_raw(root, {**native_sources(), "README.md": b"not selected"})
+    again = run(TokenizerSpec(root, "demo_v1", (REPO, REPO), RECIPE))
+    assert again.manifest.to_bytes() == published.manifest.to_bytes()
+
+
+def test_a_second_run_rewrites_nothing(published: Artifact) -> None:
+    before = {file: file.stat().st_mtime_ns for file in published.root.rglob("*") if file.is_file()}
+    run(TokenizerSpec(published.root, "demo_v1", (REPO,), RECIPE))
+    after = {file: file.stat().st_mtime_ns for file in published.root.rglob("*") if file.is_file()}
+    assert {file: time for file, time in after.items() if not file.name.endswith(".lock") or file in before} == before
+
+
+def test_a_lost_registry_is_made_again_with_the_same_commit(published: Artifact, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(published.root, root)
+    shutil.rmtree(root / REGISTRY)
+    artifact = run(TokenizerSpec(root, "demo_v1", (REPO,), RECIPE))
+    assert registered(root, "demo_v1") == pin_of(published).commit == pin_of(artifact).commit
+
+
+def test_statistics_count_the_selected_files_alone(published: Artifact) -> None:
+    statistics = read_statistics(published)
+    sources = native_sources()
+    assert statistics.whole.files == len(sources)
+    assert statistics.whole.bytes == sum(map(len, sources.values()))
+    assert statistics.repos["demo@v1.0.0"] == statistics.whole
+    assert statistics.round_trip_failures == 0
+    assert sum(part.tokens for part in statistics.languages.values()) == statistics.whole.tokens
+
+
+def test_a_repository_that_was_not_fetched_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LineageGap, match=r"cpp_raw/demo@v1\.0\.0"):
+        run(TokenizerSpec(tmp_path, "demo_v1", (REPO,), RECIPE))
+
+
+def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+    publish_raw(tmp_path, {"a.cpp": b""}, RepoRef("empty", "v1"))
+    with pytest.raises(SpecError, match="training text"):
+        run(TokenizerSpec(tmp_path, "demo_v1", (RepoRef("empty", "v1"),), RECIPE))
