@@ -23,7 +23,7 @@ from megacpp_assets.training.pipes import Report
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
-from megacpp_assets.training.resume import newest_checkpoint, remove_interim, withdraw_after
+from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
 from megacpp_assets.training.structure import StructureConfig, parse_components
@@ -88,11 +88,11 @@ def _start(run: Run) -> RunState:
     # Made on the CPU and then moved, so that the seed means the same on every device.
     model = GPT(config).to(run.ranks.device)
     optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
-    checkpoint = newest_checkpoint(run.spec)
+    checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []
     run.ranks.barrier()
     if run.ranks.rank == 0:
-        withdraw_after(run.spec, len(metrics))
+        remove(damaged)
     return RunState(model, optimizer, metrics)
 
 
@@ -123,7 +123,7 @@ def _save(run: Run, state: RunState) -> None:
         raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
     if run.ranks.rank == 0:
         if state.step == recipe.steps:
-            remove_interim(run.spec)
+            remove(interim_checkpoints(run.spec))
         save(run.spec, state, run.data)
     run.ranks.barrier()
 

@@ -5,7 +5,9 @@ No directory is listed: a checkpoint's place follows from its step, and its fing
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterable, Iterator
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.storage import layout
@@ -16,40 +18,36 @@ from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 
-def newest_checkpoint(spec: TrainedCheckpointSpec) -> Artifact | None:
-    """The checkpoint to resume from, None to start over. Changes nothing."""
-    for step in range(spec.recipe.steps, 0, -1):
-        artifact = _current(spec, step)
-        if artifact is not None and next(artifact.problems(), None) is None:
-            return artifact
-    return None
+def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, list[Artifact]]:
+    """The checkpoint to resume from, None to start over; and the newer ones that fail verification."""
+    damaged: list[Artifact] = []
+    for artifact in _current(spec, range(spec.recipe.steps, 0, -1)):
+        if next(artifact.problems(), None) is None:
+            return artifact, damaged
+        damaged.append(artifact)
+    return None, damaged
 
 
-def withdraw_after(spec: TrainedCheckpointSpec, step: int) -> None:
-    """Remove the checkpoints of this work beyond `step`: they failed verification and will be made again."""
-    for later in range(step + 1, spec.recipe.steps + 1):
-        artifact = _current(spec, later)
-        if artifact is not None:
-            _remove(artifact)
+def interim_checkpoints(spec: TrainedCheckpointSpec) -> list[Artifact]:
+    """What interrupted runs saved between the scheduled steps: an undisturbed run leaves no such thing."""
+    unscheduled = (step for step in range(1, spec.recipe.steps) if not is_saved(spec.recipe, step))
+    return list(_current(spec, unscheduled))
 
 
-def remove_interim(spec: TrainedCheckpointSpec) -> None:
-    """Remove what interrupted runs saved between the scheduled steps: an undisturbed run leaves no such thing."""
-    for step in range(1, spec.recipe.steps):
-        artifact = None if is_saved(spec.recipe, step) else _current(spec, step)
-        if artifact is not None:
-            _remove(artifact)
+def remove(artifacts: Iterable[Artifact]) -> None:
+    """Withdraw each checkpoint's seal, durably, then delete its files."""
+    for artifact in artifacts:
+        (artifact.directory / COMPLETE_FILE).unlink()
+        fsync_directory(artifact.directory)
+        shutil.rmtree(artifact.directory)
 
 
-def _current(spec: TrainedCheckpointSpec, step: int) -> Artifact | None:
-    # A missing folder is told apart first: a target reads the manifests of its inputs.
-    if not (spec.root / layout.checkpoint_path(spec.dataset, spec.mixture, step) / COMPLETE_FILE).is_file():
-        return None
-    return current_artifact(checkpoint_target(spec, step))
-
-
-def _remove(artifact: Artifact) -> None:
-    """Withdraw the seal, durably, before anything else goes."""
-    (artifact.directory / COMPLETE_FILE).unlink()
-    fsync_directory(artifact.directory)
-    shutil.rmtree(artifact.directory)
+def _current(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
+    """The complete checkpoints of this work among `steps`, in that order."""
+    root = str(spec.root)
+    for step in steps:
+        # Long runs have many steps and few checkpoints: most are ruled out by one system call.
+        if os.path.isfile(f"{root}/{layout.checkpoint_path(spec.dataset, spec.mixture, step)}/{COMPLETE_FILE}"):
+            artifact = current_artifact(checkpoint_target(spec, step))
+            if artifact is not None:
+                yield artifact

@@ -1,0 +1,123 @@
+"""Batches against the rows they were made from, rebuilt one token at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
+from megacpp_assets.loader.rows import open_rows
+from megacpp_assets.storage.artifact import Artifact
+from tests.loader.rows_artifact import DATASET, PREFIX, Document, publish_rows, random_rows
+
+FILLS = {"structure_ids": 0, "dep_levels": 0, "ast_depth_ids": -1, "sibling_index_ids": -1, "node_type_ids": -1}
+
+
+def slow_row(row: list[Document], row_tokens: int) -> dict[str, list[int]]:
+    """A padded row with its derived columns, token by token."""
+    out: dict[str, list[int]] = {"input": [], "doc": [], **{channel: [] for channel in FILLS}}
+    for number, document in enumerate(row):
+        for position, token in enumerate(document.tokens):
+            out["input"].append(int(token))
+            out["doc"].append(number)
+            for channel in FILLS:
+                out[channel].append(int(document.channels[channel][position]))
+    valid = len(out["input"])
+    for _ in range(row_tokens - valid):
+        out["input"].append(0)
+        out["doc"].append(len(row) - 1)
+        for channel, fill in FILLS.items():
+            out[channel].append(fill)
+    out["target"] = [*out["input"][1:], 0]
+    out["mask"] = [int(i + 1 < valid and out["doc"][i] == out["doc"][i + 1]) for i in range(row_tokens)]
+    out["valid"] = [valid]
+    return out
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), row_tokens=st.integers(12, 60))
+def test_a_batch_equals_the_rows_it_was_made_from(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, row_tokens: int
+) -> None:
+    rows = random_rows(rows=7, row_tokens=row_tokens, seed=seed)
+    packed = open_rows(publish_rows(tmp_path_factory.mktemp("root"), rows, row_tokens), DATASET)
+    chosen = np.array([6, 0, 3, 3])
+    batch = packed.batch(chosen)
+    assert len(packed) == 7 and packed.row_tokens == row_tokens
+    for line, number in enumerate(chosen):
+        expected = slow_row(rows[number], row_tokens)
+        assert batch.input_ids[line].tolist() == expected["input"]
+        assert batch.target_ids[line].tolist() == expected["target"]
+        assert batch.loss_mask[line].tolist() == [bool(value) for value in expected["mask"]]
+        assert batch.doc_ids[line].tolist() == expected["doc"]
+        assert batch.valid_token_count[line] == expected["valid"][0]
+        for channel in FILLS:
+            assert batch.structure[channel][line].tolist() == expected[channel]
+
+
+def test_every_batch_has_the_same_keys_shapes_and_dtypes(tmp_path: Path) -> None:
+    packed = open_rows(publish_rows(tmp_path, random_rows(rows=3, row_tokens=32), 32), DATASET)
+    for row in range(3):
+        batch = packed.batch(np.array([row, row]))
+        arrays = {
+            **{f"structure.{name}": values for name, values in batch.structure.items()},
+            **{name: getattr(batch, name) for name in ("input_ids", "target_ids", "doc_ids", "loss_mask")},
+        }
+        assert {name: (values.shape, str(values.dtype)) for name, values in arrays.items()} == {
+            name: ((2, 32), "bool" if name == "loss_mask" else "int32") for name in arrays
+        }
+        assert set(batch.structure) == set(FILLS)
+
+
+def test_a_row_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    packed = open_rows(publish_rows(tmp_path, random_rows(rows=3, row_tokens=32), 32), DATASET)
+    with pytest.raises(IndexError):
+        packed.batch(np.array([3]))
+
+
+def damaged(artifact: Artifact, suffix: str, change: slice, value: bytes) -> Artifact:
+    """The artifact with bytes of one file replaced."""
+    file = artifact.file(PREFIX + suffix)
+    data = bytearray(file.read_bytes())
+    data[change] = value
+    file.write_bytes(data)
+    return artifact
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "value", "message"),
+    [
+        (files.IDX, slice(17, 18), b"\x08", "code 8"),
+        (files.IDX, slice(0, 2), b"XX", "MMIDIDX"),
+        (files.IDX, slice(-8, None), b"", "an index of"),
+        (files.IDX, slice(20, None), b"", "a header"),
+        (files.BIN, slice(-4, None), b"", "values of"),
+        (files.BIN, slice(0, 4), b"\x09\0\0\0", "BOS at the start"),
+        (files.channel_suffix("dep_levels"), slice(-2, None), b"", "values of"),
+        (files.ROWS, slice(8, 16), b"\0" * 8, "each once"),
+        (files.ROWS, slice(0, 8), b"\x01" + b"\0" * 7, "each once"),
+    ],
+)
+def test_files_that_contradict_each_other_are_refused(
+    tmp_path: Path, suffix: str, change: slice, value: bytes, message: str
+) -> None:
+    artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
+    with pytest.raises(IndexCorrupt, match=message):
+        open_rows(damaged(artifact, suffix, change, value), DATASET)
+
+
+def test_a_row_longer_than_the_rows_length_is_refused(tmp_path: Path) -> None:
+    artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 20)
+    with pytest.raises(IndexCorrupt, match="at most 20 tokens"):
+        open_rows(artifact, DATASET)
+
+
+def test_a_split_that_was_not_published_is_refused(tmp_path: Path) -> None:
+    artifact = publish_rows(tmp_path, random_rows(rows=2, row_tokens=32), 32)
+    with pytest.raises(LineageGap):
+        open_rows(artifact, DATASET, "valid")

@@ -1,0 +1,109 @@
+"""The model: nothing crosses a document boundary, and the loss is the mean that it says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.training.loss import CHUNK_TOKENS, masked_cross_entropy
+from megacpp_assets.training.model import GPT, ModelConfig, model_input, padded
+from megacpp_assets.training.structure import COMPONENTS, StructureConfig
+from tests.training.world import batch_of
+
+CPU = torch.device("cpu")
+ROW = 40
+B = [2, *range(20, 31)]
+
+
+def model(vocabulary: int = 100) -> GPT:
+    torch.manual_seed(5)
+    made = GPT(ModelConfig(vocabulary, 2, 32, 4, StructureConfig(COMPONENTS, 8)))
+    torch.nn.init.normal_(made.structure.up)
+    return made
+
+
+def logits(batch: RowBatch) -> torch.Tensor:
+    with torch.no_grad():
+        return model().logits(model_input(batch, CPU))
+
+
+def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> None:
+    one = logits(batch_of([[2, *[7] * 15], B], row_tokens=ROW))
+    two = logits(batch_of([[2, *range(60, 75)], B], row_tokens=ROW))
+    three = logits(batch_of([[2, *[9] * 7], [2, *[11] * 7], B], row_tokens=ROW))
+    assert torch.equal(one[0, 16:28], two[0, 16:28])
+    assert torch.equal(one[0, 16:28], three[0, 16:28])
+    assert not torch.equal(one[0, :16], two[0, :16])
+
+
+def test_a_documents_logits_are_bit_identical_whatever_stands_after_it() -> None:
+    one = logits(batch_of([B, [2, *[7] * 15]], row_tokens=ROW))
+    two = logits(batch_of([B], row_tokens=ROW))
+    assert torch.equal(one[0, : len(B)], two[0, : len(B)])
+
+
+def test_a_document_packed_anywhere_scores_as_it_does_alone() -> None:
+    packed = logits(batch_of([[2, *[7] * 15], B], [B], row_tokens=ROW))
+    torch.testing.assert_close(packed[0, 16:28], packed[1, :12], rtol=1e-5, atol=1e-6)
+
+
+def test_the_first_token_of_a_document_sees_only_itself() -> None:
+    out = logits(batch_of([[2, 5, 6], [2, 9], [2, 11, 12]], row_tokens=ROW))
+    assert torch.equal(out[0, 0], out[0, 3]) and torch.equal(out[0, 0], out[0, 5])
+
+
+def test_later_tokens_do_not_change_earlier_ones() -> None:
+    one = logits(batch_of([[2, 5, 6, 7, 8]], row_tokens=ROW))
+    two = logits(batch_of([[2, 5, 6, 90, 91]], row_tokens=ROW))
+    assert torch.equal(one[0, :3], two[0, :3]) and not torch.equal(one[0, 3], two[0, 3])
+
+
+def test_the_order_of_tokens_matters() -> None:
+    one = logits(batch_of([[2, 5, 6, 7]], row_tokens=ROW))
+    two = logits(batch_of([[2, 6, 5, 7]], row_tokens=ROW))
+    assert not torch.allclose(one[0, 3], two[0, 3])
+
+
+def test_logits_cover_the_vocabulary_and_not_its_padding() -> None:
+    made = model(vocabulary=100)
+    assert made.embedding.shape == (128, 32) and padded(131_072) == 131_072
+    assert made.logits(model_input(batch_of([B], row_tokens=ROW), CPU)).shape == (1, ROW, 100)
+
+
+def test_the_loss_is_the_sum_over_the_masked_tokens_only() -> None:
+    batch = model_input(batch_of([[2, 5, 6], [2, 9, 8, 7]], [B], row_tokens=ROW), CPU)
+    made = model()
+    expected = cross_entropy(made.logits(batch)[batch.loss_mask], batch.target_ids[batch.loss_mask], reduction="sum")
+    assert int(batch.loss_mask.sum()) == 2 + 3 + 11
+    torch.testing.assert_close(made(batch), expected)
+
+
+def test_the_chunked_loss_and_its_gradients_are_torchs() -> None:
+    torch.manual_seed(1)
+    tokens = 2 * CHUNK_TOKENS + 77
+    hidden, weight = torch.randn(tokens, 16), torch.randn(50, 16)
+    targets, mask = torch.randint(0, 50, (tokens,)), torch.rand(tokens) < 0.7
+    ours = [hidden.clone().requires_grad_(), weight.clone().requires_grad_()]
+    plain = [hidden.clone().requires_grad_(), weight.clone().requires_grad_()]
+    loss = masked_cross_entropy(*ours, targets, mask)
+    reference = cross_entropy((plain[0] @ plain[1].t())[mask], targets[mask], reduction="sum")
+    torch.testing.assert_close(loss, reference)
+    (loss * 0.3).backward()
+    (reference * 0.3).backward()
+    for a, b in zip(ours, plain, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_reach_every_parameter() -> None:
+    made = model()
+    made(model_input(batch_of([B, B], row_tokens=ROW, structure_seed=1), CPU)).backward()
+    for name, parameter in made.named_parameters():
+        assert parameter.grad is not None and bool((parameter.grad != 0).any()), name
+
+
+def test_a_hidden_size_that_heads_do_not_divide_is_refused() -> None:
+    with pytest.raises(SpecError, match="hidden"):
+        ModelConfig(100, 1, 30, 4, StructureConfig())

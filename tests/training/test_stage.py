@@ -1,0 +1,176 @@
+"""The stage with real processes: torchrun, kills, stops, several ranks, and Dagster Pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from megacpp_assets.contract.errors import LineageGap, TrainingFailed
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.launch import launch_local
+from megacpp_assets.training.loop import train
+from megacpp_assets.training.process import StopRequest
+from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.record import read_metrics
+from megacpp_assets.training.spec import checkpoint_target
+from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
+from tests.training.world import tiny_root, tiny_spec, tree_hashes
+
+
+def without_torchrun(command: Sequence[str], directory: Path) -> None:
+    """The same training process without the launcher in between: half the start-up, same bytes."""
+    module = command.index("megacpp_assets.training.trainer")
+    launch_local([sys.executable, "-m", *command[module:]], directory)
+
+
+def refuse(command: Sequence[str], directory: Path) -> None:
+    raise AssertionError("nothing should be launched")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
+    """A root trained by torchrun, undisturbed."""
+    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("undisturbed")), steps=400, save_every=50)
+    seen: list[tuple[int, int]] = []
+    run(spec, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (400, 400) and seen == sorted(seen)
+    return spec
+
+
+def test_torchrun_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckpointSpec) -> None:
+    losses = [metrics.loss for metrics in read_metrics(open_artifact(trained.root, target(trained).path).verify())]
+    assert len(losses) == 400 and sum(losses[-100:]) < sum(losses[:100])
+
+
+def test_a_checkpoint_that_is_there_is_not_trained_again(trained: TrainedCheckpointSpec) -> None:
+    before = tree_hashes(trained.root, "checkpoints")
+    assert run(trained, refuse).path == target(trained).path
+    assert tree_hashes(trained.root, "checkpoints") == before
+
+
+def test_nothing_but_the_data_is_left_behind(trained: TrainedCheckpointSpec) -> None:
+    assert not list((trained.root / ".training").iterdir())
+
+
+def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
+    trained: TrainedCheckpointSpec, tmp_path: Path
+) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), steps=400, save_every=50)
+
+    def kill_soon(command: Sequence[str], directory: Path) -> None:
+        module = command.index("megacpp_assets.training.trainer")
+        process = subprocess.Popen([sys.executable, "-m", *command[module:]])
+        seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
+        while process.poll() is None and not seal.is_file():
+            pass
+        process.kill()
+        process.wait()
+
+    with pytest.raises(TrainingFailed, match="run it again"):
+        run(spec, kill_soon)
+    assert not (spec.root / target(spec).path / "_COMPLETE").exists()
+    run(spec, without_torchrun)
+    assert tree_hashes(spec.root, "checkpoints") == tree_hashes(trained.root, "checkpoints")
+
+
+def test_no_process_outlives_a_killed_launcher(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000)
+    code = (
+        "import sys; from pathlib import Path; from megacpp_assets.training.stage import run;"
+        "from tests.training.world import tiny_spec;"
+        "run(tiny_spec(Path(sys.argv[1]), steps=20_000, save_every=20_000))"
+    )
+    launcher = subprocess.Popen([sys.executable, "-c", code, str(spec.root)], start_new_session=True)
+    try:
+        metrics = next(iter(wait_for(lambda: list((spec.root / ".training").glob("*/metrics.jsonl")))))
+        members = descendants(launcher.pid)
+        assert len(members) == 2, "torchrun and one worker"
+    finally:
+        launcher.kill()
+        launcher.wait()
+    wait_for(lambda: not any(alive(pid) for pid in members))
+    assert metrics.is_file()
+
+
+def wait_for(condition):  # type: ignore[no-untyped-def]
+    """Poll until true; the test's own limit is pytest's patience, a minute."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+    raise AssertionError("it did not happen within a minute")
+
+
+def descendants(pid: int) -> list[int]:
+
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
+    except OSError:
+        return False
+
+
+def test_sigterm_saves_and_exits_with_its_own_code(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000)
+    codes = []
+
+    def stop_soon(command: Sequence[str], directory: Path) -> None:
+        module = command.index("megacpp_assets.training.trainer")
+        process = subprocess.Popen([sys.executable, "-m", *command[module:]])
+        live = directory / "metrics.jsonl"
+        while process.poll() is None and not (live.is_file() and live.stat().st_size):
+            pass
+        os.kill(process.pid, signal.SIGTERM)
+        codes.append(process.wait())
+
+    with pytest.raises(TrainingFailed, match="run it again"):
+        run(spec, stop_soon)
+    assert codes == [75]
+    saved = [path for path in (spec.root / "checkpoints/tiny_v1/base/4k").iterdir() if (path / "_COMPLETE").is_file()]
+    assert len(saved) == 1
+
+
+def test_the_reason_of_a_failure_reaches_the_caller(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2)
+    with pytest.raises(TrainingFailed, match="expected a mean loss below"):
+        run(spec, without_torchrun)
+    assert (spec.root / ".training").is_dir()
+
+
+def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path))
+
+    def broken(command: Sequence[str], directory: Path) -> None:
+        launch_local([sys.executable, "-c", "raise SystemError('no memory left')"], directory)
+
+    with pytest.raises(TrainingFailed, match="no memory left"):
+        run(spec, broken)
+
+
+def test_a_missing_input_is_noticed_before_anything_is_launched(tmp_path: Path) -> None:
+    with pytest.raises(LineageGap, match="megatron/tiny_v1/base/4k"):
+        run(tiny_spec(tmp_path), refuse)
+
+
+def test_two_processes_train_the_same_global_batch(tmp_path: Path) -> None:
+    one = tiny_spec(tiny_root(tmp_path / "one"))
+    two = tiny_spec(tiny_root(tmp_path / "two"), processes=2)
+    alone = Ranks(0, 1, torch.device("cpu"))
+    assert train(one, alone, StopRequest(), live_metrics=tmp_path / "live.jsonl", report=lambda metrics: None)
+    run(two)
+    losses = [
+        [metrics.loss for metrics in read_metrics(open_artifact(spec.root, target(spec).path))] for spec in (one, two)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)

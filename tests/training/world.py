@@ -1,0 +1,90 @@
+"""A tiny data root with everything that stage 7 reads: packed rows and a tokenizer artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.storage import layout
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.training.stage import TrainedCheckpointSpec
+from tests.loader.rows_artifact import DATASET, MIXTURE, publish_rows, random_rows
+
+VOCABULARY = 100
+ROW_TOKENS = 64
+COMMIT = "c0ffee" + "0" * 34
+
+
+def tiny_recipe(**changes: Any) -> TrainingRecipe:
+    """A recipe of milliseconds."""
+    values: dict[str, Any] = {
+        "layers": 1,
+        "hidden": 16,
+        "heads": 2,
+        "steps": 12,
+        "save_every": 4,
+        "batch_rows": 2,
+        "learning_rate": 1e-2,
+        "warmup_steps": 2,
+        "threads": 1,
+        "structure_bottleneck": 8,
+    }
+    return TrainingRecipe(**(values | changes))
+
+
+def tiny_root(root: Path) -> Path:
+    """`root` with a Megatron and a tokenizer artifact."""
+    publish_rows(root, random_rows(rows=10, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY), ROW_TOKENS)
+    publish_tokenizer(root)
+    return root
+
+
+def publish_tokenizer(root: Path) -> Artifact:
+    """A tokenizer artifact with a lock; training reads nothing else of it."""
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        publication.write("tokenizer.json", b"{}\n")
+        lock = f'commit = "{COMMIT}"\nsha256 = "{"5" * 64}"\nvocabulary_size = {VOCABULARY}\n'
+        publication.write("tokenizer.lock", lock.encode())
+        return {}
+
+    return publish(Target(root, layout.tokenizer_path(DATASET), "tokenizer", "all", "1", {}), produce)
+
+
+def tiny_spec(root: Path, **changes: Any) -> TrainedCheckpointSpec:
+    """The tiny dataset with the tiny recipe."""
+    return TrainedCheckpointSpec(root, DATASET, MIXTURE, tiny_recipe(**changes))
+
+
+def tree_hashes(root: Path, below: str) -> dict[str, str]:
+    """sha256 of every file below `below`, by path."""
+    files = sorted(path for path in (root / below).rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): sha256_file(path) for path in files}
+
+
+def batch_of(*rows: list[list[int]], row_tokens: int, structure_seed: int | None = None) -> RowBatch:
+    """A batch of rows given as documents of token ids, BOS first; structure all zero, or drawn from a seed."""
+    input_ids = np.zeros((len(rows), row_tokens), np.int32)
+    valid = np.zeros(len(rows), np.int32)
+    for line, documents in enumerate(rows):
+        tokens = [token for document in documents for token in document]
+        input_ids[line, : len(tokens)] = tokens
+        valid[line] = len(tokens)
+    doc_ids = np.cumsum(input_ids == 2, axis=1, dtype=np.int32) - 1
+    target_ids = np.zeros_like(input_ids)
+    target_ids[:, :-1] = input_ids[:, 1:]
+    loss_mask = np.zeros(input_ids.shape, np.bool_)
+    loss_mask[:, :-1] = doc_ids[:, :-1] == doc_ids[:, 1:]
+    loss_mask &= np.arange(1, row_tokens + 1) < valid[:, None]
+    channels = ("structure_ids", "dep_levels", "ast_depth_ids", "sibling_index_ids", "node_type_ids")
+    rng = np.random.default_rng(structure_seed)
+    high = 1 if structure_seed is None else 9
+    structure = {name: rng.integers(0, high, input_ids.shape).astype(np.int32) for name in channels}
+    return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, structure)
