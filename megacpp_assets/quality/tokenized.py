@@ -39,11 +39,14 @@ CHECKS: Final = (
 )
 
 _ALIGNED = """token_char_starts[1] = 0 AND token_char_ends[1] = 0 AND token_char_ends[-1] = length(text) AND
-    len(list_filter(range(2, len(token_char_starts) + 1), lambda i:
-        token_char_starts[i] = token_char_ends[i - 1] AND token_char_ends[i] > token_char_starts[i]
-        OR i > 2 AND token_char_starts[i] = token_char_starts[i - 1] AND token_char_ends[i] = token_char_ends[i - 1]
-    )) = len(token_char_starts) - 1"""
-"""Each token takes up where the one before ends, or shares the span of the character of which both are bytes."""
+    len(list_filter(range(2, len(token_char_starts) + 1), lambda i: token_char_starts[i] < token_char_ends[i] AND (
+        token_char_starts[i] = token_char_ends[i - 1]
+        OR token_char_starts[i] = token_char_ends[i - 1] - 1 AND token_char_ends[i] >= token_char_ends[i - 1]
+    ))) = len(token_char_starts) - 1
+    AND len(list_filter(range(2, len(token_char_starts) + 1), lambda i: token_char_starts[i] < token_char_ends[i - 1]))
+        <= strlen(text) - length(text)"""
+"""Each token takes up where the one before ends, or in the character that both have bytes of; text of one-byte
+characters has none of those, and a text no more than it has further bytes."""
 
 
 def check(artifact: Artifact) -> list[CheckResult]:

@@ -6,17 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import zstandard
 from hypothesis import strategies as st
 
+from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.columns import jsonl_shard
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import jsonl_path, raw_path
+from megacpp_assets.storage.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.lock import GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
+from megacpp_assets.tokenizer.model import Merges, assemble, special_ids
+from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 DATASET = "tiny_4k"
 REPO = RepoRef("fmt", "11.0.0")
@@ -117,3 +125,20 @@ def publish_jsonl(root: Path, documents: Sequence[Mapping[str, Any]]) -> Artifac
 
     path = jsonl_path(DATASET, REPO)
     return publish(Target(root, path, "semantic_jsonl", REPO.key, "test", {}, (raw_path(REPO),)), produce)
+
+
+def publish_tokenizer(root: Path) -> Artifact:
+    """The real encoder with a vocabulary of fixed strings and bytes only: no training, so it is there at once."""
+    recipe = TokenizerRecipe(vocabulary_size=7300)
+    nothing = np.empty(0, dtype=np.uint32)
+    model = assemble(Merges(nothing, nothing, nothing.astype(np.int64)), 7300, whitespace_recipe(recipe.whitespace))
+    data, encoder = dump_model(model), Encoder(model)
+    goldens = tuple(Golden(text, tuple(encoder.encode_batch([text]).ids.tolist())) for text in GOLDEN_TEXTS)
+    lock = TokenizerLock("0" * 40, sha256_bytes(data), len(data), recipe, special_ids(), goldens)
+
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
+        publication.write(TOKENIZER_FILE, data)
+        publication.write(LOCK_FILE, lock.to_bytes())
+        return {}
+
+    return publish(Target(root, tokenizer_path(DATASET), "tokenizer", "all", "test", {}), produce)
