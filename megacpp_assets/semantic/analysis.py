@@ -1,4 +1,7 @@
-"""One file through all layers: lexed, outlined, painted, cut into chunks, linked. Pure: bytes and cursors in, facts out."""
+"""One file through all layers: lexed, outlined, painted, cut into chunks, linked.
+
+Pure: bytes and cursors in, facts and painted characters out.
+"""
 
 from __future__ import annotations
 

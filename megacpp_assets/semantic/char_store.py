@@ -1,4 +1,4 @@
-"""Painted characters of a whole repository in one scratch file, read back through the page cache: memory stays small."""
+"""Painted characters of a whole repository in one scratch file, read back through the page cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CharStore:
         """End writing; slices may be taken from now on."""
         self._file.close()
         if self._size:
-            self._chars = np.memmap(self._path, dtype=CHAR_DTYPE, mode="r")
+            self._chars = np.asarray(np.memmap(self._path, dtype=CHAR_DTYPE, mode="r"))
         return self
 
     def slice(self, file: int, start: int, end: int) -> NDArray[np.void]:

@@ -175,8 +175,11 @@ def _class_chunks(code: bytes, group: _Group, comments: CommentIndex, first: int
     pieces: list[tuple[int, int, str, str]] = []
     at = group.start
     for start, end, name in [*methods, (group.end, group.end, "")]:
-        if _has_word(code[at:start]):
+        between = code[at:start]
+        if _has_word(between):
             pieces.append((at, start, "class_member" if pieces else group.kind, group.name))
+        elif start == group.end and between.strip():
+            pieces.append((at, start, group.kind, group.name))
         if end > start:
             pieces.append((start, end, "func_body", name))
         at = end

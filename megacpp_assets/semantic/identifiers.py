@@ -18,7 +18,7 @@ _LONGEST = 1 << 12
 
 @cache
 def _powers() -> NDArray[np.uint64]:
-    return np.cumprod(np.full(_LONGEST, _BASE, dtype=np.uint64))
+    return np.cumprod(np.full(_LONGEST, _BASE, dtype=np.uint64), dtype=np.uint64)
 
 
 def identifiers(code: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

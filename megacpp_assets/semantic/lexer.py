@@ -75,7 +75,7 @@ def _directives(code: bytes, starts: NDArray[np.int64], opaque: tuple[Spans, Spa
     ends = ends[np.searchsorted(ends, starts)]
     returned = (ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN) if len(data) else ends < 0
     fresh = np.append(True, starts[1:] >= ends[:-1]) if len(starts) else np.zeros(0, dtype=bool)
-    return np.stack([starts, ends - returned], axis=1)[fresh]
+    return np.asarray(np.stack([starts, ends - returned], axis=1)[fresh])
 
 
 def inside(spans: Spans, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ def expand(starts: Ints, ends: Ints) -> Ints:
     return np.repeat(starts - before, lengths) + np.arange(total)
 
 
-def keys(starts: Ints, ends: Ints) -> Ints:
+def keys(starts: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]) -> Ints:
     """One number per range, equal for equal ranges (offsets below 2^31)."""
     return (starts.astype(np.int64) << 32) | ends.astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Documents as JSONL records in zstd shards: fixed keys in a fixed order, single-threaded, equal bytes for equal work."""
+"""Documents as JSONL records in zstd shards: fixed keys in a fixed order, one thread, equal bytes for equal work."""
 
 from __future__ import annotations
 

@@ -1,33 +1,42 @@
-"""The selected blobs of a commit as plain files in a scratch folder, for the compiler to read; never a link."""
+"""The blobs of a commit that a compiler may want, as plain files in a scratch folder; never a link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.compile_database import DATABASE
+from megacpp_assets.semantic.infer import include_spellings, is_template
 from megacpp_assets.semantic.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 REFUSED_PATH = "path is not a plain relative path"
 REFUSED_CLASH = "path clashes with another file's folder"
 _RESERVED = ".megacpp"
+_COMPANION_BYTES = 64 << 20
+_NO_BLOB = frozenset({"symbolic link", "submodule"})
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What was taken and what was left out: texts by path order, and (file, reason)."""
+    """Files and texts that were taken, by path; (file, reason) of C/C++ files that were not; and `companions`: files
+    in the scratch folder that are not documents' text but may be included, or describe the build."""
 
     taken: tuple[tuple[SourceFile, SourceText], ...]
     refused: tuple[tuple[SourceFile, str], ...]
+    companions: tuple[SourceFile, ...]
 
 
 def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: int) -> Sources:
-    """Write each selected file that the text policy accepts below `tree`; `limit` is the largest file in bytes."""
+    """Write below `tree` each C/C++ file that the text policy accepts (`limit` is the largest in bytes), and what
+    those include or are configured by."""
+    ordered = sorted(files, key=lambda entry: entry.path.encode())
     taken: list[tuple[SourceFile, SourceText]] = []
     refused: list[tuple[SourceFile, str]] = []
-    for file in sorted(files, key=lambda entry: entry.path.encode()):
+    for file in ordered:
         if not file.language:
             continue
         reason = file.skipped or ("" if is_plain(file.path) else REFUSED_PATH)
@@ -37,7 +46,40 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
             refused.append((file, reason))
         else:
             taken.append((file, decode(file.path, data)))
-    return Sources(tuple(taken), tuple(refused))
+    here = {file.path for file, _ in taken}
+    rest = [file for file in ordered if file.path not in here]
+    return Sources(tuple(taken), tuple(refused), tuple(_companions(tree, rest, taken, blobs)))
+
+
+def _companions(
+    tree: Path, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]], blobs: BlobReader
+) -> list[SourceFile]:
+    """Write the files of the tree that some include may mean, build descriptions and header templates."""
+    wanted = {name for _, source in taken for name in _included(source.data)}
+    left = [
+        file
+        for file in files
+        if file.skipped not in _NO_BLOB and is_plain(file.path) and 0 < file.bytes <= _COMPANION_BYTES
+    ]
+    found: list[SourceFile] = []
+    while True:
+        chosen = [file for file in left if _describes(file.path) or posixpath.basename(file.path) in wanted]
+        if not chosen:
+            return found
+        left = [file for file in left if file not in chosen]
+        for file in chosen:
+            data = blobs.read(file.blob)
+            if not _write(tree / file.path, data):
+                found.append(replace(file, skipped=file.skipped or "not a document"))
+                wanted |= _included(data)
+
+
+def _included(data: bytes) -> set[str]:
+    return {posixpath.basename(spelling) for _, spelling in include_spellings(data)}
+
+
+def _describes(path: str) -> bool:
+    return is_template(path) or posixpath.basename(path) == DATABASE
 
 
 def is_plain(path: str) -> bool:

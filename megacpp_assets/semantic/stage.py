@@ -93,8 +93,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
 
 
 def _parse(tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress) -> dict[str, ParsedFile]:
-    files = [file for file, _ in sources.taken]
-    if not files:
+    files = [*(file for file, _ in sources.taken), *sources.companions]
+    if not sources.taken:
         return {}
     with open_executor() as executor:
         return {file.path: file for file in parse_tree(tree, files, toolchain, executor, progress)}

@@ -26,7 +26,7 @@ _DETAILED, _KEEP_GOING, _INCOMPLETE = 1, 0x200, 2
 
 def usr_hash(usr: str) -> int:
     """64-bit identity of a USR; 0 for none."""
-    return int.from_bytes(hashlib.md5(usr.encode()).digest()[:8], "little") if usr else 0  # noqa: S324
+    return int.from_bytes(hashlib.md5(usr.encode()).digest()[:8], "little") if usr else 0
 
 
 def _file_offset(location: ci.SourceLocation) -> tuple[str, int]:

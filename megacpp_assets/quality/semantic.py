@@ -1,0 +1,238 @@
+"""Invariants of `semantic_jsonl`, over every published record: columns, chunks, edges, provenance down to the blob.
+
+One pass; a failed check tells how many documents break it and names the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
+from megacpp_assets.storage.jsonl import read_records
+
+FAILED_FILES_PER_CENT: Final = 5
+UNLABELLED_PER_CENT: Final = 1
+
+Record = dict[str, Any]
+Ranges = list[tuple[int, int]]
+
+_RECORD_RULES: Final = {
+    "columns_match_text": "every character column as long as the text",
+    "categories_are_known": f"structure ids in 0..{len(STRUCTURE_CATEGORIES) - 1}, chunk kinds among the nine",
+    "chunks_are_ordered_in_text": "chunks inside the text, ascending, not empty, not overlapping",
+    "edges_inside_chunks": "edge ends below the number of chunks",
+    "levels_follow_edges": "a user's level at least that of what it uses; a leaf uses nothing but itself",
+    "text_is_the_commits": "each constituent equal to the blob's bytes, only white space between",
+    "pinned_commit": "repository, ref and commit of the raw artifact",
+}
+_CORPUS_RULES: Final = {
+    "has_documents": "at least one document, as many as the statistics say",
+    "document_ids_unique": "no document id twice",
+    "roots_unique": "no root text twice",
+    "definitions_are_placed": "every definition in a document or in the skip list with a reason",
+    "files_parsed": f"at most {FAILED_FILES_PER_CENT} % of the files failed",
+    "characters_labelled": f"at most {UNLABELLED_PER_CENT} % of the characters unlabelled",
+}
+CHECKS: Final = (*_RECORD_RULES, *_CORPUS_RULES)
+
+
+def check(artifact: Artifact) -> list[CheckResult]:
+    """Assert every invariant of a semantic artifact; results in the order of `CHECKS`."""
+    raw = open_artifact(artifact.root, artifact.manifest.inputs[0].path)
+    with blob_reader(raw) as blobs:
+        scan = _Scan(raw, blobs)
+        for record in read_records(artifact):
+            scan.add(record)
+    coverage = pq.read_table(artifact.file("files.parquet")).to_pylist()
+    corpus = {
+        "has_documents": _documents(scan, artifact),
+        "document_ids_unique": _repeated(scan.ids),
+        "roots_unique": _repeated(scan.root_texts),
+        "definitions_are_placed": _unplaced(scan, artifact),
+        "files_parsed": _failed_files(coverage),
+        "characters_labelled": _unlabelled(coverage),
+    }
+    return [
+        *(CheckResult(name, not scan.broken[name], rule, scan.found(name)) for name, rule in _RECORD_RULES.items()),
+        *(CheckResult(name, *corpus[name]) for name in _CORPUS_RULES),
+    ]
+
+
+class _Scan:
+    """What one pass over the records finds: broken rules by name, and what the corpus-wide rules need."""
+
+    def __init__(self, raw: Artifact, blobs: BlobReader) -> None:
+        self._raw = raw
+        self._blobs = blobs
+        self._blob_of = {file.path: file.blob for file in source_files(raw)}
+        self._data: dict[str, bytes] = {}
+        self.broken: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+        self.documents = 0
+        self.ids: Counter[str] = Counter()
+        self.root_texts: Counter[bytes] = Counter()
+        self.placed: dict[str, Ranges] = defaultdict(list)
+
+    def add(self, record: Record) -> None:
+        """Judge one record."""
+        self.documents += 1
+        self.ids[record[c.DOC_ID]] += 1
+        root = self.data(record[c.FILEPATH])[record[c.BYTE_START] : record[c.BYTE_END]]
+        self.root_texts[hashlib.sha256(root).digest()] += 1
+        for part in record[c.CONSTITUENTS]:
+            self.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+        for name, holds in _RULES.items():
+            self._judge(name, holds(record), record)
+        self._judge("text_is_the_commits", self._is_commits(record), record)
+        self._judge("pinned_commit", self._is_pinned(record), record)
+
+    def found(self, name: str) -> str:
+        """What to report of rule `name`."""
+        if not self.broken[name]:
+            return f"{self.documents} documents hold it"
+        return f"{self.broken[name]} of {self.documents} documents break it, first {self._first[name]}"
+
+    def data(self, path: str) -> bytes:
+        """The bytes of a file of the pinned commit, none if it has no such file."""
+        if path not in self._data:
+            blob = self._blob_of.get(path)
+            self._data[path] = self._blobs.read(blob) if blob else b""
+        return self._data[path]
+
+    def _judge(self, name: str, holds: bool, record: Record) -> None:
+        if not holds:
+            self.broken[name] += 1
+            self._first.setdefault(name, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+
+    def _is_pinned(self, record: Record) -> bool:
+        config = self._raw.manifest.config
+        wanted = (config["name"], config["ref"], config["commit"])
+        return (record[c.REPO], record[c.REF], record[c.COMMIT]) == wanted and record[c.FILEPATH] in self._blob_of
+
+    def _is_commits(self, record: Record) -> bool:
+        text, at = record[c.TEXT], 0
+        for part in record[c.CONSTITUENTS]:
+            start, end = part["char_start"], part["char_end"]
+            stored = self.data(part["filepath"])[part["byte_start"] : part["byte_end"]]
+            if text[start:end].encode() != stored or not stored or text[at:start].strip() or start < at:
+                return False
+            at = end
+        return at == len(text)
+
+
+def _columns_match_text(record: Record) -> bool:
+    return all(len(record[name]) == len(record[c.TEXT]) for name in c.CHAR_COLUMNS)
+
+
+def _categories_are_known(record: Record) -> bool:
+    ids = record[c.STRUCTURE_IDS]
+    kinds = (chunk["kind"] in STRUCTURE_CATEGORIES for chunk in record[c.CHUNK_BOUNDARIES])
+    return bool(ids) and min(ids) >= 0 and max(ids) < len(STRUCTURE_CATEGORIES) and all(kinds)
+
+
+def _chunks_are_ordered(record: Record) -> bool:
+    spans = [(chunk["char_offset"], chunk["char_end"]) for chunk in record[c.CHUNK_BOUNDARIES]]
+    inside = all(0 <= start < end <= len(record[c.TEXT]) for start, end in spans)
+    return bool(spans) and inside and all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+def _edges(record: Record) -> Iterator[tuple[int, int]]:
+    """(user, used) of every edge."""
+    yield from ((edge["caller_idx"], edge["callee_idx"]) for edge in record[c.CALL_EDGES])
+    yield from ((edge["user_idx"], edge["type_idx"]) for edge in record[c.TYPE_EDGES])
+
+
+def _edges_inside_chunks(record: Record) -> bool:
+    count = len(record[c.CHUNK_BOUNDARIES])
+    return all(0 <= user < count and 0 <= used < count for user, used in _edges(record))
+
+
+def _levels_follow_edges(record: Record) -> bool:
+    chunks = record[c.CHUNK_BOUNDARIES]
+    if not _edges_inside_chunks(record):
+        return False
+    return all(
+        chunks[user]["dep_level"] >= chunks[used]["dep_level"] and (user == used or not chunks[user]["is_leaf"])
+        for user, used in _edges(record)
+    )
+
+
+_RULES: Final[dict[str, Callable[[Record], bool]]] = {
+    "columns_match_text": _columns_match_text,
+    "categories_are_known": _categories_are_known,
+    "chunks_are_ordered_in_text": _chunks_are_ordered,
+    "edges_inside_chunks": _edges_inside_chunks,
+    "levels_follow_edges": _levels_follow_edges,
+}
+
+Verdict = tuple[bool, str, str]
+"""Whether a corpus rule holds, the rule, what was found."""
+
+
+def _documents(scan: _Scan, artifact: Artifact) -> Verdict:
+    said = artifact.manifest.stats.get("documents", 0)
+    rule = f"{_CORPUS_RULES['has_documents']} ({said})"
+    return 0 < scan.documents == said, rule, str(scan.documents)
+
+
+def _repeated(counts: Counter[Any]) -> Verdict:
+    repeated = sum(count - 1 for count in counts.values())
+    return not repeated, "each once", f"{repeated} repeated"
+
+
+def _unplaced(scan: _Scan, artifact: Artifact) -> Verdict:
+    """Definitions of the symbol table that lie neither in a constituent nor in a skipped range."""
+    skipped = pq.read_table(artifact.file("skipped.parquet")).to_pylist()
+    ranges = {path: list(found) for path, found in scan.placed.items()}
+    for row in skipped:
+        if row["reason"]:
+            ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
+    merged = {path: _merged(found) for path, found in ranges.items()}
+    symbols = pq.read_table(artifact.file("symbols.parquet")).to_pylist()
+    lost = [
+        f"{row['qualified_name']} ({row['filepath']}:{row['byte_start']})"
+        for row in symbols
+        if row["definition"] and not _holds(merged.get(row["filepath"], []), row["byte_start"], row["byte_end"])
+    ]
+    rule = _CORPUS_RULES["definitions_are_placed"]
+    return not lost, rule, f"{len(lost)} of {len(symbols)} symbols lost, first {lost[0]}" if lost else "all"
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    result: Ranges = []
+    for start, end in sorted(ranges):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return result
+
+
+def _holds(ranges: Ranges, start: int, end: int) -> bool:
+    index = bisect_right(ranges, (start, 1 << 62)) - 1
+    return index >= 0 and ranges[index][1] >= end
+
+
+def _failed_files(coverage: list[Record]) -> Verdict:
+    read = [row for row in coverage if row["status"] != "skipped"]
+    failed = [row["filepath"] for row in read if row["status"] == "failed"]
+    holds = len(failed) * 100 <= FAILED_FILES_PER_CENT * len(read)
+    return holds, _CORPUS_RULES["files_parsed"], f"{len(failed)} of {len(read)} failed {failed[:3]}"
+
+
+def _unlabelled(coverage: list[Record]) -> Verdict:
+    unlabelled = sum(row["unlabelled_characters"] for row in coverage)
+    total = sum(row["characters"] for row in coverage)
+    holds = unlabelled * 100 <= UNLABELLED_PER_CENT * total
+    return holds, _CORPUS_RULES["characters_labelled"], f"{unlabelled} of {total}"
