@@ -7,11 +7,16 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +78,18 @@ def surroundings(_: str) -> tuple[str, tuple[int, int]]:
 def unpicklable(_: str) -> object:
     """A value that cannot travel."""
     return lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterKillingOneWorker(Generic[Batch, Result]):
+    """`function`, but the first batch of all kills the Dask worker that runs it, and so itself."""
+
+    function: Callable[[Batch], Result]
+    scratch: str
+
+    def __call__(self, batch: Batch) -> Result:
+        """The value of the function for `batch`."""
+        if first_time(self.scratch):
+            os.kill(os.getppid(), signal.SIGKILL)
+            signal.pause()
+        return self.function(batch)
