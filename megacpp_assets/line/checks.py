@@ -8,12 +8,12 @@ from typing import Final
 from megacpp_assets.quality import enriched, megatron, packed, repos, semantic, tokenized, tokenizer, training
 
 CHECKS_OF_STAGE: Final[Mapping[str, tuple[str, ...]]] = {
-    "pinned_repos": repos.CHECKS,
-    "semantic_jsonl": semantic.CHECKS,
-    "tokenizer": tokenizer.CHECKS,
-    "tokenized_parquet": tokenized.CHECKS,
-    "v6_enriched": enriched.CHECKS,
-    "packed_rows": packed.CHECKS,
-    "megatron_bin_idx": megatron.CHECKS,
-    "trained_checkpoint": training.CHECKS,
+    "pinned_repos": tuple(repos.CHECKS),
+    "semantic_jsonl": tuple(semantic.CHECKS),
+    "tokenizer": tuple(tokenizer.CHECKS),
+    "tokenized_parquet": tuple(tokenized.CHECKS),
+    "v6_enriched": tuple(enriched.CHECKS),
+    "packed_rows": tuple(packed.CHECKS),
+    "megatron_bin_idx": tuple(megatron.CHECKS),
+    "trained_checkpoint": tuple(training.CHECKS),
 }

@@ -47,13 +47,11 @@ def tiny_root(root: Path) -> Path:
 
 
 def publish_tokenizer(root: Path) -> Artifact:
-    """A tokenizer artifact with a lock; training reads nothing else of it."""
+    """A tokenizer artifact; training reads its manifest only."""
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         publication.write("tokenizer.json", b"{}\n")
-        lock = f'commit = "{COMMIT}"\nsha256 = "{"5" * 64}"\nvocabulary_size = {VOCABULARY}\n'
-        publication.write("tokenizer.lock", lock.encode())
-        return {}
+        return {"commit": COMMIT, "vocabulary_size": VOCABULARY}
 
     return publish(Target(root, layout.tokenizer_path(DATASET), "tokenizer", "all", "1", {}), produce)
 
