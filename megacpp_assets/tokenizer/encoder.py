@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.encoding import Encoded
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 from megacpp_assets.tokenizer.model import Model, make_encoder
@@ -82,18 +82,15 @@ class Encoder:
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
-        ids: NDArray[np.uint32] = self._native.encode([data], self._threads)[0]
-        return ids
+        return self._native.encode([data], self._threads)[0]
 
-    def fertility(self, counter: Any) -> dict[str, tuple[int, int, int]]:
+    def fertility(self, counter: Counter) -> dict[str, tuple[int, int, int]]:
         """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
-        totals: dict[str, tuple[int, int, int]] = self._native.fertility(counter)
-        return totals
+        return self._native.fertility(counter)
 
     def decode(self, ids: NDArray[np.uint32] | Sequence[int]) -> bytes:
         """The exact bytes that were encoded, without special tokens; `SpecError` for an id outside the vocabulary."""
         try:
-            data: bytes = self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
+            return self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
         except IndexError as error:
             raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
-        return data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +53,12 @@ class Model:
         ]
 
 
-def make_splitter(whitespace: Whitespace, guards: Mapping[str, int]) -> Any:
+def make_splitter(whitespace: Whitespace, guards: Mapping[str, int]) -> Splitter:
     """The native splitter of a recipe; guards are numbered in the order of `guards`."""
     return Splitter(whitespace.flags, char_classes(), list(guards), DIRECTIVES, COMMANDS, OPERATORS)
 
 
-def make_encoder(model: Model) -> Any:
+def make_encoder(model: Model) -> NativeEncoder:
     """The native encoder of `model`."""
     merges = np.ascontiguousarray(model.merges.T)
     return NativeEncoder(

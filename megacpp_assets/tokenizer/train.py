@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
@@ -24,7 +23,7 @@ class Trained:
     """A model, the counted words it came from, and the merge loop's own facts."""
 
     model: Model
-    counter: Any
+    counter: Counter
     merges: int
     last_count: int
     largest_count: int
@@ -36,7 +35,7 @@ class Trained:
         return self.largest_count > REFERENCE_LIMIT
 
 
-def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int = 1) -> Any:
+def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int = 1) -> Counter:
     """A native counter over `texts`: fixed strings that words can hold are cut out, stray bytes are left out."""
     whitespace = whitespace_recipe(recipe.whitespace)
     counter = Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
@@ -45,7 +44,7 @@ def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int
     return counter
 
 
-def train_model(counter: Any, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None) -> Trained:
+def train_model(counter: Counter, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None) -> Trained:
     """The model of counted words: as many merges as the vocabulary has room for; `SpecError` for an empty corpus.
 
     Merges are those of HuggingFace's BpeTrainer over the same words, but pairs whose product is a fixed word are

@@ -1,0 +1,193 @@
+"""The encoder gives HuggingFace's ids and spans for every text, loses no byte, and forges no special token."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from megacpp_assets.contract.encoding import Encoded, TextEncoder
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.specials import BOS_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.artifact import dump_model
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.fixed import fixed_vocabulary, special
+from megacpp_assets.tokenizer.lock import FORGERY
+from megacpp_assets.tokenizer.train import train
+from megacpp_assets.tokenizer.whitespace import recipes
+from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.texts import BYTES, PIECES, TEXTS
+
+Pair = tuple[Encoder, Tokenizer]
+RECIPES = sorted(recipes())
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Callable[[str], Pair]:
+    """Our encoder and HuggingFace's, from the same file, by whitespace recipe."""
+    made: dict[str, Pair] = {}
+
+    def pair(recipe: str) -> Pair:
+        if recipe not in made:
+            model = train(native_sources().values(), TokenizerRecipe(7900, recipe)).model
+            made[recipe] = Encoder(model), Tokenizer.from_buffer(dump_model(model))
+        return made[recipe]
+
+    return pair
+
+
+def document(encoded: Encoded, index: int) -> tuple[list[int], list[tuple[int, int]]]:
+    part = slice(encoded.offsets[index], encoded.offsets[index + 1])
+    spans = zip(encoded.char_starts[part].tolist(), encoded.char_ends[part].tolist(), strict=True)
+    return encoded.ids[part].tolist(), list(spans)
+
+
+def assert_same(pair: Pair, texts: list[str]) -> None:
+    encoder, reference = pair
+    encoded = encoder.encode_batch(texts)
+    for index, expected in enumerate(reference.encode_batch(texts)):
+        ids, spans = document(encoded, index)
+        assert (ids, spans) == (expected.ids, expected.offsets), texts[index]
+        assert encoder.decode(ids) == texts[index].encode()
+        assert [place for place, token in enumerate(ids) if token < SPACE_ID] == [0]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(TEXTS, min_size=1, max_size=4))
+def test_ids_and_spans_are_those_of_the_reference(pairs: Callable[[str], Pair], recipe: str, texts: list[str]) -> None:
+    assert_same(pairs(recipe), texts)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_real_code_and_every_hard_piece_encode_as_in_the_reference(pairs: Callable[[str], Pair], recipe: str) -> None:
+    assert_same(pairs(recipe), [source.decode() for source in native_sources().values()])
+    assert_same(pairs(recipe), [left + right for left in PIECES for right in PIECES])
+
+
+def test_code_points_of_every_plane_encode_as_in_the_reference(pairs: Callable[[str], Pair]) -> None:
+    characters = [chr(code) for code in range(0, 0x110000, 23) if not 0xD800 <= code < 0xE000]
+    assert_same(pairs("operators_carry_spaces"), ["".join(characters[i::40]) for i in range(40)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=BYTES)
+def test_any_bytes_are_lossless_and_hold_no_special_token(pairs: Callable[[str], Pair], data: bytes) -> None:
+    encoder, _ = pairs("operators_carry_spaces")
+    ids = encoder.encode_bytes(data)
+    assert encoder.decode(ids) == data
+    assert ids[0] == BOS_ID and (ids[1:] >= SPACE_ID).all()
+
+
+@given(text=TEXTS)
+def test_bytes_of_valid_text_have_the_ids_of_the_text(pairs: Callable[[str], Pair], text: str) -> None:
+    encoder, _ = pairs("operators_carry_spaces")
+    assert encoder.encode_bytes(text.encode()).tolist() == encoder.encode_batch([text]).ids.tolist()
+
+
+def test_stray_bytes_are_their_byte_tokens(encoder: Encoder) -> None:
+    ids = encoder.encode_bytes(b"int\xff\xc3(\xed\xa0\x80")
+    byte = fixed_vocabulary().ids
+    assert ids.tolist()[:4] == [BOS_ID, byte[b"int"], byte[b"\xff"], byte[b"\xc3"]]
+    assert ids.tolist()[-3:] == [byte[b"\xed"], byte[b"\xa0"], byte[b"\x80"]]
+
+
+@pytest.mark.parametrize("text", [FORGERY, *(special(name) for name in SPECIAL_NAMES)])
+def test_text_cannot_forge_a_special_token(pairs: Callable[[str], Pair], text: str) -> None:
+    for recipe in RECIPES:
+        assert_same(pairs(recipe), [text, f"x{text}y", text + text])
+
+
+@pytest.mark.parametrize("text", ["std::", "->", "::", "constexpr", "template<", "#include"])
+@pytest.mark.parametrize("context", ["{}", "({})", "\n{}\n", "x = 1;\n    {} y", "{}x"])
+def test_named_strings_are_single_tokens_alone_or_with_spaces(
+    pairs: Callable[[str], Pair], text: str, context: str
+) -> None:
+    if context == "{}x" and text[-1].isalpha():
+        return
+    for recipe in RECIPES:
+        encoder, _ = pairs(recipe)
+        ids = encoder.encode_batch([context.format(text)]).ids.tolist()
+        assert text.encode() in [encoder.decode([index]).strip(b" ") for index in ids]
+
+
+@pytest.mark.parametrize("text", ["end_point", "intx", "mystd", "xconstexpr", "printf_", "forbidden"])
+def test_no_fixed_word_lies_inside_an_identifier(pairs: Callable[[str], Pair], text: str) -> None:
+    words = {fixed_vocabulary().ids[word] for word in fixed_vocabulary().words()}
+    for recipe in RECIPES:
+        assert not words & set(pairs(recipe)[0].encode_batch([text]).ids.tolist())
+
+
+def test_one_document_begins_with_one_bos_whose_span_is_empty(encoder: Encoder) -> None:
+    encoded = encoder.encode_batch(["", "int", ""])
+    assert encoded.offsets.tolist() == [0, 1, 3, 4]
+    assert encoded.ids[encoded.offsets[:-1]].tolist() == [BOS_ID] * 3
+    assert (encoded.char_starts[0], encoded.char_ends[0]) == (0, 0)
+    assert (encoded.ids.dtype, encoded.char_starts.dtype, encoded.offsets.dtype) == (np.uint32, np.int32, np.int64)
+    assert encoder.encode_batch([]).offsets.tolist() == [0]
+
+
+def test_threads_do_not_change_the_result(encoder: Encoder) -> None:
+    texts = [source.decode() for source in native_sources().values()] * 3 + ["é", ""]
+    one, four = encoder.encode_batch(texts), Encoder(encoder.model, threads=4).encode_batch(texts)
+    for name in ("ids", "char_starts", "char_ends", "offsets"):
+        assert (getattr(one, name) == getattr(four, name)).all()
+
+
+def test_arrow_in_gives_what_python_strings_give(encoder: Encoder) -> None:
+    texts = ["int é;", "", "std::vector<int> v;", "\n"]
+    expected = encoder.encode_batch(texts)
+    sliced = pa.array(["x", *texts, "y"]).slice(1, 4)
+    for array in (
+        pa.array(texts),
+        pa.array(texts, pa.large_string()),
+        pa.chunked_array([texts[:1], texts[1:]]),
+        sliced,
+    ):
+        assert encoder.encode_arrow(array).ids.tolist() == expected.ids.tolist()
+        assert encoder.encode_arrow(array).offsets.tolist() == expected.offsets.tolist()
+    assert encoder.encode_arrow(pa.array([], pa.string())).offsets.tolist() == [0]
+
+
+def test_an_arrow_null_is_refused(encoder: Encoder) -> None:
+    with pytest.raises(SpecError, match="no nulls"):
+        encoder.encode_arrow(pa.array(["a", None]))
+
+
+def test_a_lone_surrogate_is_refused_with_its_place(encoder: Encoder) -> None:
+    with pytest.raises(SpecError, match="lone surrogate at character 2"):
+        encoder.encode_batch(["ok", "ab\ud800"])
+
+
+def test_an_id_outside_the_vocabulary_is_refused(encoder: Encoder) -> None:
+    with pytest.raises(SpecError, match="below 7700"):
+        encoder.decode([7700])
+
+
+def test_a_long_word_and_a_long_line_encode_as_in_the_reference(pairs: Callable[[str], Pair]) -> None:
+    for text in ("abcdefghij" * 5_000, "=" * 9_000, " " * 9_000 + "x", "1" * 9_000, "é" * 9_000):
+        assert_same(pairs("operators_carry_spaces"), [text])
+
+
+def test_a_megabyte_without_whitespace_is_lossless(encoder: Encoder) -> None:
+    data = b"std_string_view_2" * (1_000_000 // 17)
+    assert encoder.decode(encoder.encode_bytes(data)) == data
+
+
+def test_a_pickled_encoder_is_loaded_again_from_its_directory(published: Artifact) -> None:
+    encoder = Encoder.load(published.directory)
+    again: TextEncoder = pickle.loads(pickle.dumps(encoder))
+    assert again.encode_batch(["int x;"]).ids.tolist() == encoder.encode_batch(["int x;"]).ids.tolist()
+
+
+def test_an_encoder_without_a_directory_is_not_pickled(encoder: Encoder) -> None:
+    with pytest.raises(TypeError, match="loaded from a directory"):
+        pickle.dumps(encoder)

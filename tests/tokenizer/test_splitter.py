@@ -1,0 +1,120 @@
+"""The native splitter cuts every text into the words of the recipe's regular expression in the pinned wheel."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from tokenizers import Regex, pre_tokenizers
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.tokenizer.fixed import fixed_vocabulary
+from megacpp_assets.tokenizer.model import make_splitter
+from megacpp_assets.tokenizer.whitespace import char_classes, recipes, whitespace_recipe
+from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.texts import TEXTS
+
+RECIPES = sorted(recipes())
+
+
+def native(recipe: str, text: str) -> list[str]:
+    whitespace = whitespace_recipe(recipe)
+    splitter = make_splitter(whitespace, fixed_vocabulary().guards(whitespace))
+    return [piece.decode() for piece in splitter.split(text.encode())]
+
+
+@cache
+def reference(recipe: str) -> tuple[re.Pattern[str], pre_tokenizers.Split]:
+    whitespace = whitespace_recipe(recipe)
+    guards = sorted(fixed_vocabulary().guards(whitespace), key=len, reverse=True)
+    return (
+        re.compile("(" + "|".join(map(re.escape, guards)) + ")"),
+        pre_tokenizers.Split(Regex(whitespace.pattern), "isolated"),
+    )
+
+
+def slow_twin(recipe: str, text: str) -> list[str]:
+    """Guards cut leftmost-longest by Python's `re`, the pieces between them split by HuggingFace itself."""
+    guards, split = reference(recipe)
+    pieces: list[str] = []
+    for place, piece in enumerate(guards.split(text)):
+        pieces += [piece] if place % 2 else [word for word, _ in split.pre_tokenize_str(piece)]
+    return [piece for piece in pieces if piece]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@settings(max_examples=150, deadline=None)
+@given(text=TEXTS)
+def test_words_are_those_of_the_regular_expression(recipe: str, text: str) -> None:
+    assert native(recipe, text) == slow_twin(recipe, text)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_words_of_real_code_are_those_of_the_regular_expression(recipe: str) -> None:
+    for source in native_sources().values():
+        assert native(recipe, source.decode()) == slow_twin(recipe, source.decode())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_character_class_border_splits_as_in_the_wheel(recipe: str) -> None:
+    edges = {code for first, last, _ in char_classes() for code in (first - 1, first, last, last + 1)}
+    characters = [chr(code) for code in sorted(edges) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000]
+    for text in ("".join(characters), "a".join(characters), "1".join(characters), " ".join(characters)):
+        assert native(recipe, text) == slow_twin(recipe, text)
+
+
+def test_stored_character_classes_are_those_of_the_wheel() -> None:
+    text = "".join(chr(code) for code in range(0, 0x110000, 17) if not 0xD800 <= code < 0xE000)
+    bits = dict.fromkeys(text, 0)
+    for first, last, bit in char_classes():
+        for code in range(first, last + 1):
+            if chr(code) in bits:
+                bits[chr(code)] |= bit
+    for name, wanted in (("L", {3}), ("M", {2}), ("N", {6})):
+        split = pre_tokenizers.Split(Regex(rf"[^\p{{{name}}}]"), "removed")
+        found = set("".join(piece for piece, _ in split.pre_tokenize_str(text)))
+        assert found == {character for character, bit in bits.items() if bit in wanted}
+
+
+def test_any_bytes_come_back_in_order() -> None:
+    data = (
+        bytes(range(256)) * 3 + b"\xf0\x9f\x98" + "é>\udcff".encode("utf-8", "surrogatepass") + b"\xc0\xaf\xed\xa0\x80"
+    )
+    whitespace = whitespace_recipe("operators_carry_spaces")
+    assert b"".join(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)).split(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("std::vector<int>", ["std::", "vector", "<", "int", ">"]),
+        ("mystd::x", ["mystd", "::", "x"]),
+        ("template<class T>", ["template<", "class", " ", "T", ">"]),
+        ("my_template<T>", ["my_template", "<", "T", ">"]),
+        ("p->x", ["p", "->", "x"]),
+        ("end_point", ["end_point"]),
+        ("a == b", ["a", " == ", "b"]),
+        ("f();\n    g", ["f", "();\n    ", "g"]),
+        ("#include <a>", ["#include", " <", "a", ">"]),
+        ("#  ifdef X", ["#  ifdef", " ", "X"]),
+        ("\\brief x\\n", ["\\brief", " ", "x", "\\n"]),
+        ("0x1F'00u+1e-5", ["0x1F'00u", "+", "1e-5"]),
+    ],
+)
+def test_word_bare_recipe_by_example(text: str, words: list[str]) -> None:
+    assert native("operators_carry_spaces", text) == words
+
+
+def test_leading_space_recipe_gives_a_word_its_space() -> None:
+    assert native("leading_space", "int  x = 1;") == ["int", " ", " x", " =", " 1", ";"]
+
+
+def test_strict_recipe_isolates_whitespace() -> None:
+    assert native("strict_runs", "a  ==\tb;\n\n  c") == ["a", "  ", "==", "\t", "b", ";", "\n\n", "  ", "c"]
+
+
+def test_an_unknown_recipe_names_the_known_ones() -> None:
+    with pytest.raises(SpecError, match="strict_runs or operators_carry_spaces or leading_space"):
+        whitespace_recipe("tabs")
