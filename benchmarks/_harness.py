@@ -1,0 +1,88 @@
+"""CPU seconds of our code beside a peer's, in one interleaved run: two callables in, one JSON line out.
+
+Processor time and not the clock: a machine that does other things at the same time changes it little.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+RUNS = 5
+_DIGITS = 6
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What is compared: `name` of benchmark `bench`, in `unit`.
+
+    One call does `amount` units of work and the figure is units per CPU second, or CPU seconds if `amount` is None.
+    """
+
+    bench: str
+    name: str
+    unit: str
+    amount: float | None = None
+
+    def of(self, seconds: float) -> float:
+        """The figure of a call that took `seconds` CPU seconds."""
+        return seconds if self.amount is None else self.amount / seconds
+
+
+def cpu_seconds(work: Work) -> float:
+    """User and system seconds of one call of `work`: this process, all its threads, and the children it waited for.
+
+    A process pool must therefore be closed inside `work`; what its workers used counts when they have ended.
+    """
+    gc.collect()
+    before = _used()
+    work()
+    return _used() - before
+
+
+def interleaved(ours: Work, peer: Work, *, runs: int = RUNS, warm_up: bool = True) -> tuple[float, float]:
+    """Median CPU seconds of both, called in turn (ours, peer, ours, peer, …), after one unmeasured call of each."""
+    if warm_up:
+        ours()
+        peer()
+    pairs = [(cpu_seconds(ours), cpu_seconds(peer)) for _ in range(runs)]
+    return statistics.median(mine for mine, _ in pairs), statistics.median(theirs for _, theirs in pairs)
+
+
+def compare(figure: Figure, ours: Work, peer: Work, *, peer_name: str, runs: int = RUNS, warm_up: bool = True) -> float:
+    """Measure both and print the line; the ratio, ours / peer."""
+    mine, theirs = interleaved(ours, peer, runs=runs, warm_up=warm_up)
+    return report(figure, figure.of(mine), figure.of(theirs), peer_name=peer_name, runs=runs)
+
+
+def report(figure: Figure, ours: float, peer: float | None = None, *, peer_name: str = "", runs: int = 1) -> float:
+    """Print the line of a figure measured in some other way, with or without a peer; the ratio, ours / peer."""
+    ratio = ours / peer if peer else float("nan")
+    line = {
+        "bench": figure.bench,
+        "figure": figure.name,
+        "unit": figure.unit,
+        "ours": _rounded(ours),
+        "peer": None if peer is None else _rounded(peer),
+        "peer_name": peer_name or None,
+        "ratio": _rounded(ratio) if peer else None,
+        "runs": runs,
+    }
+    print(json.dumps(line, ensure_ascii=False), flush=True)
+    return ratio
+
+
+def _used() -> float:
+    # Not os.times(), which counts in hundredths of a second.
+    parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(part.ru_utime + part.ru_stime for part in parts)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,103 @@
+"""The harness counts processor time of process and children, calls in turn, and prints exactly the agreed keys."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+BURN_S = 0.1
+BURN = f"import time\nend = time.process_time() + {BURN_S}\nwhile time.process_time() < end: pass"
+
+
+@pytest.fixture(scope="module")
+def harness() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("_harness", FOLDER / "_harness.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_harness"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def burn() -> None:
+    """Use the processor for a while."""
+    end = time.process_time() + BURN_S
+    while time.process_time() < end:
+        pass
+
+
+def test_time_of_this_process_counts(harness: ModuleType) -> None:
+    assert 0.9 * BURN_S < harness.cpu_seconds(burn) < 3 * BURN_S
+
+
+def test_time_of_a_child_counts_once_it_was_waited_for(harness: ModuleType) -> None:
+    assert harness.cpu_seconds(lambda: subprocess.run([sys.executable, "-c", BURN], check=True)) > 0.9 * BURN_S
+
+
+def test_waiting_does_not_count(harness: ModuleType) -> None:
+    assert harness.cpu_seconds(lambda: threading.Event().wait(2 * BURN_S)) < BURN_S
+
+
+@pytest.mark.parametrize("warm_up", [True, False])
+def test_both_sides_are_called_in_turn(harness: ModuleType, warm_up: bool) -> None:
+    calls: list[str] = []
+    harness.interleaved(lambda: calls.append("ours"), lambda: calls.append("peer"), runs=3, warm_up=warm_up)
+    assert calls == ["ours", "peer"] * (4 if warm_up else 3)
+
+
+def test_the_median_is_what_counts(harness: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = iter([9.0, 2.0, 1.0, 8.0, 3.0, 4.0])
+    monkeypatch.setattr(harness, "cpu_seconds", lambda _work: next(used))
+    assert harness.interleaved(int, int, runs=3) == (3.0, 4.0)
+
+
+@pytest.fixture
+def halves(harness: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours takes half a second, the peer two."""
+    monkeypatch.setattr(harness, "interleaved", lambda *_, **__: (0.5, 2.0))
+
+
+@pytest.mark.usefixtures("halves")
+def test_a_rate_is_amount_by_seconds_and_prints_the_agreed_keys(
+    harness: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = harness.Figure("packing", "plan", "documents/CPU-s", 100)
+    assert harness.compare(figure, int, int, peer_name="theirs", runs=3) == 4
+    assert printed(capsys.readouterr) == {
+        "bench": "packing", "figure": "plan", "unit": "documents/CPU-s", "ours": 200.0, "peer": 50.0,
+        "peer_name": "theirs", "ratio": 4.0, "runs": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("halves")
+def test_without_an_amount_the_figure_is_a_cost(harness: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert harness.compare(harness.Figure("b", "f", "CPU-s"), int, int, peer_name="theirs") == 0.25
+    assert printed(capsys.readouterr)["ours"] == 0.5
+
+
+def test_a_figure_without_a_peer_has_no_ratio(harness: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    harness.report(harness.Figure("b", "f", "units"), 0)
+    line = printed(capsys.readouterr)
+    assert (line["ours"], line["peer"], line["peer_name"], line["ratio"]) == (0, None, None, None)
+
+
+def test_the_packing_benchmark_runs(harness: ModuleType) -> None:
+    command = [sys.executable, str(FOLDER / "packing.py"), "2000"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert len(lines) == 6
+    assert all(json.loads(line)["peer_name"] == "per-document BFD (numpy/python)" for line in lines)
+
+
+def printed(readouterr: Callable[[], object]) -> dict[str, object]:
+    (line,) = readouterr().out.splitlines()  # type: ignore[attr-defined]
+    return json.loads(line)
