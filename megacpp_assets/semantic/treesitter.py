@@ -76,7 +76,7 @@ def _visit(
     name = "::".join(filter(None, (scope, _name(inner))))
     body = next((child for child in inner.children if child.type in _BODIES), None)
     solid = role is not Role.CLASS or any(child.type.endswith("_list") for child in inner.children)
-    found.append(Node(node.start_byte, node.end_byte, role, depth, name, definition=solid))
+    found.append(Node(node.start_byte, _end(node), role, depth, name, definition=solid))
     if role is Role.FUNCTION:
         if body is not None:
             found.append(Node(body.start_byte, body.end_byte, Role.BODY, depth + 1, ""))
@@ -86,6 +86,13 @@ def _visit(
     holds = in_class or role is Role.CLASS
     inside = [child for child in inner.named_children if child.type in _THROUGH or child.type in _CLASSES]
     return [(child, depth + 1, name if role in (Role.NAMESPACE, Role.CLASS) else scope, holds) for child in inside]
+
+
+def _end(node: tree_sitter.Node) -> int:
+    """End of a declaration with the semicolon, or an enumerator's comma, behind it."""
+    after = node.next_sibling
+    marks = (b";", b",") if node.type == "enumerator" else (b";",)
+    return after.end_byte if after is not None and after.text in marks else node.end_byte
 
 
 def _declared(node: tree_sitter.Node) -> tree_sitter.Node:

@@ -1,0 +1,156 @@
+"""Tests of the checks of stage 2: all pass on real output, and each fails, alone, on the fault that it is for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.quality.semantic import CHECKS, check
+from megacpp_assets.semantic.stage import run, target
+from megacpp_assets.semantic.toolchain import find_toolchain
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.jsonl import read_records
+from tests.quality.planting import Row, rewrite, seal
+from tests.semantic.repositories import semantic_spec
+
+Record = dict[str, Any]
+Change = Callable[[list[Record]], object]
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A data root with a published semantic artifact, and the artifact's path."""
+    base = tmp_path_factory.mktemp("pristine")
+    spec = semantic_spec(base, base / "data", find_toolchain())
+    run(spec)
+    return spec.root, target(spec).path
+
+
+@pytest.fixture
+def artifact(pristine: tuple[Path, str], tmp_path: Path) -> Artifact:
+    root, path = pristine
+    shutil.copytree(root, tmp_path / "data")
+    return open_artifact(tmp_path / "data", path)
+
+
+def _planted(artifact: Artifact, change: Change) -> Artifact:
+    records = list(read_records(artifact))
+    change(records)
+    lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
+    artifact.file(c.jsonl_shard(0)).write_bytes(zstandard.compress(lines))
+    return seal(artifact)
+
+
+def _failed(artifact: Artifact) -> list[str]:
+    return [result.name for result in check(artifact) if not result.passed]
+
+
+def _document(records: list[Record], name: str) -> Record:
+    return next(record for record in records if record[c.CHUNK_BOUNDARIES][-1]["name"] == name)
+
+
+def test_all_checks_pass_on_what_the_stage_publishes(artifact: Artifact) -> None:
+    results = check(artifact)
+    assert [result.name for result in results] == list(CHECKS)
+    assert [result for result in results if not result.passed] == []
+
+
+def _swap_text(records: list[Record]) -> None:
+    record = _document(records, "main")
+    record[c.TEXT] = record[c.TEXT].replace("SIDE", "EDIS")
+
+
+def _stray_separator(records: list[Record]) -> None:
+    record = _document(records, "main")
+    at = record[c.CONSTITUENTS][0]["char_end"]
+    record[c.TEXT] = record[c.TEXT][:at] + "x" + record[c.TEXT][at + 1 :]
+
+
+def _overlap(records: list[Record]) -> None:
+    chunks = _document(records, "main")[c.CHUNK_BOUNDARIES]
+    chunks[1]["char_offset"] = chunks[0]["char_end"] - 1
+
+
+def _raise_a_leaf(records: list[Record]) -> None:
+    record = _document(records, "main")
+    used = record[c.CALL_EDGES][0]["callee_idx"]
+    record[c.CHUNK_BOUNDARIES][used]["dep_level"] = 99
+
+
+FAULTS: dict[str, tuple[Change, str]] = {
+    "a column one value short": (
+        lambda records: records[0][c.DEF_USE].pop(),
+        "columns_match_text",
+    ),
+    "a tenth category": (
+        lambda records: records[0][c.STRUCTURE_IDS].__setitem__(0, 9),
+        "categories_are_known",
+    ),
+    "a chunk kind of another table": (
+        lambda records: records[0][c.CHUNK_BOUNDARIES][0].update(kind="root"),
+        "categories_are_known",
+    ),
+    "two chunks over one character": (_overlap, "chunks_are_ordered_in_text"),
+    "a chunk past the text": (
+        lambda records: records[0][c.CHUNK_BOUNDARIES][-1].update(char_end=10**6),
+        "chunks_are_ordered_in_text",
+    ),
+    "a callee above its caller": (_raise_a_leaf, "levels_follow_edges"),
+    "another text than the blob's": (_swap_text, "text_is_the_commits"),
+    "a joiner that is no blank": (_stray_separator, "text_is_the_commits"),
+    "another commit": (
+        lambda records: records[0].update({c.COMMIT: "0" * 40}),
+        "pinned_commit",
+    ),
+    "an id used twice": (
+        lambda records: records[0].update({c.DOC_ID: records[1][c.DOC_ID]}),
+        "document_ids_unique",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "name"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_planted_fault_is_caught_by_its_check_alone(artifact: Artifact, change: Change, name: str) -> None:
+    assert _failed(_planted(artifact, change)) == [name]
+
+
+def test_an_edge_past_the_chunks_is_caught(artifact: Artifact) -> None:
+    def change(records: list[Record]) -> None:
+        _document(records, "main")[c.CALL_EDGES][0]["callee_idx"] = 999
+
+    assert "edges_inside_chunks" in _failed(_planted(artifact, change))
+
+
+def test_a_lost_document_is_caught_with_its_definition(artifact: Artifact) -> None:
+    def change(records: list[Record]) -> None:
+        records.remove(_document(records, "main"))
+
+    assert _failed(_planted(artifact, change)) == ["has_documents", "definitions_are_placed"]
+
+
+def test_a_root_that_comes_twice_is_caught(artifact: Artifact) -> None:
+    def change(records: list[Record]) -> None:
+        records[1].update({key: records[0][key] for key in (c.FILEPATH, c.BYTE_START, c.BYTE_END)})
+
+    assert _failed(_planted(artifact, change)) == ["roots_unique"]
+
+
+def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["status"] != "skipped")["status"] = "failed"
+
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["files_parsed"]
+
+
+def test_too_many_unlabelled_characters_are_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[0]["unlabelled_characters"] = 10**6
+
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["characters_labelled"]

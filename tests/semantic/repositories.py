@@ -1,0 +1,52 @@
+"""A repository of real git objects for the whole of stage 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.stage import PinnedReposSpec
+from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.semantic.stage import SemanticJsonlSpec
+from megacpp_assets.semantic.toolchain import Toolchain
+from tests.repos.git_tree import make_repository
+
+FILES = {
+    "include/shape.h": b"""\
+#pragma once
+namespace shape {
+// An area, \xc3\xa9.
+struct Box { int width; int height; };
+int area(const Box &box);
+}
+""",
+    "src/shape.cc": b"""\
+#include "shape.h"
+namespace shape {
+static int times(int a, int b) { return a * b; }
+int area(const Box &box) { return times(box.width, box.height); }
+}
+""",
+    "src/main.cc": b"""\
+#include "shape.h"
+#define SIDE 3
+int main() { return shape::area(shape::Box{SIDE, SIDE}); }
+""",
+    "src/binary.cc": b"int \0;",
+    "LICENSE": b"Apache License, Version 2.0\n",
+}
+
+
+def semantic_spec(base: Path, root: Path, toolchain: Toolchain) -> SemanticJsonlSpec:
+    """Stage 2 of a repository of `FILES`, its upstream under `base`, stage 1 done in the data root `root`."""
+    upstream = base / "upstream"
+    if not upstream.exists():
+        make_repository(upstream, FILES)
+    root.mkdir(parents=True, exist_ok=True)
+    chosen = pin(CatalogueEntry("shape", str(upstream), "v1"), "v1", root)
+    fetch(PinnedReposSpec(root, chosen))
+    return SemanticJsonlSpec(
+        root, "dataset", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain
+    )

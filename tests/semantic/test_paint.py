@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
+from megacpp_assets.semantic.kinds import BUCKET_PREPROCESSOR
+from megacpp_assets.semantic.symbol_names import symbol_id
+from tests.semantic.sources import labels, one
+
+EXAMPLE = """\
+// licence
+#include "x.h"
+#define TWICE(x) \\
+  ((x) + (x))
+using namespace outer;
+namespace a {
+class Later;
+/* doc */
+struct S : Base {
+ public:
+  int size() const { return n; /* in */ }
+  void grow();
+  S() = default;
+  using T = int;
+ private:
+  int n = 0;
+};
+enum E { kOne, kTwo };
+typedef unsigned word;
+int twice(int v);
+S::T outside(int v)
+#ifdef FAST
+noexcept
+#endif
+{ return TWICE(v); }
+int table[] = {1, 2};
+}  // namespace a
+"""
+
+
+@pytest.mark.parametrize("parse", [True, False], ids=["libclang", "tree-sitter"])
+def test_each_category_has_its_text(parse: bool) -> None:
+    # A directive inside a signature is beyond tree-sitter.
+    text = EXAMPLE if parse else EXAMPLE.replace("#ifdef FAST\nnoexcept\n#endif\n", "")
+    found = labels(text, parse=parse)
+    assert found["comment"] == "//licence/*doc*//*in*///namespacea"
+    assert found["preamble"].startswith('#include"x.h"#defineTWICE(x)\\((x)+(x))usingnamespaceouter;')
+    assert found["preamble"].endswith("#ifdefFAST#endif") is parse
+    assert found["namespace"] == "namespacea{}"
+    assert found["class_decl"] == "classLater;structS:Base{public:private:};enumE{};"
+    assert found["class_member"] == "voidgrow();S()=default;intn=0;kOne,kTwo"
+    assert found["func_sig"] == "intsize()constinttwice(intv);S::Toutside(intv)" + "noexcept" * parse
+    assert found["func_body"] == "{returnn;}{returnTWICE(v);}"
+    assert found["typedef"] == "usingT=int;typedefunsignedword;"
+    assert found["other"] == "inttable[]={1,2};"
+
+
+def test_what_the_preprocessor_drops_is_labelled_by_syntax() -> None:
+    found = labels("int live;\n#if 0\nint dead() { return 1; }\nclass Gone { int m; };\n#endif\n")
+    assert found["func_sig"] == "intdead()"
+    assert found["func_body"] == "{return1;}"
+    assert found["class_member"] == "intm;"
+
+
+def test_a_test_macro_before_a_block_is_a_function() -> None:
+    text = "#define TEST(a, b) struct a##b { void run(); }; void a##b::run()\nTEST(One, Two) { int x = 1; }\n"
+    found = labels(text)
+    assert found["func_sig"] == "TEST(One,Two)"
+    assert found["func_body"] == "{intx=1;}"
+
+
+def test_a_macro_that_opens_a_namespace_is_namespace_text() -> None:
+    found = labels("#define OPEN namespace a {\n#define CLOSE }\nOPEN\nint f() { return 1; }\nCLOSE\n")
+    assert found["namespace"] == "OPENCLOSE"
+
+
+def _column(text: str, name: str) -> NDArray[np.int64]:
+    return one(text)[1][name].astype(np.int64)
+
+
+def _values(text: str, name: str, word: str) -> set[int]:
+    """Values of a column over every occurrence of `word`."""
+    column, found, at = _column(text, name), set(), text.find(word)
+    while at >= 0:
+        found |= set(column[at : at + len(word)].tolist())
+        at = text.find(word, at + 1)
+    return found
+
+
+CALLS = """\
+namespace n { struct Box { Box(int v); int get() const; bool operator==(const Box &) const; }; }
+template <class T> T twice(T v) { return v + v; }
+int use(n::Box first) {
+  n::Box second(3);
+  return twice(first.get()) + (first == second);
+}
+"""
+
+
+def test_names_carry_their_entity_and_whether_they_declare_or_use_it() -> None:
+    assert _values(CALLS, c.SYMBOL_IDS, "get") == {symbol_id("n::Box::get")}
+    assert _values(CALLS, c.DEF_USE, "get") == {DEF_USE_DEF, DEF_USE_USE}
+    assert _values(CALLS, c.DEF_USE, "use") == {DEF_USE_DEF}
+    assert _values(CALLS, c.DEF_USE, "return") == {0}
+
+
+def test_a_callees_name_carries_the_call_and_nothing_else_does() -> None:
+    assert symbol_id("twice") in _values(CALLS, c.CALL_TARGETS, "twice")
+    assert _values(CALLS, c.CALL_TARGETS, "==") >= {symbol_id("n::Box::operator==")}
+    assert _values(CALLS, c.CALL_TARGETS, "first") == {0}
+
+
+def test_a_types_name_is_a_type_reference_where_it_is_used() -> None:
+    assert _values(CALLS, c.TYPE_REFS, "n::Box") == {0, symbol_id("n::Box")}
+    assert _values(CALLS, c.TYPE_REFS, "second") == {0}
+
+
+def test_depth_grows_inwards_and_directives_are_preprocessor_nodes() -> None:
+    text = "#define A 1\nint f(int v) { return v; }\n"
+    depth, kind = _column(text, c.AST_DEPTH), _column(text, c.AST_NODE_TYPE)
+    at = text.index("return")
+    assert depth[text.index("int f")] == 1
+    assert depth[at] == 3 and depth[text.index("v;")] > 3
+    assert kind[0] == BUCKET_PREPROCESSOR
+    assert kind[at] == 14
+
+
+def test_columns_have_one_value_per_character_of_a_text_that_is_not_ascii() -> None:
+    text = '// ünïcödé 漢字\nint f() { return g("é"); }\n'
+    facts, chars = one(text)
+    assert len(chars) == len(text) < len(facts.source.data)
+    assert labels(text)["func_sig"] == "intf()"
+
+
+def test_code_that_no_layer_claims_is_counted() -> None:
+    assert one("int x;\n")[0].unlabelled == 0
+    assert one("int x; @@ ;", parse=False)[0].unlabelled > 0

@@ -1,0 +1,81 @@
+"""The whole of stage 2 on a real repository with the real compiler: documents, tables, equal bytes everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.schemas import JSONL_KEYS
+from megacpp_assets.quality.semantic import check
+from megacpp_assets.semantic.stage import SemanticJsonlSpec, run
+from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import read_records
+from tests.semantic.repositories import semantic_spec
+
+
+@pytest.fixture(scope="module")
+def toolchain() -> Toolchain:
+    return find_toolchain()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("semantic")
+
+
+@pytest.fixture(scope="module")
+def spec(base: Path, toolchain: Toolchain) -> SemanticJsonlSpec:
+    return semantic_spec(base, base / "data", toolchain)
+
+
+@pytest.fixture(scope="module")
+def artifact(spec: SemanticJsonlSpec) -> Artifact:
+    return run(spec)
+
+
+def test_records_have_the_contracts_keys_and_the_pins_provenance(artifact: Artifact, spec: SemanticJsonlSpec) -> None:
+    records = list(read_records(artifact))
+    assert len(records) == artifact.manifest.stats["documents"] > 0
+    assert all(tuple(record) == JSONL_KEYS for record in records)
+    assert {record[c.COMMIT] for record in records} == {spec.commit}
+    assert {record[c.LICENSE] for record in records} == {"Apache-2.0"}
+
+
+def test_calls_are_resolved_across_files(artifact: Artifact) -> None:
+    record = next(record for record in read_records(artifact) if record[c.CHUNK_BOUNDARIES][-1]["name"] == "main")
+    names = [chunk["name"] for chunk in record[c.CHUNK_BOUNDARIES]]
+    calls = {(names[e["caller_idx"]], names[e["callee_idx"]], e["confidence"]) for e in record[c.CALL_EDGES]}
+    assert calls >= {("main", "shape::area", "exact"), ("shape::area", "shape::times", "exact")}
+
+
+def test_every_check_passes(artifact: Artifact) -> None:
+    assert [result for result in check(artifact) if not result.passed] == []
+
+
+def test_tables_name_symbols_coverage_and_what_was_left_out(artifact: Artifact) -> None:
+    symbols = {row["qualified_name"] for row in pq.read_table(artifact.file("symbols.parquet")).to_pylist()}
+    files = {row["filepath"]: row for row in pq.read_table(artifact.file("files.parquet")).to_pylist()}
+    skipped = {row["filepath"]: row["reason"] for row in pq.read_table(artifact.file("skipped.parquet")).to_pylist()}
+    assert {"shape::Box", "shape::Box::width", "shape::area", "shape::times", "main"} <= symbols
+    assert files["src/main.cc"]["status"] == "clean" and files["src/main.cc"]["documents"] >= 1
+    assert files["src/binary.cc"]["reason"] == skipped["src/binary.cc"] == "binary (NUL byte)"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_another_folder_and_any_number_of_workers_give_the_same_bytes(
+    base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    monkeypatch.setenv(WORKERS_VARIABLE, workers)
+    other = run(semantic_spec(base, base / "another" / "and" / "longer" / workers, toolchain))
+    assert other.manifest.to_bytes() == artifact.manifest.to_bytes()
+
+
+def test_a_second_run_touches_no_file(spec: SemanticJsonlSpec, artifact: Artifact) -> None:
+    before = {path: path.stat().st_mtime_ns for path in artifact.directory.rglob("*")}
+    run(spec)
+    assert {path: path.stat().st_mtime_ns for path in artifact.directory.rglob("*")} == before
