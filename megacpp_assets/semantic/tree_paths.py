@@ -1,4 +1,4 @@
-"""Paths that a compile database or a source names, resolved to the tree or refused. Nothing outside ever gets through."""
+"""Paths that a compile database or a source names, resolved to the tree or refused: nothing outside gets through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker process does: parse a batch of files of one tree, inside the tree, under limits, and check what was read.
+"""What a worker process does: parse a batch of files of one tree, under limits, and check which files were read.
 
 The working directory is the tree and every path is relative to it, so that no result depends on where the tree lies.
 """

@@ -128,23 +128,20 @@ CXCursor Entities::primary(CXCursor cursor) const {
   return cursor;
 }
 
-std::string Entities::identity(CXCursor cursor, int depth) {
-  std::string usr = api_.take(api_.getCursorUSR(cursor));
-  if (usr.size() <= 2) return "";
-  if (depth < kMaxNesting && is_plain_member(cursor.kind)) usr = member_identity(cursor, usr, depth);
-  return with_file(cursor, std::move(usr));
+std::string Entities::identity(CXCursor cursor) {
+  std::string usr = template_usr(cursor, 0);
+  return usr.size() <= 2 ? "" : with_file(cursor, std::move(usr));
 }
 
-// A field of an implicit instantiation, by the identity of the template's field of the same name.
-std::string Entities::member_identity(CXCursor cursor, const std::string& usr, int depth) {
+// The USR, in which a member of an implicit instantiation is the template's member of the same name.
+std::string Entities::template_usr(CXCursor cursor, int depth) {
+  std::string usr = api_.take(api_.getCursorUSR(cursor));
+  if (depth >= kMaxNesting || !is_plain_member(cursor.kind)) return usr;
   const CXCursor parent = api_.getCursorSemanticParent(cursor);
-  if (!is_class(parent.kind)) return usr;
-  const CXCursor pattern = primary(parent);
-  if (api_.equalCursors(parent, pattern)) return usr;
+  if (!is_class(parent.kind) && parent.kind != kind::kEnum) return usr;
   const std::string instance = api_.take(api_.getCursorUSR(parent));
   if (usr.compare(0, instance.size(), instance) != 0) return usr;
-  const std::string primary_usr = identity(pattern, depth + 1);
-  return primary_usr + usr.substr(instance.size());
+  return template_usr(primary(parent), depth + 1) + usr.substr(instance.size());
 }
 
 // libclang writes a file's base name into the USR of what only that file can see; two files may share that name.
@@ -170,7 +167,7 @@ const std::string& Entities::scope(CXCursor parent, int depth) {
 }
 
 std::uint64_t Entities::remember(CXCursor cursor) {
-  const std::string text = identity(cursor, 0);
+  const std::string text = identity(cursor);
   if (text.empty()) return 0;
   const std::uint64_t usr = hash_text(text);
   const std::uint64_t check = check_text(text);

@@ -43,8 +43,8 @@ class Entities {
  private:
   CXCursor primary(CXCursor cursor) const;
   bool same_place(CXCursor instance, CXCursor pattern) const;
-  std::string identity(CXCursor cursor, int depth);
-  std::string member_identity(CXCursor cursor, const std::string& usr, int depth);
+  std::string identity(CXCursor cursor);
+  std::string template_usr(CXCursor cursor, int depth);
   std::string with_file(CXCursor cursor, std::string usr) const;
   const std::string& scope(CXCursor parent, int depth);
   std::uint64_t remember(CXCursor cursor);

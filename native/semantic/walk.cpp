@@ -17,8 +17,10 @@ struct Place {
 };
 
 // An ancestor of the cursor being visited; `index` is the nearest emitted one (itself or above), -1 at the top.
+// libclang names an initialiser list to its children by another form of it than it visited: `alias`.
 struct Level {
   CXCursor cursor;
+  CXCursor alias;
   std::int32_t index;
 };
 
@@ -28,7 +30,7 @@ class Walker {
       : api_(api), main_file_(main_file), entities_(entities), out_(out), limit_(limit) {}
 
   void walk(CXCursor unit) {
-    levels_.push_back({unit, -1});
+    levels_.push_back({unit, unit, -1});
     api_.visitChildren(unit, &Walker::enter, this);
     if (overflow_) throw std::runtime_error("more cursors than the limit");
     if (!failure_.empty()) throw std::runtime_error(failure_);
@@ -47,6 +49,8 @@ class Walker {
   }
 
   VisitResult visit(CXCursor cursor, CXCursor parent) {
+    // libclang visits the expression inside a constant expression twice, once as its own parent.
+    if (api_.equalCursors(cursor, parent)) return kVisitRecurse;
     climb_to(parent);
     if (levels_.size() == 1 && !touches_main_file(cursor)) return kVisitContinue;
     const std::int32_t above = levels_.back().index;
@@ -61,16 +65,34 @@ class Walker {
       }
       index = emit(cursor, above, start, end);
     }
-    levels_.push_back({cursor, index});
+    levels_.push_back({cursor, cursor, index});
     return kVisitRecurse;
   }
 
   void climb_to(const CXCursor& parent) {
     for (std::size_t depth = levels_.size(); depth-- > 0;) {
-      if (api_.equalCursors(levels_[depth].cursor, parent)) {
+      if (api_.equalCursors(levels_[depth].cursor, parent) || api_.equalCursors(levels_[depth].alias, parent)) {
         levels_.resize(depth + 1);
         return;
       }
+    }
+    leave_closed_levels(parent);
+    levels_.back().alias = parent;
+  }
+
+  // The parent was never visited itself (another form of an initialiser list, the initialiser of a lambda's capture):
+  // the child belongs to the innermost level that can still be open around that parent.
+  void leave_closed_levels(const CXCursor& parent) {
+    const CXSourceRange inner = api_.getCursorExtent(parent);
+    while (levels_.size() > 1) {
+      const CXCursor& level = levels_.back().cursor;
+      const bool leaf = level.kind >= kind::kFirstReference && level.kind <= kind::kLastReference;
+      const CXSourceRange outer = api_.getCursorExtent(level);
+      if (!leaf && place(api_.getRangeStart(outer)).offset <= place(api_.getRangeStart(inner)).offset &&
+          place(api_.getRangeEnd(inner)).offset <= place(api_.getRangeEnd(outer)).offset) {
+        return;
+      }
+      levels_.pop_back();
     }
   }
 

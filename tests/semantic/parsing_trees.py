@@ -1,0 +1,61 @@
+"""Small source trees on disk, the installed toolchain, and the simplest executor, for the tests of the parsing half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from megacpp_assets.compute.executor import Outcome
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, ParseOptions, parse_tree
+from megacpp_assets.semantic.parsed import ParsedFile
+from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.worker import Limits
+
+SOURCES = {".c": "c", ".cc": "c++", ".cpp": "c++"}
+HEADERS = {".h": "c++", ".hpp": "c++"}
+IN_PROCESS = replace(DEFAULT_OPTIONS, limits=Limits(applied=False))
+
+
+@cache
+def toolchain() -> Toolchain:
+    return find_toolchain()
+
+
+class InProcess:
+    """Runs batches here and now, in the order given."""
+
+    def run(
+        self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
+    ) -> Iterator[Outcome[Any]]:
+        return (Outcome(index, function(batch)) for index, batch in enumerate(batches))
+
+    def close(self) -> None: ...
+
+
+def write_tree(folder: Path, files: Mapping[str, str | bytes]) -> list[SourceFile]:
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return listing(files)
+
+
+def listing(files: Mapping[str, str | bytes]) -> list[SourceFile]:
+    result = []
+    for path, text in sorted(files.items()):
+        suffix = PurePosixPath(path).suffix
+        language = {**SOURCES, **HEADERS}.get(suffix, "")
+        skipped = "" if language else "not C or C++"
+        result.append(SourceFile(path, "0" * 40, len(text), language, suffix in HEADERS, "MIT", skipped))
+    return result
+
+
+def parse_in_process(
+    folder: Path, files: Mapping[str, str | bytes], options: ParseOptions = IN_PROCESS
+) -> dict[str, ParsedFile]:
+    found = parse_tree(folder, write_tree(folder, files), toolchain(), InProcess(), options=options)
+    return {file.path: file for file in found}
