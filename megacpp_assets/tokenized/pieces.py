@@ -31,16 +31,14 @@ def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
     spans = pairwise(cuts)
     pieces = [_piece(row, index, begin, end) for index, (begin, end) in enumerate(spans)]
     lengths = np.diff(np.asarray(cuts, dtype=np.int64))
-    return pa.Table.from_arrays([_column(document, field, pieces, lengths) for field in DOCUMENTS], schema=DOCUMENTS)
-
-
-def _column(document: pa.Table, field: pa.Field, pieces: list[_Row], lengths: Any) -> pa.Array:
-    if field.name in _PIECE_COLUMNS:
-        return pa.array([piece[field.name] for piece in pieces], type=field.type)
-    column = document[field.name].combine_chunks()
-    if field.name in CHAR_TYPES:
-        return pa.ListArray.from_arrays(offsets_of(lengths), column.flatten())
-    return column.take(pa.array(np.zeros(len(pieces), dtype=np.int64)))
+    offsets = offsets_of(lengths)
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {
+        **{name: pa.array([piece[name] for piece in pieces], DOCUMENTS.field(name).type) for name in _PIECE_COLUMNS},
+        **{name: pa.ListArray.from_arrays(offsets, document[name].chunk(0).flatten()) for name in CHAR_TYPES},
+    }
+    shared = document.drop_columns(list(columns)).take(pa.array(np.zeros(len(pieces), dtype=np.int64)))
+    columns |= {name: shared[name] for name in shared.column_names}
+    return pa.Table.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
 
 
 def _piece(row: _Row, index: int, begin: int, end: int) -> _Row:

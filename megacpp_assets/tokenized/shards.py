@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.columns import VAL_SHARD, parquet_shard
+from megacpp_assets.contract.columns import TOKEN_CHAR_ENDS, TOKEN_CHAR_STARTS, VAL_SHARD, parquet_shard
 from megacpp_assets.contract.schemas import SHARD_DOCUMENTS, TOKENIZED
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
+
+_SPANS = (TOKEN_CHAR_STARTS, TOKEN_CHAR_ENDS)
 
 
 class ShardWriter:
@@ -61,7 +63,7 @@ class _ShardFile:
     def __init__(self, publication: Publication, name: str) -> None:
         self._stack = ExitStack()
         self._pending = self._stack.enter_context(publication.file(name))
-        self.writer = self._stack.enter_context(RowGroupWriter(self._pending.path, TOKENIZED))
+        self.writer = self._stack.enter_context(RowGroupWriter(self._pending.path, TOKENIZED, increasing=_SPANS))
 
     def close(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._pending.rows = self.writer.rows

@@ -21,7 +21,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
 from megacpp_assets.storage.layout import jsonl_path, parquet_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
@@ -67,7 +67,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         jsonl, tokenizer = inputs
-        total = sum(entry.rows or 0 for entry in jsonl.manifest.files)
+        total = sum(entry.rows or 0 for entry in jsonl.manifest.files if entry.name.endswith(SHARD_SUFFIX))
         return write_shards(
             publication,
             read_records(jsonl),

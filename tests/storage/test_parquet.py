@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,19 @@ def test_row_groups_are_full_but_the_last_and_come_back_in_order(tmp_path: Path)
     groups = list(row_groups(write(tmp_path / "file", TABLE)))
     assert [group.num_rows for group in groups] == [ROW_GROUP_ROWS, ROW_GROUP_ROWS, ROWS - 2 * ROW_GROUP_ROWS]
     assert pa.concat_tables(groups).equals(TABLE)
+
+
+def test_rising_lists_are_stored_as_differences_and_come_back_equal(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with RowGroupWriter(path, SCHEMA, increasing=["ids"]) as writer:
+        writer.write(TABLE)
+    encodings = {
+        column.path_in_schema: set(column.encodings)
+        for column in map(pq.ParquetFile(path).metadata.row_group(0).column, range(3))
+    }
+    assert "DELTA_BINARY_PACKED" in encodings["ids.list.element"]
+    assert "RLE_DICTIONARY" in encodings["doc_id"] & encodings["edges.list.element.from"]
+    assert pa.concat_tables(row_groups(path)).equals(TABLE)
 
 
 def test_a_file_without_rows_still_has_its_schema(tmp_path: Path) -> None:
