@@ -17,7 +17,6 @@ from megacpp_assets.semantic.system_headers import SYSTEM_HEADERS
 MAX_FOLDERS = 256
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<\"])([^>\"\r\n]{1,255})[>\"]", re.M)
 _USUAL = ("include", "src", "inc", "lib")
-_TEMPLATE_ENDINGS = (".in", ".cmake", ".cmake.in")
 _DEFINE_01 = re.compile(r"^([ \t]*#[ \t]*)cmakedefine01[ \t]+(\w+).*$", re.M)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*cmakedefine[ \t]+(\w+).*$", re.M)
 _VARIABLE = re.compile(r"@\w+@|\$\{\w+\}")
@@ -60,7 +59,7 @@ def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates:
 
 def is_template(path: str) -> bool:
     """Whether `path` looks like a template of a generated header (`config.h.in`)."""
-    return any(path.endswith((f".h{ending}", f".hpp{ending}")) for ending in _TEMPLATE_ENDINGS)
+    return path.endswith((".h.in", ".hpp.in", ".h.cmake", ".hpp.cmake", ".h.cmake.in", ".hpp.cmake.in"))
 
 
 def _plain(raw: bytes) -> str | None:
@@ -117,16 +116,21 @@ def _rank(folder: str) -> tuple[bool, int, str]:
 
 
 def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, str]:
-    """A header for each missing spelling of which the tree holds a template; the first in path order counts."""
+    """A header for each missing spelling of which the tree holds one template, by its path or by its name alone."""
+    by_header: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(templates):
+        by_header[posixpath.basename(_header_of(path))].append(path)
     stubs = {}
     for spelling in missing:
-        for path in sorted(templates):
-            stem = next((path.removesuffix(ending) for ending in _TEMPLATE_ENDINGS if path.endswith(ending)), path)
-            stem = stem.removesuffix(".in")
-            if stem == spelling or stem.endswith("/" + spelling) or posixpath.basename(stem) == spelling:
-                stubs[spelling] = _instantiate(templates[path])
-                break
+        named = by_header.get(posixpath.basename(spelling), [])
+        placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
+        if placed or len(named) == 1:
+            stubs[spelling] = _instantiate(templates[(placed or named)[0]])
     return stubs
+
+
+def _header_of(template: str) -> str:
+    return template.removesuffix(".in").removesuffix(".cmake")
 
 
 def _instantiate(template: str) -> str:

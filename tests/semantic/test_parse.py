@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.contract.errors import ParseFailure
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, _refuse_collisions, group_batches, parse_tree
+from megacpp_assets.semantic.parsed import Cursors, ParsedFile
+from megacpp_assets.semantic.plan import Unit
+from megacpp_assets.semantic.worker import Limits
+from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
+
+GOOD = {
+    "include/lib.h": "#pragma once\nnamespace lib { int twice(int v); template <class T> T same(T v) { return v; } }\n",
+    "src/lib.cpp": '#include "lib.h"\nint lib::twice(int v) { return same(v) + v; }\n',
+    "src/main.cpp": '#include <vector>\n#include "lib.h"\nint main() { return lib::twice(std::vector<int>(2)[0]); }\n',
+    "src/plain.c": "#include <stdio.h>\nint main(void) { return puts(\"x\"); }\n",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[LocalPool]:
+    executor = LocalPool(2)
+    yield executor
+    executor.close()
+
+
+def facts(file: ParsedFile) -> Any:
+    """A comparable form of everything in `file`."""
+    arrays = None
+    if file.cursors is not None:
+        arrays = [getattr(file.cursors, name).tolist() for name in Cursors.__dataclass_fields__]
+    return file.path, file.status, file.mode, file.reason, file.errors, arrays, file.symbols, file.includes
+
+
+def test_a_tree_parses_to_one_clean_value_per_selected_file_in_path_order(tmp_path: Path) -> None:
+    found = parse_in_process(tmp_path, GOOD)
+    assert list(found) == sorted(GOOD)
+    assert {(file.status, file.mode) for file in found.values()} == {("clean", "inferred")}
+    assert found["src/lib.cpp"].includes == ("include/lib.h",)
+    defined = found["src/lib.cpp"].cursors
+    used = found["src/main.cpp"].cursors
+    assert defined is not None
+    assert used is not None
+    (twice,) = {symbol.usr for symbol in found["src/main.cpp"].symbols if symbol.qualified_name == "lib::twice"}
+    assert twice in defined.usr
+    assert twice in used.ref
+
+
+def test_two_places_of_the_tree_and_two_workers_give_equal_values(tmp_path: Path, pool: LocalPool) -> None:
+    short, long = tmp_path / "s", tmp_path / ("long" * 30) / "t"
+    parsed = []
+    for tree, options in ((short, DEFAULT_OPTIONS), (long, replace(DEFAULT_OPTIONS, batch_files=1))):
+        files = write_tree(tree, {**GOOD, "src/odd.cpp": "auto f = [] { struct { int v; } s; return s; };\n"})
+        parsed.append(parse_tree(tree, files, toolchain(), pool, options=options))
+    assert [facts(file) for file in parsed[0]] == [facts(file) for file in parsed[1]]
+    assert str(tmp_path) not in repr([facts(file) for file in parsed[1]])
+
+
+def test_a_file_that_kills_the_parser_loses_only_itself(tmp_path: Path, pool: LocalPool) -> None:
+    killers = {
+        "bad/nots.cpp": "int f() { return " + "!" * 30_000 + "1; }\n",
+        "bad/sum.cpp": "int f() { return " + "1+" * 100_000 + "1; }\n",
+    }
+    files = write_tree(tmp_path, {**GOOD, **killers})
+    steps: list[tuple[int, int]] = []
+    parsed = parse_tree(tmp_path, files, toolchain(), pool, lambda done, total: steps.append((done, total)))
+    alone = write_tree(tmp_path / "alone", GOOD)
+    expected = parse_tree(tmp_path / "alone", alone, toolchain(), pool)
+    by_path = {file.path: file for file in parsed}
+    assert {path: by_path[path].status for path in killers} == dict.fromkeys(killers, "failed")
+    assert {by_path[path].reason for path in killers} == {"crash: the parser did not survive the file"}
+    assert [facts(by_path[file.path]) for file in expected] == [facts(file) for file in expected]
+    assert steps[-1] == (len(files), len(files))
+
+
+def test_a_file_that_never_ends_is_stopped_by_its_cpu_limit(tmp_path: Path, pool: LocalPool) -> None:
+    endless = "template <int N, int M> struct F { enum { v = F<N - 1, M * 2>::v + F<N - 1, M * 2 + 1>::v }; };\n"
+    endless += "template <int M> struct F<0, M> { enum { v = M }; };\nint x = F<26, 1>::v;\n"
+    files = write_tree(tmp_path, {"a.cpp": "int a();\n", "endless.cpp": endless})
+    options = replace(DEFAULT_OPTIONS, limits=Limits(cpu_s=1))
+    good, bad = parse_tree(tmp_path, files, toolchain(), pool, options=options)
+    assert good.status == "clean"
+    assert bad.status == "failed"
+
+
+def test_a_file_outside_the_tree_makes_its_reader_fail_and_leaves_no_trace(tmp_path: Path) -> None:
+    canary = tmp_path / "canary.txt"
+    canary.write_text("int CANARY_b71f;\n")
+    tree = tmp_path / "tree"
+    hostile = {
+        "absolute.cpp": f'#include "{canary}"\nint a;\n',
+        "climb.cpp": '#include "../canary.txt"\nint a;\n',
+        "link.cpp": '#include "link.h"\nint a;\n',
+        "passwd.cpp": '#include "/etc/passwd"\nint a;\n',
+        "fine.cpp": "int a;\n",
+    }
+    files = write_tree(tree, hostile)
+    (tree / "link.h").symlink_to(canary)
+    found = {file.path: file for file in parse_in_process_of(tree, files)}
+    assert found["fine.cpp"].status == "clean"
+    for path in hostile.keys() - {"fine.cpp"}:
+        assert found[path].status == "failed"
+        assert found[path].reason == "reads outside the tree: 1 files"
+        assert found[path].cursors is None
+    assert "CANARY_b71f" not in repr([facts(file) for file in found.values()])
+
+
+def parse_in_process_of(tree: Path, files: Any) -> list[ParsedFile]:
+    from tests.semantic.parsing_trees import IN_PROCESS, InProcess
+
+    return parse_tree(tree, files, toolchain(), InProcess(), options=IN_PROCESS)
+
+
+def test_hostile_arguments_of_a_database_write_nothing(tmp_path: Path) -> None:
+    from tests.semantic.test_arguments import HOSTILE
+
+    tree, evil = tmp_path / "tree", tmp_path / "evil"
+    arguments = [
+        piece.replace("/tmp/evil.py", str(evil)).replace("evil", str(evil)) for one in HOSTILE for piece in one
+    ]
+    names = [f"f{index}.cpp" for index in range(len(HOSTILE))]
+    entries = [
+        {"directory": str(tree), "file": name, "arguments": ["c++", *one]}
+        for name, one in zip(names, HOSTILE, strict=True)
+    ]
+    entries.append({"directory": str(tree), "file": "all.cpp", "arguments": ["c++", *arguments]})
+    sources = dict.fromkeys([*names, "all.cpp"], "int a;\n")
+    files = write_tree(tree, {**sources, "compile_commands.json": json.dumps(entries)})
+    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
+    parsed = parse_in_process_of(tree, files)
+    assert {(file.status, file.mode) for file in parsed} == {("clean", "database")}
+    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+
+
+def test_a_missing_include_is_an_error_and_the_rest_is_still_parsed(tmp_path: Path) -> None:
+    found = parse_in_process(tmp_path, {"a.cpp": '#include "missing.h"\nint a() { return 1; }\nint b = a();\n'})[
+        "a.cpp"
+    ]
+    assert (found.status, found.errors) == ("errors", 1)
+    assert "a" in {symbol.qualified_name for symbol in found.symbols}
+
+
+def test_the_environment_of_the_caller_does_not_change_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(tmp_path / "host", {"only_here.h": "int host;\n"})
+    monkeypatch.setenv("CPATH", str(tmp_path / "host"))
+    found = parse_in_process(tmp_path / "tree", {"a.cpp": "#include <only_here.h>\n"})["a.cpp"]
+    assert found.status == "errors"
+    assert "CPATH" in os.environ
+
+
+def test_batches_hold_files_of_equal_arguments_in_path_order() -> None:
+    units = [Unit(f"{index:02}.cpp", ("-DA",) if index % 3 else ("-DB",), "inferred", False) for index in range(10)]
+    batches = group_batches(units, 4)
+    assert [len(batch) for batch in batches] == [4, 2, 4]
+    assert all(len({unit.arguments for unit in batch}) == 1 for batch in batches)
+    assert sorted(unit.path for batch in batches for unit in batch) == [unit.path for unit in units]
+
+
+def test_two_symbols_behind_one_hash_are_refused() -> None:
+    equal = np.array([[7, 1], [8, 2]], np.uint64)
+    _refuse_collisions([equal, equal])
+    with pytest.raises(ParseFailure, match="0000000000000007"):
+        _refuse_collisions([equal, np.array([[7, 3]], np.uint64)])

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.semantic.tree_paths import TreePaths
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> TreePaths:
+    tree = tmp_path / "tree"
+    (tree / "src").mkdir(parents=True)
+    (tmp_path / "tree-sibling").mkdir()
+    (tree / "src" / "a.h").write_text("")
+    (tree / "out").symlink_to(tmp_path / "tree-sibling")
+    (tree / "link.h").symlink_to("/etc/hostname")
+    return TreePaths(os.path.realpath(tree), "/orig")
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "expected"),
+    [
+        ("src", "", "src"), (".", "", "."), ("", "", None), ("..", "", None), ("..", "src", "."),
+        ("../..", "src", None),
+        ("/orig/src", "", "src"), ("/orig", "", "."), ("/original/src", "", None), ("/etc", "", None),
+        ("out", "", None),
+        ("out/..", "", "."), ("src/../../tree/src", "", None), ("missing", "", None), ("sr\0c", "", None),
+    ],
+)  # fmt: skip
+def test_only_folders_of_the_tree_are_found(paths: TreePaths, path: str, base: str, expected: str | None) -> None:
+    assert paths.folder(path, base) == expected
+
+
+def test_a_link_out_of_the_tree_is_no_file_of_it(paths: TreePaths) -> None:
+    assert paths.file("src/a.h") == "src/a.h"
+    assert paths.file("link.h") is None
+    assert paths.folder("src/a.h") is None
