@@ -6,7 +6,6 @@ rows asked for, and every batch has the same keys, shapes and dtypes.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +20,9 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.megatron.index_format import TOKEN_DTYPE
+from megacpp_assets.megatron.reader import open_bin_idx
 from megacpp_assets.storage.artifact import Artifact
-
-_HEADER = struct.Struct("<9sQBQQ")
-_MAGIC = b"MMIDIDX\x00\x00"
-_INT32_CODE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,63 +80,39 @@ class PackedRows:
 def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> PackedRows:
     """Map the rows of `split` of a Megatron artifact.
 
-    Raises `IndexCorrupt` where its files contradict each other: another token width, a file of another length than the
-    tokens, rows that overlap, are longer than T, or do not begin with BOS.
+    Raises `IndexCorrupt` where its files contradict each other: a broken index, another token width, a file of another
+    length than the tokens, rows that overlap, are longer than T, or do not begin with BOS.
     """
     prefix = files.prefix_name(dataset, split)
     record_file = artifact.file(prefix + files.SIDECAR_RECORD)
     record = SidecarRecord.from_bytes(record_file.read_bytes(), f"{artifact.path}/{record_file.name}")
-    offsets = _sequence_offsets(artifact.file(prefix + files.IDX))
-    tokens = _mapped(artifact.file(prefix + files.BIN), np.dtype("<i4"), int(offsets[-1]))
+    pair = open_bin_idx(artifact.file(prefix + files.BIN).with_suffix(""))
+    _require(prefix, "token type", TOKEN_DTYPE, pair.tokens.dtype)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pair.lengths, dtype=np.int64)])
     first = _mapped(artifact.file(record.rows_path), np.dtype("<i8"), record.rows + 1)
-    _require_rows(first, len(offsets) - 1, artifact.path)
+    covered = first[0] == 0 and first[-1] == pair.documents and bool((np.diff(first) > 0).all())
+    _require(record.rows_path, f"rows that cover documents 0 to {pair.documents} once", True, covered)
     starts = offsets[first]
+    longest = int(np.diff(starts).max(initial=0))
+    _require(record.rows_path, f"a longest row within {record.row_tokens} tokens", True, longest <= record.row_tokens)
+    _require(record.rows_path, "BOS at the start of every row", True, bool((pair.tokens[starts[:-1]] == BOS_ID).all()))
     channels = {
         channel: _mapped(
             artifact.file(record.side_channel_paths[channel]),
-            np.dtype(record.side_channel_dtypes[channel]).newbyteorder("<"),
-            len(tokens),
+            np.dtype(record.side_channel_dtypes[channel]),
+            len(pair.tokens),
         )
         for channel in STRUCTURE_CHANNELS
     }
-    longest = int(np.diff(starts).max(initial=0))
-    if longest > record.row_tokens:
-        raise IndexCorrupt(f"{artifact.path}: rows", expected=f"at most {record.row_tokens} tokens", found=longest)
-    if record.rows and not bool((tokens[starts[:-1]] == BOS_ID).all()):
-        raise IndexCorrupt(f"{artifact.path}: rows", expected="BOS at the start of every row", found="another token")
-    return PackedRows(record.row_tokens, starts, tokens, channels)
-
-
-def _require_rows(first: NDArray[np.int64], sequences: int, where: str) -> None:
-    """Rows are non-empty, in order, and cover all sequences."""
-    if first[0] != 0 or first[-1] != sequences or not bool((np.diff(first) > 0).all()):
-        raise IndexCorrupt(
-            f"{where}: rows", expected=f"sequences 0 to {sequences}, each once", found=first[:4].tolist()
-        )
-
-
-def _sequence_offsets(path: Path) -> NDArray[np.int64]:
-    """Token offset of each sequence and, last, of the end: shape (sequences + 1,)."""
-    with path.open("rb") as file:
-        header = file.read(_HEADER.size)
-    if len(header) != _HEADER.size:
-        raise IndexCorrupt(path.name, expected=f"a header of {_HEADER.size} bytes", found=f"{len(header)} bytes")
-    magic, version, code, sequences, documents = _HEADER.unpack(header)
-    if (magic, version, code) != (_MAGIC, 1, _INT32_CODE) or documents != sequences + 1:
-        raise IndexCorrupt(
-            path.name,
-            expected="MMIDIDX 1 of int32 tokens, one sequence a document",
-            found=f"{magic!r} {version}, code {code}, {sequences} sequences, {documents} document ends",
-        )
-    if path.stat().st_size != _HEADER.size + 12 * sequences + 8 * documents:
-        size = path.stat().st_size
-        raise IndexCorrupt(path.name, expected=f"an index of {sequences} sequences", found=f"{size} bytes")
-    lengths = np.fromfile(path, dtype="<i4", count=sequences, offset=_HEADER.size)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return PackedRows(record.row_tokens, starts, pair.tokens, channels)
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     """The file as a read-only map of exactly `count` values."""
-    if path.stat().st_size != count * dtype.itemsize:
-        raise IndexCorrupt(path.name, expected=f"{count} values of {dtype}", found=f"{path.stat().st_size} bytes")
+    _require(path.name, f"size of {count} values of {dtype}", count * dtype.itemsize, path.stat().st_size)
     return np.memmap(path, dtype, "r") if count else np.zeros(0, dtype)
+
+
+def _require(where: str, what: str, expected: object, found: object) -> None:
+    if expected != found:
+        raise IndexCorrupt(f"{where}, {what}", expected=expected, found=found, do="rerun megatron_bin_idx")

@@ -95,9 +95,9 @@ def write_array(publication: Publication, suffix: str, arrays: list[NDArray[np.g
     publication.write(PREFIX + suffix, b"".join(array.tobytes() for array in arrays))
 
 
-def index_bytes(lengths: NDArray[np.int32]) -> bytes:
-    """An MMIDIDX file of one sequence per document."""
+def index_bytes(lengths: NDArray[np.int32], code: int = 4, width: int = 4) -> bytes:
+    """An MMIDIDX file of one sequence per document, of tokens of a dtype code and a width in bytes."""
     count = len(lengths)
-    header = struct.pack("<9sQBQQ", b"MMIDIDX\x00\x00", 1, 4, count, count + 1)
-    pointers = np.cumsum([0, *lengths[:-1]], dtype="<i8") * 4
+    header = struct.pack("<9sQBQQ", b"MMIDIDX\x00\x00", 1, code, count, count + 1)
+    pointers = np.cumsum([0, *lengths[:-1]], dtype="<i8") * width
     return header + lengths.tobytes() + pointers.tobytes() + np.arange(count + 1, dtype="<i8").tobytes()

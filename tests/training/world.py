@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from megacpp_assets.contract.canonical import sha256_file
-from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
+from megacpp_assets.contract.recipe import TokenizerRecipe, TrainingRecipe
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.tokenizer.lock import TokenizerLock
 from megacpp_assets.training.stage import TrainedCheckpointSpec
 from tests.loader.rows_artifact import DATASET, MIXTURE, publish_rows, random_rows
 
@@ -50,7 +51,10 @@ def publish_tokenizer(root: Path) -> Artifact:
     """A tokenizer artifact; training reads its manifest only."""
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        publication.write("tokenizer.json", b"{}\n")
+        data = b"{}\n"
+        publication.write("tokenizer.json", data)
+        lock = TokenizerLock(COMMIT, sha256_bytes(data), len(data), TokenizerRecipe(), {}, ())
+        publication.write("tokenizer.lock", lock.to_bytes())
         return {"commit": COMMIT, "vocabulary_size": VOCABULARY}
 
     return publish(Target(root, layout.tokenizer_path(DATASET), "tokenizer", "all", "1", {}), produce)
