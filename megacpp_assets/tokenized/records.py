@@ -6,7 +6,7 @@ Every character column has exactly one value per character of its document's tex
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -23,26 +23,32 @@ DOCUMENTS: Final = pa.schema([field for field in TOKENIZED if field.name not in 
 """The tokenized schema before there are tokens."""
 
 
-def documents_table(records: Sequence[Mapping[str, Any]]) -> pa.Table:
+def documents_table(records: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Records of `schemas.JSONL_KEYS` as a table of `DOCUMENTS`.
 
-    Raises `SchemaViolation`, naming the document, for a value of another type, out of its type's range, or a character
-    column whose length is not the text's.
+    A record's lists of integers take ten times the room of arrays, so each is converted before the next is read. Raises
+    `SchemaViolation`, naming the document or the key, for a value of another type, out of its type's range, or a
+    character column whose length is not the text's.
     """
-    lengths = np.fromiter((len(record[c.TEXT]) for record in records), dtype=np.int64, count=len(records))
-    arrays = [
-        _char_column(records, field.name, lengths) if field.name in CHAR_TYPES else _column(records, field)
-        for field in DOCUMENTS
-    ]
-    return pa.Table.from_arrays(arrays, schema=DOCUMENTS)
+    plain: dict[str, list[Any]] = {name: [] for name in DOCUMENTS.names if name not in CHAR_TYPES}
+    chars: dict[str, list[NDArray[Any]]] = {name: [] for name in CHAR_TYPES}
+    for record in records:
+        for name, values in plain.items():
+            values.append(record[name])
+        for name, parts in chars.items():
+            parts.append(_char_values(record, name))
+    columns = {name: _column(name, values) for name, values in plain.items()}
+    offsets = offsets_of(np.array([len(text) for text in plain[c.TEXT]], dtype=np.int64))
+    columns |= {name: pa.ListArray.from_arrays(offsets, _joined(parts, name)) for name, parts in chars.items()}
+    return pa.Table.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
 
 
-def _column(records: Sequence[Mapping[str, Any]], field: pa.Field) -> pa.Array:
-    where = f"semantic records, key {field.name}"
+def _column(name: str, values: list[Any]) -> pa.Array:
+    where, kind = f"semantic records, key {name}", DOCUMENTS.field(name).type
     try:
-        column = pa.array([record[field.name] for record in records], type=field.type)
+        column = pa.array(values, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise SchemaViolation(where, expected=field.type, found=str(error)) from error
+        raise SchemaViolation(where, expected=kind, found=str(error)) from error
     if _holds_null(column):
         raise SchemaViolation(where, expected="every value present", found="a null or a missing field")
     return column
@@ -56,15 +62,17 @@ def _holds_null(column: pa.Array) -> bool:
     return pa.types.is_struct(column.type) and any(_holds_null(child) for child in column.flatten())
 
 
-def _char_column(records: Sequence[Mapping[str, Any]], name: str, lengths: NDArray[np.int64]) -> pa.Array:
-    dtype = np.dtype(CHAR_TYPES[name].to_pandas_dtype())
-    parts = []
-    for record, length in zip(records, lengths, strict=True):
-        if len(record[name]) != length:
-            raise SchemaViolation(f"{record[c.DOC_ID]}, key {name}", expected=int(length), found=len(record[name]))
-        parts.append(_integers(record[name], dtype, f"{record[c.DOC_ID]}, key {name}"))
-    flat = np.concatenate(parts) if parts else np.empty(0, dtype)
-    return pa.ListArray.from_arrays(offsets_of(lengths), pa.array(flat))
+def _char_values(record: Mapping[str, Any], name: str) -> NDArray[Any]:
+    where, text, values = f"{record[c.DOC_ID]}, key {name}", record[c.TEXT], record[name]
+    if not isinstance(text, str) or not isinstance(values, list):
+        raise SchemaViolation(where, expected="a text and a list", found=f"{type(text)} and {type(values)}")
+    if len(values) != len(text):
+        raise SchemaViolation(where, expected=len(text), found=len(values))
+    return _integers(values, np.dtype(CHAR_TYPES[name].to_pandas_dtype()), where)
+
+
+def _joined(parts: list[NDArray[Any]], name: str) -> pa.Array:
+    return pa.array(np.concatenate(parts) if parts else [], type=CHAR_TYPES[name])
 
 
 def _integers(values: list[int], dtype: np.dtype[Any], where: str) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.encoding import TextEncoder
@@ -90,18 +91,18 @@ def write_shards(
     holdout: Holdout | None = None
     done = 0
     with ShardWriter(publication) as shards:
-        for batch in _batches(iter(records), BATCH_DOCUMENTS):
-            ids = [record[c.DOC_ID] for record in batch]
+        for documents in _batches(iter(records)):
+            ids = documents[c.DOC_ID].to_pylist()
             holdout = holdout or holdout_of(ids)
-            tokenized = tokenize(documents_table(batch), encoder, DOCUMENT_TOKENS)
+            tokenized = tokenize(documents, encoder, DOCUMENT_TOKENS)
             validation = np.repeat(np.array([holdout.holds(doc_id) for doc_id in ids]), tokenized.pieces)
             shards.write(tokenized.table, validation)
             totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))
-            done += len(batch)
+            done += len(ids)
             progress(done)
     return totals.as_stats()
 
 
-def _batches(records: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
-    while batch := list(islice(records, size)):
-        yield batch
+def _batches(records: Iterator[Mapping[str, Any]]) -> Iterator[pa.Table]:
+    while (documents := documents_table(islice(records, BATCH_DOCUMENTS))).num_rows:
+        yield documents

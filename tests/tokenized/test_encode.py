@@ -148,6 +148,8 @@ def test_an_encoder_without_spans_is_refused() -> None:
         ("ast_depth", [0, 1, 2, 3, 65536], "uint16"),
         ("symbol_ids", [0, 1, 2, 3, -1], "uint32"),
         ("symbol_ids", [0, 1, 2, 3, 1.5], "uint32"),
+        ("def_use", None, "key def_use; expected a text and a list"),
+        ("text", None, "expected a text and a list"),
         ("byte_start", "zero", "byte_start"),
         ("license", None, "license"),
         ("call_edges", [{"caller_idx": 0}], "call_edges"),
