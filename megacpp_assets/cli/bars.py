@@ -12,6 +12,15 @@ from megacpp_assets.line.execute import Done
 from megacpp_assets.line.steps import Step
 
 
+_LOG_WIDTH = 140
+
+
+def wide_console() -> Console:
+    """The terminal as it is; a log file gets lines wide enough for the table."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_LOG_WIDTH)
+
+
 class Bars:
     """A `Watch` that draws one bar per stage (partitions) and one for the step that runs (its own units)."""
 

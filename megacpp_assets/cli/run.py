@@ -9,7 +9,7 @@ import click
 from filelock import FileLock, Timeout
 from rich.console import Console
 
-from megacpp_assets.cli.bars import Bars
+from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.options import data_root_option, split_list
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.errors import SpecError
@@ -81,7 +81,7 @@ def _only_run(root: Path) -> FileLock:
 def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], until: str) -> None:
     from megacpp_assets.defs.runner import Plan, run_plan
 
-    console = Console()
+    console = wide_console()
     mixtures = corpus.mixtures(specialists or corpus.specialists, phases or recipe.phases)
     plan = Plan(mixtures, until)
     counts = {

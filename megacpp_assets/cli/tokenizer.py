@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
+
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.names import STAGES
@@ -23,13 +23,13 @@ def tokenizer_group() -> None:
 @data_root_option
 def train_command(dataset: str, data_root: str | None) -> None:
     """Train anew on the pinned repositories and pin the result. No tag ever does this by itself."""
-    from megacpp_assets.cli.bars import Bars
+    from megacpp_assets.cli.bars import Bars, wide_console
     from megacpp_assets.defs.runner import Plan, run_plan
     from megacpp_assets.line.tokenizers import with_tokenizer
 
     corpus = with_tokenizer(_open(data_root, dataset), None)
     plan = Plan((), until="tokenizer")
-    with Bars({stage: len(corpus.repo_refs) for stage in STAGES if plan.wants(stage)}, Console()) as bars:
+    with Bars({stage: len(corpus.repo_refs) for stage in STAGES if plan.wants(stage)}, wide_console()) as bars:
         corpus = run_plan(corpus, plan, bars)
     _show(corpus)
 

@@ -1,7 +1,6 @@
 """The eight assets. A body opens the corpus, executes one step and returns its metadata and checks."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -106,7 +105,9 @@ def _asset(spec: StageAsset, locked: Sequence[RepoRef]) -> dg.AssetsDefinition:
         yield dg.MaterializeResult(spec.stage, metadata=describe(opened, done), data_version=_version(done))
         for check in done.receipt.checks:
             metadata = {"expected": check.expected, "found": check.found}
-            yield dg.AssetCheckResult(check.passed, spec.stage, check.name, metadata=metadata)
+            yield dg.AssetCheckResult(
+                passed=check.passed, asset_key=spec.stage, check_name=check.name, metadata=metadata
+            )
 
     return body
 

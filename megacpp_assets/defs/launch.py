@@ -18,6 +18,8 @@ def pipes_launch(context: dg.AssetExecutionContext) -> Launch:
         try:
             dg.PipesSubprocessClient().run(command=list(command), context=context)
         except dg.DagsterError as error:
-            raise TrainingFailed("training process", expected="exit code 0", found=str(error), do="run it again") from error
+            raise TrainingFailed(
+                "training process", expected="exit code 0", found=str(error), do="run it again"
+            ) from error
 
     return launch

@@ -76,15 +76,14 @@ def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
 
 def _run(dagster: _Dagster, work: Work, watch: Watch) -> None:
     """Execute the first stale step of `work` and those after it in one run; nothing where all are done."""
-    done = [finished(step) for step in work.steps]
-    stale = next((index for index, result in enumerate(done) if result is None), len(done))
-    for step, result in zip(work.steps[:stale], done[:stale], strict=True):
-        watch.already_done(step, result)
-    if stale < len(done):
+    stale = list(work.steps)
+    while stale and (done := finished(stale[0])) is not None:
+        watch.already_done(stale.pop(0), done)
+    if stale:
         with listening(watch.step_starts):
-            dagster.materialize(work, work.steps[stale:])
-        for step in work.steps[stale:]:
-            watch.step_ended(step, _require_finished(step))
+            dagster.materialize(work, stale)
+    for step in stale:
+        watch.step_ended(step, _require_finished(step))
 
 
 def _require_finished(step: Step) -> Done:

@@ -36,6 +36,10 @@ def test_a_bare_macro_begins_the_declaration_it_stands_before() -> None:
     assert _roots("#define EXPORT\nEXPORT\nint f() { return 1; }\n")[1:] == ["EXPORT\nint f() { return 1; }"]
 
 
+def test_an_include_guard_defines_nothing() -> None:
+    assert _roots("#ifndef A_H\n#define A_H\n#define M 1\n#define V\n#endif\n") == ["#define M 1\n#define V"]
+
+
 def test_a_class_is_one_root_and_its_larger_methods_are_chunks() -> None:
     body = "int x = 0;" * (METHOD_BYTES // 10)
     text = f"struct S {{\n  int a;\n  void f() {{ {body} }}\n  int b;\n}};\n"

@@ -1,0 +1,73 @@
+"""A step counts as done only when its artifact is current and its checks passed; inputs must have been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.line.execute import execute, finished
+from megacpp_assets.line.receipts import read_receipt
+from megacpp_assets.line.steps import Step
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.publish import Publication, Target, publish
+
+
+def _step(root: Path, name: str, *, passes: bool = True, inputs: tuple[str, ...] = ()) -> Step:
+    target = Target(root, name, "stage", name, "1", {}, inputs)
+
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        publication.write("data", name.encode())
+        return {}
+
+    return Step(
+        stage="stage",
+        partition=name,
+        target=lambda: target,
+        run=lambda _progress: publish(target, produce),
+        check=lambda _artifact: [CheckResult("holds", passes, "it holds", str(passes))],
+    )
+
+
+def test_a_step_is_finished_after_it_ran_and_passed(tmp_path: Path) -> None:
+    step = _step(tmp_path, "a")
+    assert finished(step) is None
+    done = execute(step)
+    again = finished(step)
+    assert again is not None
+    assert again.artifact.manifest == done.artifact.manifest
+
+
+def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(tmp_path: Path) -> None:
+    step = _step(tmp_path, "a", passes=False)
+    assert not execute(step).receipt.passed
+    assert finished(step) is None
+    open_artifact(tmp_path, "a").verify()
+
+
+def test_an_input_that_failed_its_checks_stops_the_next_step(tmp_path: Path) -> None:
+    execute(_step(tmp_path, "a", passes=False))
+    with pytest.raises(CheckFailed, match="holds"):
+        execute(_step(tmp_path, "b", inputs=("a",)))
+
+
+def test_an_input_that_was_never_checked_stops_the_next_step(tmp_path: Path) -> None:
+    _step(tmp_path, "a").run(lambda done, total: None)
+    with pytest.raises(CheckFailed, match="never checked"):
+        execute(_step(tmp_path, "b", inputs=("a",)))
+
+
+def test_a_receipt_is_of_one_manifest_only(tmp_path: Path) -> None:
+    execute(_step(tmp_path, "a"))
+    other = publish(Target(tmp_path, "a", "stage", "a", "2", {}), lambda publication, inputs: {})
+    assert read_receipt(other) is None
+
+
+def test_a_receipt_tells_what_the_step_cost(tmp_path: Path) -> None:
+    receipt = execute(_step(tmp_path, "a")).receipt
+    assert receipt.peak_bytes > 1_000_000
+    assert receipt.seconds >= 0

@@ -1,0 +1,64 @@
+"""`corpus.lock`: wanted references become pins that stay where they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.recipe import load_recipe
+from megacpp_assets.line.corpus import open_corpus
+from megacpp_assets.line.pinning import pin_corpus, pin_tokenizer
+from megacpp_assets.line.steps import tokenizer_step
+
+SAMPLE = load_recipe("sample")
+
+
+def test_pinning_twice_leaves_the_lock_untouched(tmp_path: Path) -> None:
+    pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    before = (tmp_path / "corpus.lock").stat().st_mtime_ns
+    pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
+    assert (tmp_path / "corpus.lock").stat().st_mtime_ns == before
+
+
+def test_a_new_tag_replaces_the_pin_and_keeps_the_tokenizer(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
+    pin = TokenizerPin("c" * 40, "5" * 64, ("sample-expr@v1.0.0",))
+    pin_tokenizer(corpus, pin)
+    moved = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.1.0"])
+    assert moved.lock.pin("sample-expr").ref == "v1.1.0"
+    assert moved.lock.tokenizer == pin
+    assert tokenizer_step(moved).target().inputs == ("cpp_raw/sample-expr@v1.0.0",)
+
+
+def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    pinned = pin_tokenizer(corpus, TokenizerPin("c" * 40, "5" * 64))
+    with pytest.raises(TokenizerDrift, match="megacpp tokenizer pin"):
+        pin_tokenizer(pinned, TokenizerPin("d" * 40, "6" * 64))
+
+
+def test_two_datasets_share_a_root_without_touching_each_other(tmp_path: Path) -> None:
+    pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    pin_corpus(tmp_path, replace(SAMPLE, dataset="other"), ["sample-format"])
+    assert [pin.name for pin in open_corpus(tmp_path, SAMPLE.dataset).lock.repos] == ["sample-expr"]
+    assert open_corpus(tmp_path).dataset == "other"
+
+
+def test_an_unknown_repository_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="sample-expr"):
+        pin_corpus(tmp_path, SAMPLE, ["nonsense@v1"])
+
+
+def test_a_repository_asked_for_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="each repository once"):
+        pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0", "sample-expr@v1.1.0"])
+
+
+def test_a_specialist_without_a_repository_is_refused(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    with pytest.raises(SpecError, match="templates"):
+        corpus.mixtures(["small_cpp"], ["4k"])
