@@ -1,16 +1,21 @@
 """Invariants of `packed_rows`: the seven columns, rows of exactly T tokens, whole documents taken as the mixture says.
 
-Each check is one DuckDB query over the published files, and is written so that one fault fails one check.
+DuckDB queries over the published files (fingerprints where whole documents are compared), written so that one fault
+fails one check.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
@@ -18,7 +23,9 @@ from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.quality.duck import Connection, connect
+from megacpp_assets.quality.fingerprints import fingerprints
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.parquet import row_groups
 
 CHECKS = (
     "columns_and_types",
@@ -54,7 +61,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
         results += _row_checks(tables)
         results += _token_checks(tables)
         results += _graph_checks(tables)
-        results += [_pads(tables), _taken(tables), _whole(tables), _conserved(tables)]
+        results += [_pads(tables), _taken(tables), _whole(artifact, sources), _conserved(tables)]
     return results
 
 
@@ -90,9 +97,10 @@ class _Tables:
                 connection.view(split, files)
         return _Tables(connection, artifact, int(artifact.manifest.config["row_tokens"]))
 
-    def count(self, condition: str) -> int:
-        """Rows for which `condition` is true."""
-        return int(self.connection.scalar(f"SELECT count(*) FROM rows WHERE {condition}"))  # noqa: S608 - our own text
+    def counts(self, *conditions: str) -> tuple[int, ...]:
+        """For each condition the rows for which it is true, in one scan."""
+        filters = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
+        return self.connection.rows(f"SELECT {filters} FROM rows")[0]  # noqa: S608 - our own text
 
     def rows(self, split: str) -> str:
         """The rows of `split` as a table expression."""
@@ -127,23 +135,32 @@ def _none(name: str, expected: str, violations: int, unit: str) -> CheckResult:
 
 def _row_checks(tables: _Tables) -> Iterator[CheckResult]:
     width = tables.row_tokens
-    other_lengths = " OR ".join(f"len({name}) <> {width}" for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS)
-    yield _none(CHECKS[1], f"every token column {width} long", tables.count(other_lengths), "rows")
-    disagree = f"""
-        {c.VALID_TOKEN_COUNT} NOT BETWEEN 1 AND {width} OR {c.SLACK_TOKENS} <> {width} - {c.VALID_TOKEN_COUNT}
-        OR {c.NUM_DOCS} < 1 OR {c.NUM_DOCS} <> len({c.SOURCE_DOC_IDS}) OR {c.NUM_DOCS} <> len({c.SOURCE_REPOS})
-        OR {c.NUM_DOCS} <> len({c.SOURCE_DOC_TOKEN_LENGTHS})
-        OR list_sum({c.SOURCE_DOC_TOKEN_LENGTHS}) <> {c.VALID_TOKEN_COUNT}
-        OR list_sum({c.LOSS_MASK}) <> {c.TRAINED_TOKEN_COUNT}"""
-    yield _none(CHECKS[2], "counts that agree with the lists they count", tables.count(disagree), "rows")
+    # list_count leaves out nulls, so it must agree too; a comparison with null must not pass for agreement.
+    other_lengths = " OR ".join(
+        f"len({name}) IS DISTINCT FROM {width} OR list_count({name}) <> {width}"
+        for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS
+    )
+    equal = {
+        c.SLACK_TOKENS: f"{width} - {c.VALID_TOKEN_COUNT}",
+        f"len({c.SOURCE_DOC_IDS})": c.NUM_DOCS,
+        f"len({c.SOURCE_REPOS})": c.NUM_DOCS,
+        f"len({c.SOURCE_DOC_TOKEN_LENGTHS})": c.NUM_DOCS,
+        f"list_sum({c.SOURCE_DOC_TOKEN_LENGTHS})": c.VALID_TOKEN_COUNT,
+        f"list_sum({c.LOSS_MASK})": c.TRAINED_TOKEN_COUNT,
+    }
+    disagree = " OR ".join(f"{left} IS DISTINCT FROM {right}" for left, right in equal.items())
+    disagree += f" OR {c.VALID_TOKEN_COUNT} NOT BETWEEN 1 AND {width} OR {c.NUM_DOCS} < 1"
+    bos = f"len(list_filter({c.INPUT_IDS}, lambda token: token = {BOS_ID})) <> {c.NUM_DOCS}"
+    short, uneven, other_bos = tables.counts(other_lengths, disagree, bos)
+    yield _none(CHECKS[1], f"every token column {width} long", short, "rows")
+    yield _none(CHECKS[2], "counts that agree with the lists they count", uneven, "rows")
     repeated = 0
     for split in SPLITS:
         numbers = f"count(*) - count(DISTINCT {c.PACK_ID}) FILTER ({c.PACK_ID} BETWEEN 0 AND total - 1)"
         rows = f"(SELECT *, count(*) OVER () AS total FROM (SELECT {c.PACK_ID} FROM {tables.rows(split)}))"  # noqa: S608 - our own text
         repeated += int(tables.connection.scalar(f"SELECT {numbers} FROM {rows}"))  # noqa: S608 - our own text
     yield _none(CHECKS[3], "0, 1, 2, … in each split", repeated, "rows")
-    bos = f"len(list_filter({c.INPUT_IDS}, lambda token: token = {BOS_ID})) <> {c.NUM_DOCS}"
-    yield _none(CHECKS[4], "one BOS per document", tables.count(bos), "rows")
+    yield _none(CHECKS[4], "one BOS per document", other_bos, "rows")
 
 
 def _token_checks(tables: _Tables) -> Iterator[CheckResult]:
@@ -157,22 +174,24 @@ def _token_checks(tables: _Tables) -> Iterator[CheckResult]:
                      unnest({c.LOSS_MASK}[1:{width - 1}]) AS mask, unnest({c.DOC_IDS}[1:{width - 1}]) AS doc,
                      unnest({c.DOC_IDS}[2:{width}]) AS next_doc FROM rows)"""  # noqa: S608 - our own text
     docs, targets, masks = tables.connection.rows(query)[0]
-    docs += tables.count(f"{c.DOC_IDS}[1] <> 0 OR {c.INPUT_IDS}[1] <> {BOS_ID}")
-    targets += tables.count(f"{c.TARGET_IDS}[{width}] <> {PAD_ID}")
-    masks += tables.count(f"{c.LOSS_MASK}[{width}] <> 0")
-    yield _none(CHECKS[5], "cumsum(input_ids == BOS) - 1", docs, "tokens")
-    yield _none(CHECKS[6], "input_ids shifted left by one", targets, "tokens")
-    yield _none(CHECKS[7], "1 where this token and the next are of one document", masks, "tokens")
+    first_doc, last_target, last_mask = tables.counts(
+        f"{c.DOC_IDS}[1] <> 0 OR {c.INPUT_IDS}[1] <> {BOS_ID}",
+        f"{c.TARGET_IDS}[{width}] <> {PAD_ID}",
+        f"{c.LOSS_MASK}[{width}] <> 0",
+    )
+    yield _none(CHECKS[5], "cumsum(input_ids == BOS) - 1", docs + first_doc, "tokens")
+    yield _none(CHECKS[6], "input_ids shifted left by one", targets + last_target, "tokens")
+    yield _none(CHECKS[7], "1 where this token and the next are of one document", masks + last_mask, "tokens")
 
 
 def _graph_checks(tables: _Tables) -> Iterator[CheckResult]:
     cap, lists = fixed_max_chunks(tables.row_tokens), c.PACKED_ROWS_CHUNK_METADATA_COLUMNS[:4]
-    uneven = " OR ".join(f"len({lists[0]}) <> len({name})" for name in lists[1:])
+    uneven = " OR ".join(f"len({lists[0]}) IS DISTINCT FROM len({name})" for name in lists[1:])
     outside = tables.connection.scalar(f"""
         SELECT count(*) FROM (SELECT {c.VALID_TOKEN_COUNT} AS valid, unnest({c.TOKEN_CHUNK_STARTS_COLUMN}) AS first,
                                      unnest({c.TOKEN_CHUNK_ENDS_COLUMN}) AS stop FROM rows)
         WHERE first >= stop OR stop > valid""")  # noqa: S608 - our own text
-    over = tables.count(f"len({lists[0]}) > {cap} OR {uneven}")
+    (over,) = tables.counts(f"len({lists[0]}) > {cap} OR {uneven}")
     expected = f"at most {cap} chunks a row, each a span of its valid prefix"
     yield _none(CHECKS[8], expected, int(outside) + over, "chunks or rows")
     lost = 0
@@ -204,26 +223,57 @@ def _taken(tables: _Tables) -> CheckResult:
     return _none(CHECKS[11], "each source document as often as its weight says", wrong, "documents")
 
 
-def _whole(tables: _Tables) -> CheckResult:
-    """Documents are cut out of their rows again, and compared by hash with their source, in every token column."""
-    stops = f"list_transform(range(1, {c.NUM_DOCS} + 1), lambda k: list_sum({c.SOURCE_DOC_TOKEN_LENGTHS}[1:k]))"
-    cut = ", ".join(f"{name}[span.first:span.stop]" for name in (c.INPUT_IDS, *_METADATA))
-    columns = ", ".join(
-        f"{name}::INT[]" if PACKED.field(name).type.value_type == "int32" else name for name in _METADATA
-    )
-    source = f"{c.REPO}, {c.DOC_ID}, hash(row({c.TOKEN_IDS_COLUMN}, {columns})) AS content"
+def _whole(artifact: Artifact, sources: Sequence[Artifact]) -> CheckResult:
+    """Documents are cut out of their rows again, and compared with their source in every token column."""
     changed = 0
     for split in SPLITS:
-        changed += tables.connection.scalar(f"""
-            WITH spans AS (
-                SELECT *, list_transform(list_zip({c.SOURCE_DOC_TOKEN_LENGTHS}, {stops}),
-                    lambda z: {{'first': z[2] - z[1] + 1, 'stop': z[2]}}) AS spans FROM {tables.rows(split)}),
-            cut AS (
-                SELECT unnest({c.SOURCE_REPOS}) AS {c.REPO}, unnest({c.SOURCE_DOC_IDS}) AS {c.DOC_ID},
-                       unnest(list_transform(spans, lambda span: hash(row({cut})))) AS content FROM spans)
-            SELECT count(*) FROM cut JOIN {tables.sources(split, source)} AS source USING ({c.REPO}, {c.DOC_ID})
-            WHERE cut.content <> source.content""")  # noqa: S608 - our own text
+        known = [prints for source in sources for prints in _source_prints(_source_files(source, split))]
+        cut = list(_row_prints(_row_files(artifact, split)))
+        if known and cut:
+            names, cut_names = (pa.concat_arrays([names for names, _ in pairs]) for pairs in (known, cut))
+            prints, cut_prints = (np.concatenate([prints for _, prints in pairs]) for pairs in (known, cut))
+            place = pc.index_in(cut_names, value_set=names).fill_null(-1).to_numpy()
+            changed += int((prints[place] != cut_prints)[place >= 0].sum())
     return _none(CHECKS[12], "every token column as in the source document", changed, "documents")
+
+
+def _source_prints(paths: list[Path]) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
+    """Names and fingerprints of the documents of enriched files."""
+    columns = [c.TOKEN_IDS_COLUMN, *_METADATA]
+    for table in _groups(paths, [c.REPO, c.DOC_ID, *columns]):
+        lengths = np.diff(_list(table, c.TOKEN_IDS_COLUMN).offsets.to_numpy()).astype(np.int64)
+        values = [_list(table, name).flatten().to_numpy() for name in columns]
+        yield _names(*(table[name].combine_chunks() for name in (c.REPO, c.DOC_ID))), fingerprints(values, lengths)
+
+
+def _row_prints(paths: list[Path]) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
+    """Names and fingerprints of the documents of rows, cut at the lengths that the rows give them."""
+    columns = [c.INPUT_IDS, *_METADATA]
+    for table in _groups(paths, [c.SOURCE_REPOS, c.SOURCE_DOC_IDS, c.SOURCE_DOC_TOKEN_LENGTHS, *columns]):
+        ends = _list(table, c.SOURCE_DOC_TOKEN_LENGTHS).offsets.to_numpy()
+        lengths = _list(table, c.SOURCE_DOC_TOKEN_LENGTHS).flatten().to_numpy().astype(np.int64)
+        running = np.concatenate([[0], np.cumsum(lengths)])
+        in_row = np.arange(running[-1]) - np.repeat(running[ends[:-1]], np.diff(running[ends]))
+        row_of = np.repeat(np.arange(table.num_rows), np.diff(running[ends]))
+        values = []
+        for name in columns:
+            column = _list(table, name)
+            flat = column.values.fill_null(0).to_numpy()
+            values.append(np.take(flat, column.offsets.to_numpy()[row_of] + in_row, mode="clip"))
+        names = _names(*(_list(table, name).flatten() for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS)))
+        yield names, fingerprints(values, lengths)
+
+
+def _groups(paths: list[Path], columns: list[str]) -> Iterator[pa.Table]:
+    return (table for path in paths for table in row_groups(path, columns) if table.num_rows)
+
+
+def _list(table: pa.Table, name: str) -> pa.ListArray:
+    return table[name].combine_chunks()
+
+
+def _names(repos: pa.Array, doc_ids: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(repos, doc_ids, "/")
 
 
 def _conserved(tables: _Tables) -> CheckResult:

@@ -156,10 +156,20 @@ def _short_column(rows: list[Row]) -> None:
     _two_documents(rows)[c.TOKEN_DEF_USE_COLUMN].pop()
 
 
+def _null_list(rows: list[Row]) -> None:
+    _two_documents(rows)[c.TARGET_IDS] = None
+
+
+def _null_value(rows: list[Row]) -> None:
+    _two_documents(rows)[c.TOKEN_DEF_USE_COLUMN][-1] = None
+
+
 @pytest.mark.parametrize(
     ("plant", "seen"),
     [
         (_short_column, "rows_are_exactly_t_tokens"),
+        (_null_list, "rows_are_exactly_t_tokens"),
+        (_null_value, "rows_are_exactly_t_tokens"),
         (lambda rows: rows[0].update({c.SLACK_TOKENS: 1}), "counts_agree"),
         (lambda rows: rows[0].update({c.TRAINED_TOKEN_COUNT: 1}), "counts_agree"),
         (lambda rows: rows[1].update({c.PACK_ID: 0}), "pack_ids_are_row_numbers"),
