@@ -158,7 +158,7 @@ def test_an_encoder_without_spans_is_refused() -> None:
 )
 def test_a_record_that_breaks_its_contract_is_refused_with_its_key(key: str, value: Any, message: str) -> None:
     with pytest.raises(SchemaViolation, match=message):
-        documents_table([record("d", "int x"), record("d", "int x", **{key: value})])
+        documents_table([record("d", "int x"), record("d", "int x") | {key: value}])
 
 
 @given(BATCHES)
