@@ -16,10 +16,10 @@ from megacpp_assets.quality.tokenized import (
     check_unique_ids,
     provenance_rule,
     token_rules,
+    vocabulary_size,
 )
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.encoder import Encoder
 
 CHECKS: Final = (
     "schema",
@@ -52,7 +52,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     if not schema.passed:
         return [schema, *(CheckResult(name, False, "the schema", "another one") for name in CHECKS[1:])]
     tokens = input_of(artifact, "tokenized_parquet")
-    vocabulary = Encoder.load(input_of(tokens, "tokenizer").directory).vocabulary_size
+    vocabulary = vocabulary_size(input_of(tokens, "tokenizer"))
     pinned = input_of(input_of(tokens, "semantic_jsonl"), "pinned_repos")
     with connect(artifact.directory, tokens.directory) as connection:
         connection.view("documents", files)

@@ -18,8 +18,8 @@ from megacpp_assets.quality.duck import Connection, connect
 from megacpp_assets.quality.row_rules import RowRule, broken_rows, check_rows
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.jsonl import read_records
-from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.storage.jsonl import read_texts
+from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 
 PARQUET_SUFFIX: Final = ".parquet"
 CHECKS: Final = (
@@ -56,7 +56,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     if not schema.passed:
         return [schema, *(CheckResult(name, False, "the schema", "another one") for name in CHECKS[1:])]
     semantic = input_of(artifact, "semantic_jsonl")
-    vocabulary = Encoder.load(input_of(artifact, "tokenizer").directory).vocabulary_size
+    vocabulary = vocabulary_size(input_of(artifact, "tokenizer"))
     commit = str(input_of(semantic, "pinned_repos").manifest.config["commit"])
     with connect(artifact.directory) as connection:
         connection.view("documents", files)
@@ -67,6 +67,11 @@ def check(artifact: Artifact) -> list[CheckResult]:
             "documents_conserved": _check_conserved(connection, semantic),
         }
     return [schema, *(results[name] for name in CHECKS[1:])]
+
+
+def vocabulary_size(tokenizer: Artifact) -> int:
+    """Number of ids of a tokenizer artifact, reserved ones included, as its lock states."""
+    return TokenizerLock.from_bytes(tokenizer.file(LOCK_FILE).read_bytes()).recipe.vocabulary_size
 
 
 def check_schema(files: list[Path], schema: pa.Schema) -> CheckResult:
@@ -159,9 +164,8 @@ def _check_conserved(connection: Connection, semantic: Artifact) -> CheckResult:
         )
     )
     expected: dict[str, hashlib._Hash] = {}
-    for record in read_records(semantic):
-        digest = expected.setdefault(_base(record[c.DOC_ID]), hashlib.sha256())
-        digest.update(record[c.TEXT].encode())
+    for doc_id, text in read_texts(semantic):
+        expected.setdefault(_base(doc_id), hashlib.sha256()).update(text.encode())
     wrong = sorted(
         name for name in found.keys() | expected.keys()
         if name not in expected or found.get(name) != expected[name].hexdigest()

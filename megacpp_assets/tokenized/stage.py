@@ -6,6 +6,7 @@ Records stream through in batches, so memory does not grow with the repository.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -72,11 +73,17 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         return write_shards(
             publication,
             read_records(jsonl),
-            Encoder.load(tokenizer.directory),
+            _encoder(tokenizer.directory, tokenizer.manifest.sha256),
             progress=lambda done: progress(done, max(done, total)),
         )
 
     return publish(target(spec), produce)
+
+
+@functools.lru_cache(maxsize=1)
+def _encoder(directory: Path, manifest_sha256: str) -> Encoder:
+    """All repositories of a corpus share one tokenizer, and a full vocabulary takes seconds to verify and load."""
+    return Encoder.load(directory)
 
 
 def write_shards(
