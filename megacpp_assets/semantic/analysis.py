@@ -5,6 +5,7 @@ Pure: bytes and cursors in, facts and painted characters out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,16 +25,23 @@ from megacpp_assets.semantic.text import SourceText
 _HEADER_BYTES = 200
 _HEAD_DIRECTIVES = frozenset({"include", "include_next", "import"})
 
-Ints = NDArray[np.int64]
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a file in bytes and in characters, half-open."""
+
+    start: int
+    end: int
+    char_start: int
+    char_end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A namespace: its byte range, and where its opening line (`namespace a {`) ends."""
+    """A namespace: its opening (`namespace a {`), the byte where it ends, its qualified name."""
 
-    start: int
+    opening: Span
     end: int
-    header_end: int
     name: str
 
 
@@ -41,7 +49,7 @@ class Space:
 class FileFacts:
     """What documents and tables need of a file.
 
-    `chunks` and `roots` are in file order; `head` holds byte ranges of includes and using-declarations, ascending;
+    `chunks`, their `spans` and `roots` are in file order; `head` holds its includes and using-declarations, ascending;
     `spaces` its namespaces in pre-order; `declarations` the named nodes of its outline.
     """
 
@@ -49,9 +57,10 @@ class FileFacts:
     source: SourceText
     parsed: ParsedFile
     chunks: tuple[Chunk, ...]
+    spans: tuple[Span, ...]
     roots: tuple[Root, ...]
     links: FileLinks
-    head: tuple[tuple[int, int], ...]
+    head: tuple[Span, ...]
     spaces: tuple[Space, ...]
     declarations: tuple[Node, ...]
     unlabelled: int
@@ -72,10 +81,11 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         source=source,
         parsed=parsed,
         chunks=cut.chunks,
+        spans=tuple(_in_chars(source, [(chunk.start, chunk.end) for chunk in cut.chunks])),
         roots=cut.roots,
         links=links,
-        head=tuple(_head(code, lexed, outline)),
-        spaces=tuple(_spaces(code, outline)),
+        head=tuple(_in_chars(source, _head(code, lexed, outline))),
+        spaces=tuple(_spaces(source, outline)),
         declarations=tuple(node for node in outline.nodes if node.name and node.role is not Role.NAMESPACE),
         unlabelled=painted.unlabelled,
     )
@@ -96,13 +106,19 @@ def _head(code: bytes, lexed: Lexed, outline: FileOutline) -> list[tuple[int, in
     return merged
 
 
-def _spaces(code: bytes, outline: FileOutline) -> list[Space]:
-    """Named namespaces with an opening that fits a line or two."""
-    found = []
-    for node in outline.nodes:
-        if node.role is Role.NAMESPACE:
-            brace = code.find(b"{", node.start, min(node.end, node.start + _HEADER_BYTES))
-            line = code.find(b"\n", node.start, node.end)
-            end = brace + 1 if brace >= 0 else (line if line >= 0 else node.end)
-            found.append(Space(node.start, node.end, end, node.name))
-    return found
+def _spaces(source: SourceText, outline: FileOutline) -> list[Space]:
+    nodes = [node for node in outline.nodes if node.role is Role.NAMESPACE]
+    openings = _in_chars(source, [(node.start, _opening_end(source.code, node)) for node in nodes])
+    return [Space(opening, node.end, node.name) for node, opening in zip(nodes, openings, strict=True)]
+
+
+def _opening_end(code: bytes, node: Node) -> int:
+    """Behind the brace that opens a namespace, or the end of the line whose macro does."""
+    brace = code.find(b"{", node.start, min(node.end, node.start + _HEADER_BYTES))
+    line = code.find(b"\n", node.start, node.end)
+    return brace + 1 if brace >= 0 else (line if line >= 0 else node.end)
+
+
+def _in_chars(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
+    places = source.chars(np.array(ranges, dtype=np.int64).reshape(-1, 2)).tolist()
+    return [Span(*range_, *place) for range_, place in zip(ranges, places, strict=True)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.paint import CHAR_DTYPE
+
+_PLAIN = np.dtype((np.void, CHAR_DTYPE.itemsize))
+"""A character without its fields: copied as one block of bytes."""
 
 
 class CharStore:
@@ -37,3 +41,12 @@ class CharStore:
         """Characters [start, end) of the file appended as number `file`."""
         base = self._bases[file]
         return self._chars[base + start : base + end]
+
+
+def joined(size: int, parts: Iterable[tuple[int, NDArray[np.void]]]) -> NDArray[np.void]:
+    """`size` characters, zero but for the `parts`, each (where it begins, its characters)."""
+    chars = np.zeros(size, dtype=CHAR_DTYPE)
+    plain = chars.view(_PLAIN)
+    for begin, part in parts:
+        plain[begin : begin + len(part)] = part.view(_PLAIN)
+    return chars

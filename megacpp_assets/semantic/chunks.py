@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from megacpp_assets.semantic.comments import CommentIndex
 from megacpp_assets.semantic.file_outline import FileOutline
@@ -115,15 +116,22 @@ def _groups(code: bytes, lexed: Lexed, outline: FileOutline) -> list[_Group]:
         held[-1].append(node)
         end = max(end, node.end)
     groups = [_group(nodes) for nodes in held]
-    taken = np.array([(group.start, group.end) for group in groups], dtype=np.int64).reshape(-1, 2)
-    for (start, stop), name in zip(lexed.directives.tolist(), lexed.names, strict=True):
-        place = int(np.searchsorted(taken[:, 0], start, side="right")) - 1
-        if name == "define" and (place < 0 or taken[place, 1] <= start):
-            words = code[start:stop].replace(b"\\\n", b" ").split(b"define", 1)[1].split(None, 1)
-            macro = words[0].split(b"(")[0].decode(errors="replace") if words else ""
-            groups.append(_Group(start, stop, (), "preamble", macro, False))
+    groups += _macros(code, lexed, np.array([(group.start, group.end) for group in groups], dtype=np.int64))
     solid = [group for group in groups if _has_word(code[group.start : group.end])]
     return _prefixed(code, sorted(solid, key=lambda group: group.start))
+
+
+def _macros(code: bytes, lexed: Lexed, taken: NDArray[np.int64]) -> Iterator[_Group]:
+    """Macro definitions outside the `taken` ranges; a file's include guard is none."""
+    taken = taken.reshape(-1, 2)
+    previous = b""
+    for number, ((start, end), name) in enumerate(zip(lexed.directives.tolist(), lexed.names, strict=True)):
+        place = int(np.searchsorted(taken[:, 0], start, side="right")) - 1
+        words = code[start:end].partition(name.encode())[2].split(None, 1)
+        guards = number == 1 and lexed.names[0] == "ifndef" and words == [previous]
+        if name == "define" and words and not guards and (place < 0 or taken[place, 1] <= start):
+            yield _Group(start, end, (), "preamble", words[0].split(b"(")[0].decode(errors="replace"), False)
+        previous = words[0] if words else b""
 
 
 def _prefixed(code: bytes, groups: list[_Group]) -> list[_Group]:

@@ -37,7 +37,7 @@ def dependencies(repository: Repository, root: Unit, budget: Budget) -> list[Uni
         for unit in layer:
             if _holder(repository, unit) in chosen:
                 continue
-            inner = [other for other in chosen if unit[0] <= other[0] and other[1] <= unit[1]]
+            inner = [other for other in chosen if unit[0] <= other[0] < unit[1]] if _length(unit) > 1 else []
             cost = _chars(repository, unit) - sum(_chars(repository, other) for other in inner)
             extra = _length(unit) - sum(map(_length, inner))
             if cost <= chars and extra <= chunks:

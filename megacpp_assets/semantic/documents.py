@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.recipe import SemanticRecipe
-from megacpp_assets.semantic.char_store import CharStore
+from megacpp_assets.semantic.analysis import Span
+from megacpp_assets.semantic.char_store import CharStore, joined
 from megacpp_assets.semantic.chunks import Root
 from megacpp_assets.semantic.dependencies import SEPARATOR_CHARS, Budget, Unit, dependencies
 from megacpp_assets.semantic.link import CONFIDENCES, TYPE_EDGE
-from megacpp_assets.semantic.paint import CHAR_DTYPE
 from megacpp_assets.semantic.repository import Repository
 
 SEPARATOR = "\n\n"
@@ -123,7 +123,7 @@ def _assemble(
     own = repository.nodes[unit[1] - 1].char_end - repository.nodes[unit[0]].char_start
     head = _head(repository, file, start, min(room // _HEAD_SHARE, room - own - SEPARATOR_CHARS))
     spaces, space_name = _spaces(repository, file, start)
-    spent = own + sum(stop - begin + SEPARATOR_CHARS for begin, stop in (*head, *spaces))
+    spent = own + sum(span.char_end - span.char_start + SEPARATOR_CHARS for span in (*head, *spaces))
     budget = Budget(room - spent, recipe.document_tokens // _TOKENS_PER_CHUNK, recipe.dependency_depth)
     if head:
         builder.context(file, head, "preamble", "")
@@ -135,21 +135,21 @@ def _assemble(
     return builder.finish(file, root, (start, end))
 
 
-def _head(repository: Repository, file: int, before: int, room: int) -> list[tuple[int, int]]:
-    """Byte ranges of the file's includes and using-declarations above `before`, as many as fit in `room`."""
+def _head(repository: Repository, file: int, before: int, room: int) -> list[Span]:
+    """The file's includes and using-declarations above byte `before`, as many as fit in `room` characters."""
     chosen = []
-    for start, end in repository.files[file].head:
-        room -= end - start + SEPARATOR_CHARS
-        if end > before or room < 0:
+    for span in repository.files[file].head:
+        room -= span.char_end - span.char_start + SEPARATOR_CHARS
+        if span.end > before or room < 0:
             break
-        chosen.append((start, end))
+        chosen.append(span)
     return chosen
 
 
-def _spaces(repository: Repository, file: int, at: int) -> tuple[list[tuple[int, int]], str]:
+def _spaces(repository: Repository, file: int, at: int) -> tuple[list[Span], str]:
     """Openings of the namespaces around byte `at`, outermost first, and the innermost's name."""
-    around = [space for space in repository.files[file].spaces if space.header_end <= at < space.end]
-    return [(space.start, space.header_end) for space in around], around[-1].name if around else ""
+    around = [space for space in repository.files[file].spaces if space.opening.end <= at < space.end]
+    return [space.opening for space in around], around[-1].name if around else ""
 
 
 class _Builder:
@@ -168,8 +168,8 @@ class _Builder:
     def unit(self, unit: Unit) -> None:
         """Append chunks that are contiguous in their file."""
         first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]
-        bytes_ = (first.chunk.start, last.chunk.end)
-        offset = self._piece(first.file, bytes_, (first.char_start, last.char_end), SEPARATOR) - first.char_start
+        span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end)
+        offset = self._piece(first.file, span, SEPARATOR) - first.char_start
         for number in range(*unit):
             node = self._repository.nodes[number]
             self._local[number] = len(self._boundaries)
@@ -184,42 +184,35 @@ class _Builder:
                 )
             )
 
-    def context(self, file: int, ranges: Sequence[tuple[int, int]], kind: str, name: str) -> None:
-        """Append byte ranges of one file as one chunk without edges."""
-        source = self._repository.files[file].source
-        starts = source.chars([start for start, _ in ranges]).tolist()
-        ends = source.chars([end for _, end in ranges]).tolist()
+    def context(self, file: int, spans: Sequence[Span], kind: str, name: str) -> None:
+        """Append stretches of one file as one chunk without edges."""
         places = [
-            self._piece(file, bytes_, (start, end), SEPARATOR if number == 0 else HEAD_SEPARATOR)
-            for number, (bytes_, start, end) in enumerate(zip(ranges, starts, ends, strict=True))
+            self._piece(file, span, SEPARATOR if number == 0 else HEAD_SEPARATOR) for number, span in enumerate(spans)
         ]
         self._boundaries.append(Boundary(places[0], self._size, kind, name, 0, True))
 
-    def _piece(self, file: int, bytes_: tuple[int, int], chars: tuple[int, int], separator: str) -> int:
+    def _piece(self, file: int, span: Span, separator: str) -> int:
         """Append one exact slice of a file; return where it begins."""
         source = self._repository.files[file].source
         if self._texts:
             self._texts.append(separator)
             self._size += len(separator)
-        start, end = chars
+        start, end = span.char_start, span.char_end
         self._texts.append(source.text[start:end])
         self._slices.append((self._size, self._store.slice(file, start, end)))
         begin, self._size = self._size, self._size + end - start
-        self._constituents.append(Constituent(source.path, *bytes_, begin, self._size))
+        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self._size))
         return begin
 
     def finish(self, file: int, root: Root, bytes_: tuple[int, int]) -> Document:
         """The document."""
-        chars = np.zeros(self._size, dtype=CHAR_DTYPE)
-        for begin, part in self._slices:
-            chars[begin : begin + len(part)] = part
         return Document(
             file=file,
             root=root,
             byte_start=bytes_[0],
             byte_end=bytes_[1],
             text="".join(self._texts),
-            chars=chars,
+            chars=joined(self._size, self._slices),
             boundaries=tuple(self._boundaries),
             constituents=tuple(self._constituents),
             edges=tuple(self._edges()),

@@ -13,18 +13,22 @@ Spans = NDArray[np.int64]
 
 _TOKEN = re.compile(
     rb"""
-    (//(?:[^\\\n]|\\(?:\r\n|[\s\S]))*\\?|/\*[\s\S]*?(?:\*/|\Z))              # 1 comment
-  | (?:u8|[uUL])?R"(?P<mark>[^ ()\\\t\v\f\n"]{0,16})\([\s\S]*?\)(?P=mark)"   # raw string
-  | "(?:[^"\\\n]|\\(?:\r\n|[\s\S]))*"?                                       # string
-  | (?<![A-Za-z0-9_])\.?[0-9](?:'?[A-Za-z0-9_]|[eEpP][+-]|\.)*               # number: its quotes open no literal
-  | '(?:[^'\\\n]|\\(?:\r\n|[\s\S]))*'?                                       # character
-  | (?P<hash>^[ \t]*(?:\#|%:))                                               # directive
+    ["'/#](?:                                     # one class of first bytes, so that the scan is fast
+      (?<=/)(?:
+        /[^\\\n]*(?:\\(?:\r\n|[\s\S])[^\\\n]*)*\\?     # line comment
+      | \*[\s\S]*?(?:\*/|\Z) )                    # block comment
+    | (?:(?<![A-Za-z0-9_]R")|(?<=u8R")|(?<=[uUL]R"))(?<=R")
+        (?P<mark>[^ ()\\\t\v\f\n"]{0,16})\([\s\S]*?\)(?P=mark)"   # raw string
+    | (?<=")[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"?        # string
+    | (?<=[0-9A-Fa-f]')(?<!u8')[0-9A-Fa-f]           # quote inside a number: no literal
+    | (?<=')[^'\\\n]*(?:\\(?:\r\n|[\s\S])[^'\\\n]*)*'?        # character
+    | (?<=\#) )
     """,
-    re.VERBOSE | re.MULTILINE,
+    re.VERBOSE,
 )
-_DIRECTIVE = re.compile(rb"[ \t]*(?:#|%:)[ \t]*([A-Za-z_]*)")
+_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*([A-Za-z_]*)")
 _NEWLINE, _BACKSLASH, _RETURN = 10, 92, 13
-_QUOTES = frozenset(b"\"'uULR")
+_SLASH, _HASH, _QUOTE = b"/#'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,16 @@ def lex(code: bytes) -> Lexed:
     literals: list[tuple[int, int]] = []
     hashes: list[int] = []
     for match in _TOKEN.finditer(code):
-        if match.lastindex == 1:
-            comments.append(match.span())
-        elif match.group("hash") is not None:
-            hashes.append(match.start())
-        elif code[match.start()] in _QUOTES:
-            literals.append(match.span())
+        start, end = match.span()
+        first = code[start]
+        if first == _SLASH:
+            comments.append((start, end))
+        elif first == _HASH:
+            line = code.rfind(b"\n", 0, start) + 1
+            if not code[line:start].strip(b" \t"):
+                hashes.append(line)
+        elif first != _QUOTE or end - start > 2 or code[end - 1] == _QUOTE:
+            literals.append((start, end))
     comment_spans, literal_spans = _spans(comments), _spans(literals)
     directives = _directives(code, np.array(hashes, dtype=np.int64), (comment_spans, literal_spans))
     names = tuple(_DIRECTIVE.match(code, start)[1].decode() for start in directives[:, 0].tolist())  # type: ignore[index]

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from megacpp_assets.semantic.analysis import FileFacts
 from megacpp_assets.semantic.chunks import Chunk, Root
 from megacpp_assets.semantic.graph import dependency_levels, leaves
 from megacpp_assets.semantic.link import Edges, link
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +65,12 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
 
 
 def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:
-    starts = facts.source.chars([chunk.start for chunk in facts.chunks]).tolist()
-    ends = facts.source.chars([chunk.end for chunk in facts.chunks]).tolist()
     result = []
     for root in facts.roots:
         for index in range(root.first, root.last):
             chunk = facts.chunks[index]
             unit = (base + chunk.unit[0], base + chunk.unit[1])
             place = (base + root.first, base + root.last)
-            result.append(Node(chunk, number, starts[index], ends[index], unit, place))
+            span = facts.spans[index]
+            result.append(Node(chunk, number, span.char_start, span.char_end, unit, place))
     return result
