@@ -73,7 +73,7 @@ def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_
 
     def dense(source: str, fill: int, column: str) -> NDArray[Any]:
         values = np.full(is_valid.shape, fill, dtype=PACKED.field(column).type.value_type.to_pandas_dtype())
-        values[is_valid] = spool.tokens.columns[source][positions]
+        values[is_valid] = spool.tokens.columns[source].take(positions)
         return values
 
     inputs = dense(c.TOKEN_IDS_COLUMN, PAD_ID, c.INPUT_IDS)
@@ -95,9 +95,9 @@ def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) ->
     offsets = _row_offsets(block, counts)
     token_bases = np.repeat(block.bases(lengths), counts)
     arrays = {}
-    for name, values in spool.chunks.columns.items():
+    for name, column in spool.chunks.columns.items():
         shift = token_bases if name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN) else 0
-        arrays[name] = _lists(offsets, pa.array((values[positions] + shift).astype(values.dtype)))
+        arrays[name] = _lists(offsets, pa.array((column.take(positions) + shift).astype(column.dtype)))
     for name in EDGE_GROUPS:
         arrays[name] = _edge_column(spool.groups[name], block, block.bases(counts))
     return arrays
@@ -107,7 +107,7 @@ def _edge_column(edges: Ragged, block: RowBlock, chunk_bases: NDArray[np.int64])
     counts = edges.lengths(block.documents)
     positions = edges.positions(block.documents)
     shift = np.repeat(chunk_bases, counts)
-    ends = [pa.array((edges.columns[end][positions] + shift).astype(np.uint16)) for end in (EDGE_FROM, EDGE_TO)]
+    ends = [pa.array((edges.columns[end].take(positions) + shift).astype(np.uint16)) for end in (EDGE_FROM, EDGE_TO)]
     return _lists(_row_offsets(block, counts), pa.StructArray.from_arrays(ends, fields=list(TOKEN_EDGE)))
 
 

@@ -1,11 +1,12 @@
 """Enriched documents on disk as flat columns: any document of any shard is a slice away, in a few bytes of memory each.
 
-Enriched parquet comes in; memory-mapped arrays, one value after the other over all documents, go out. What packing
+Enriched parquet comes in; mapped files, one value after the other over all documents, go out. What packing
 relies on is checked here: one BOS at the start of each document, columns of equal length, spans and edges in range.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -36,12 +37,32 @@ COLUMNS: Final = (*STRING_GROUPS, *TOKEN_GROUP, *CHUNK_GROUP, *EDGE_GROUPS)
 _BATCH_DOCUMENTS = 1024
 
 
+class Column:
+    """Values of one column in a mapped file."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._map: mmap.mmap | None = None
+        if path.stat().st_size:  # an empty file cannot be mapped
+            with path.open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The values at `positions`, copied."""
+        if self._map is None:
+            return np.empty(len(positions), dtype=self.dtype)
+        values = np.frombuffer(self._map, dtype=self.dtype)[positions]
+        # The pages stay in the system's cache, but no longer count as this process's memory.
+        self._map.madvise(mmap.MADV_DONTNEED)
+        return values
+
+
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Columns that share their boundaries: document i has values[offsets[i]:offsets[i + 1]] of each column."""
+    """Columns that share their boundaries: document i has values [offsets[i], offsets[i + 1]) of each column."""
 
     offsets: NDArray[np.int64]
-    columns: Mapping[str, NDArray[Any]]
+    columns: Mapping[str, Column]
 
     def lengths(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of values of each of `documents`."""
@@ -82,7 +103,7 @@ class Spool:
     def strings(self, column: str, documents: NDArray[np.int64]) -> pa.StringArray:
         """The strings of `column` for `documents`."""
         group = self.groups[column]
-        data = np.ascontiguousarray(group.columns[column][group.positions(documents)])
+        data = group.columns[column].take(group.positions(documents))
         offsets = np.concatenate([[0], np.cumsum(group.lengths(documents))]).astype(np.int32)
         return pa.StringArray.from_buffers(len(documents), pa.py_buffer(offsets), pa.py_buffer(data))
 
@@ -147,14 +168,10 @@ class _SpoolWriter:
 
     def _ragged(self, group: str) -> Ragged:
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths.get(group, [])])
-        columns = {name: _map(Path(file.name), dtype) for name, (file, dtype) in self._files.get(group, {}).items()}
-        return Ragged(np.cumsum(lengths), columns)
-
-
-def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
-    if path.stat().st_size == 0:
-        return np.empty(0, dtype=dtype)  # an empty file cannot be mapped
-    return np.memmap(path, dtype=dtype, mode="r")
+        files = self._files.get(group, {})
+        return Ragged(
+            np.cumsum(lengths), {name: Column(Path(file.name), dtype) for name, (file, dtype) in files.items()}
+        )
 
 
 def _group_names() -> tuple[str, ...]:
