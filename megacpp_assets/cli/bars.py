@@ -11,7 +11,6 @@ from megacpp_assets.contract.progress import Progress as Hears
 from megacpp_assets.line.execute import Done
 from megacpp_assets.line.steps import Step
 
-
 _LOG_WIDTH = 140
 
 

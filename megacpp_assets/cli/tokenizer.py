@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.names import STAGES
 from megacpp_assets.line.corpus import Corpus, open_corpus
