@@ -38,15 +38,9 @@ CHECKS: Final = (
     "documents_conserved",
 )
 
-_ALIGNED = """token_char_starts[1] = 0 AND token_char_ends[1] = 0 AND token_char_ends[-1] = length(text) AND
-    len(list_filter(range(2, len(token_char_starts) + 1), lambda i: token_char_starts[i] < token_char_ends[i] AND (
-        token_char_starts[i] = token_char_ends[i - 1]
-        OR token_char_starts[i] = token_char_ends[i - 1] - 1 AND token_char_ends[i] >= token_char_ends[i - 1]
-    ))) = len(token_char_starts) - 1
-    AND len(list_filter(range(2, len(token_char_starts) + 1), lambda i: token_char_starts[i] < token_char_ends[i - 1]))
-        <= strlen(text) - length(text)"""
-"""Each token takes up where the one before ends, or in the character that both have bytes of; text of one-byte
-characters has none of those, and a text no more than it has further bytes."""
+_ENDS = "token_char_starts[1] = 0 AND token_char_ends[1] = 0 AND token_char_ends[-1] = length(text)"
+_NEXT = "s < x AND (s = before OR shared AND s = before - 1 AND x >= before)"
+"""A token takes up where the one before it ends, or in the character that both have bytes of."""
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -63,6 +57,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
         rules = (*_rules(), *token_rules(vocabulary), provenance_rule(artifact.manifest.partition, commit))
         results = {
             **check_rows(connection, "documents", c.DOC_ID, rules),
+            "spans_aligned": _check_spans(connection),
             "unique_document_ids": check_unique_ids(connection),
             "documents_conserved": _check_conserved(connection, semantic),
         }
@@ -91,7 +86,6 @@ def _rules() -> tuple[RowRule, ...]:
             "a value for every token and character",
             " AND ".join(["actual_token_count = len(token_ids)", *per_token, *per_char]),
         ),
-        RowRule("spans_aligned", "spans that cover the text in order, without gaps", _ALIGNED),
         RowRule(
             "chunk_spans_inside",
             "0 <= char_offset < char_end <= length of the text",
@@ -111,6 +105,19 @@ def _rules() -> tuple[RowRule, ...]:
             ),
         ),
     )
+
+
+def _check_spans(connection: Connection) -> CheckResult:
+    """Token by token, unnested: several times as fast as a lambda over each document's lists."""
+    broken, first = connection.rows(
+        f"""SELECT count(DISTINCT doc_id), min(doc_id) FROM (
+            SELECT doc_id FROM (
+                SELECT doc_id, strlen(text) > length(text) AS shared, unnest(token_char_starts[2:]) AS s,
+                    unnest(token_char_ends[2:]) AS x, unnest(token_char_ends[:len(token_char_ends) - 1]) AS before
+                FROM documents) WHERE ({_NEXT}) IS NOT TRUE
+            UNION ALL SELECT doc_id FROM documents WHERE ({_ENDS}) IS NOT TRUE)"""  # noqa: S608 - constants of ours
+    )[0]
+    return broken_rows("spans_aligned", "spans that cover the text in order, without gaps", broken, first)
 
 
 def token_rules(vocabulary_size: int) -> tuple[RowRule, ...]:
