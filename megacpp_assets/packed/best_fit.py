@@ -172,11 +172,15 @@ def _fill(sizes: list[int], counts: list[int], capacity: int) -> tuple[list[Step
             full = min(rows, left // taken)
             steps.append((first, full, taken))
             left -= full * taken
-            for room, start, number in ((residual - taken * size, first, full), (residual, first + full, rows - full)):
-                if room and number:
-                    if not ranges[room]:
-                        insort(residuals, room)
-                    ranges[room].append((start, number))
+            room = residual - taken * size
+            if room:
+                if not ranges[room]:
+                    insort(residuals, room)
+                ranges[room].append((first, full))
+            if full < rows:
+                if not ranges[residual]:
+                    insort(residuals, residual)
+                ranges[residual].append((first + full, rows - full))
     return steps, made
 
 
@@ -197,10 +201,12 @@ def _above_cap(row_of: NDArray[np.int64], amounts: NDArray[np.int32], cap: int, 
 
 def _shuffled_rows(order: NDArray[np.int64], row_of: NDArray[np.int64], rows: int, rng: np.random.Generator) -> RowPlan:
     """The plan with its rows in random order and the documents of each row ascending."""
-    keys = rng.permutation(rows)[row_of]
+    place_of = rng.permutation(rows)
+    keys = place_of[row_of]
     keys <<= _INDEX_BITS
     keys |= order
     keys.sort()
-    firsts = np.flatnonzero(np.diff(keys >> _INDEX_BITS, prepend=-1))
     keys &= (1 << _INDEX_BITS) - 1
-    return RowPlan(keys, np.append(firsts, len(keys)))
+    offsets = np.zeros(rows + 1, dtype=np.int64)
+    offsets[place_of + 1] = np.bincount(row_of, minlength=rows)
+    return RowPlan(keys, np.cumsum(offsets))
