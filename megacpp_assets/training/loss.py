@@ -6,13 +6,13 @@ slower on two cores (0.39 s against 0.29 s for 4096 x 8192).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
-CHUNK_TOKENS = 128
-"""Small enough for a chunk's scores to stay in cache: 0.53 s a step on one core, against 0.73 s in one piece."""
+CHUNK_TOKENS: Final = {"cpu": 128, "cuda": 2048}
+"""By device. On a CPU a chunk's scores stay in cache: 0.5 s a step on one core, against 0.7 s in one piece."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -22,8 +22,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
         total = hidden.new_zeros(())
         hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight)
-        for start in range(0, len(hidden), CHUNK_TOKENS):
-            chunk = slice(start, start + CHUNK_TOKENS)
+        size = CHUNK_TOKENS[hidden.device.type]
+        for start in range(0, len(hidden), size):
+            chunk = slice(start, start + size)
             x, target, keep = hidden[chunk], targets[chunk], mask[chunk]
             scores = torch.log_softmax(x @ weight.t(), dim=-1)
             total -= scores.gather(1, target[:, None])[:, 0].mul_(keep).sum()
@@ -44,7 +45,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 def masked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """Sum of the losses in nats of the tokens that `mask` (N,) keeps.
 
-    `hidden` is (N, D), `weight` (V, D), `targets` (N,) int64 below V. Memory is O(`CHUNK_TOKENS` x V).
+    `hidden` is (N, D), `weight` (V, D), `targets` (N,) int64 below V. Memory is O(chunk x V).
     """
     total: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets, mask.to(hidden.dtype))  # type: ignore[no-untyped-call]
     return total

@@ -41,6 +41,8 @@ def numerics(threads: int) -> dict[str, str]:
     """
     return {
         "OMP_NUM_THREADS": str(threads),
+        # Waiting threads sleep: spinning ones cost three times the run on a machine that has other work.
+        "OMP_WAIT_POLICY": "PASSIVE",
         "MKL_NUM_THREADS": str(threads),
         "ATEN_CPU_CAPABILITY": "avx2",
         "MKL_CBWR": "AVX2",

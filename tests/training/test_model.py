@@ -83,7 +83,7 @@ def test_the_loss_is_the_sum_over_the_masked_tokens_only() -> None:
 
 def test_the_chunked_loss_and_its_gradients_are_torchs() -> None:
     torch.manual_seed(1)
-    tokens = 2 * CHUNK_TOKENS + 77
+    tokens = 2 * CHUNK_TOKENS["cpu"] + 77
     hidden, weight = torch.randn(tokens, 16), torch.randn(50, 16)
     targets, mask = torch.randint(0, 50, (tokens,)), torch.rand(tokens) < 0.7
     ours = [hidden.clone().requires_grad_(), weight.clone().requires_grad_()]

@@ -174,3 +174,9 @@ def test_two_processes_train_the_same_global_batch(tmp_path: Path) -> None:
         [metrics.loss for metrics in read_metrics(open_artifact(spec.root, target(spec).path))] for spec in (one, two)
     ]
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("module", ["training.trainer", "training.stage", "quality.training"])
+def test_torch_is_not_loaded_with_the_definitions_nor_before_its_settings(module: str) -> None:
+    code = f"import sys, megacpp_assets.{module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
