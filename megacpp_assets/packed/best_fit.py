@@ -21,6 +21,8 @@ _LENGTH_BITS = 17
 _INDEX_BITS = 32
 _TURNS = 8
 
+Range = tuple[int, int]
+"""(first row, rows), all of one residual."""
 Step = tuple[int, int, int]
 """(first row, rows, documents that each of these rows takes)."""
 
@@ -77,7 +79,8 @@ def best_fit(
         late = _above_cap(row_of, second[order], cap, made)
         ordered = documents[order] if turn else order
         placed.append(ordered if late is None else ordered[~late])
-        row_ids.append(rows + row_of if late is None else rows + row_of[~late])
+        row_of += rows
+        row_ids.append(row_of if late is None else row_of[~late])
         rows += made
         if late is None:
             break
@@ -152,7 +155,7 @@ def _fill(sizes: list[int], counts: list[int], capacity: int) -> tuple[list[Step
     A row that takes one document of a size stays the tightest fit for the next while that still fits, so it takes
     residual // size of them, and so does every other row of that residual.
     """
-    ranges: list[list[tuple[int, int]]] = [[] for _ in range(capacity + 1)]  # residual -> (first row, rows)
+    ranges: list[list[Range]] = [[] for _ in range(capacity + 1)]  # by residual
     residuals: list[int] = []  # those that have rows, ascending
     steps: list[Step] = []
     made = 0
@@ -172,16 +175,16 @@ def _fill(sizes: list[int], counts: list[int], capacity: int) -> tuple[list[Step
             full = min(rows, left // taken)
             steps.append((first, full, taken))
             left -= full * taken
-            room = residual - taken * size
-            if room:
-                if not ranges[room]:
-                    insort(residuals, room)
-                ranges[room].append((first, full))
+            _push(ranges, residuals, residual - taken * size, (first, full))
             if full < rows:
-                if not ranges[residual]:
-                    insort(residuals, residual)
-                ranges[residual].append((first + full, rows - full))
+                _push(ranges, residuals, residual, (first + full, rows - full))
     return steps, made
+
+
+def _push(ranges: list[list[Range]], residuals: list[int], residual: int, rows: Range) -> None:
+    if not ranges[residual]:
+        insort(residuals, residual)
+    ranges[residual].append(rows)
 
 
 def _above_cap(row_of: NDArray[np.int64], amounts: NDArray[np.int32], cap: int, rows: int) -> NDArray[np.bool_] | None:

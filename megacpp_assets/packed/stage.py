@@ -169,20 +169,26 @@ def _names(spool: Spool, first: int, end: int) -> Iterator[str]:
 
 
 def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:
-    plan, file_rows = packed.plan, max(1, FILE_TOKENS // row_tokens)
-    block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
-    for index, first in enumerate(range(0, plan.rows, file_rows)):
-        end = min(plan.rows, first + file_rows)
+    rows, file_rows = packed.plan.rows, max(1, FILE_TOKENS // row_tokens)
+    for index, first in enumerate(range(0, rows, file_rows)):
+        end = min(rows, first + file_rows)
         with publication.file(c.packed_shard(split, index)) as pending:
-            with pq.ParquetWriter(pending.path, PACKED, compression="zstd", write_page_checksum=True) as writer:
-                for start in range(first, end, block_rows):
-                    stop = min(end, start + block_rows)
-                    offsets = plan.offsets[start : stop + 1]
-                    documents = packed.taken[plan.documents[offsets[0] : offsets[-1]]]
-                    table = gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), row_tokens)
-                    writer.write_table(table, row_group_size=block_rows)
-                    told(stop)
+            for written in _write_rows(pending.path, packed, row_tokens, range(first, end)):
+                told(written)
             pending.rows = end - first
+
+
+def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Iterator[int]:
+    """Write the rows numbered `rows` as one file; yields the end of each row group once it is written."""
+    block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
+    with pq.ParquetWriter(path, PACKED, compression="zstd", write_page_checksum=True) as writer:
+        for start in range(rows.start, rows.stop, block_rows):
+            stop = min(rows.stop, start + block_rows)
+            offsets = packed.plan.offsets[start : stop + 1]
+            documents = packed.taken[packed.plan.documents[offsets[0] : offsets[-1]]]
+            table = gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), row_tokens)
+            writer.write_table(table, row_group_size=block_rows)
+            yield stop
 
 
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
