@@ -35,6 +35,8 @@ class TrainedCheckpointSpec:
         for name in ("layers", "heads", "save_every", "batch_rows", "threads", "processes"):
             _require(name, getattr(recipe, name) >= 1, "at least 1", getattr(recipe, name))
         _require("device", recipe.device in DEVICES, " or ".join(DEVICES), recipe.device)
+        pairs = recipe.hidden >= 1 and recipe.hidden % (2 * recipe.heads) == 0
+        _require("hidden", pairs, f"a multiple of 2 x {recipe.heads} heads", recipe.hidden)
         shares = recipe.batch_rows % recipe.processes == 0
         _require("batch_rows", shares, f"a multiple of {recipe.processes} processes", recipe.batch_rows)
 

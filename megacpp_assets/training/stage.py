@@ -6,8 +6,6 @@ The process makes the checkpoints, not this function: what it saved before it wa
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -44,26 +42,30 @@ def run(spec: TrainedCheckpointSpec, launch: Launch = launch_local, progress: Pr
     key = layout.checkpoints_path(spec.dataset, spec.mixture).replace("/", "__")
     lock = spec.root / LOCKS_DIRECTORY / f"{key}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
+    scratch = spec.root / SCRATCH_DIRECTORY / key
     with FileLock(lock):
-        final = current_artifact(target(spec))
-        if final is None:
-            final = _train(spec, launch, progress, spec.root / SCRATCH_DIRECTORY / key)
+        final = current_artifact(target(spec)) or _train(spec, launch, progress, scratch)
+        if scratch.exists():
+            shutil.rmtree(scratch)
     progress(spec.recipe.steps, spec.recipe.steps)
     return final
 
 
-def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, directory: Path) -> Artifact:
+def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scratch: Path) -> Artifact:
+    """Launch in a fresh `scratch` folder for job, log and live metrics; it is left for reading if something fails."""
     for path in input_paths(spec):
         open_artifact(spec.root, path)
-    with _scratch(directory):
-        job_file = Job(spec, Owner.current()).write(directory)
-        with watching(directory / LIVE_METRICS_FILE, spec.recipe.steps, progress):
-            _launch(launch, command(spec, job_file), directory)
-        final = current_artifact(target(spec))
-        if final is None:
-            raise TrainingFailed(
-                f"training of {spec.mixture.key}", expected=target(spec).path, found="none", do="run it again"
-            )
+    if scratch.exists():
+        shutil.rmtree(scratch)
+    scratch.mkdir(parents=True)
+    job_file = Job(spec, Owner.current()).write(scratch)
+    with watching(scratch / LIVE_METRICS_FILE, spec.recipe.steps, progress):
+        _launch(launch, command(spec, job_file), scratch)
+    final = current_artifact(target(spec))
+    if final is None:
+        raise TrainingFailed(
+            f"training of {spec.mixture.key}", expected=target(spec).path, found="none", do="run it again"
+        )
     return final
 
 
@@ -76,13 +78,3 @@ def _launch(launch: Launch, arguments: list[str], directory: Path) -> None:
         if failure.is_file():
             raise TrainingFailed(failure.read_text(encoding="utf-8").strip()) from error
         raise
-
-
-@contextmanager
-def _scratch(directory: Path) -> Iterator[None]:
-    """A fresh folder for job, log and live metrics; removed unless something fails, for then the log is wanted."""
-    if directory.exists():
-        shutil.rmtree(directory)
-    directory.mkdir(parents=True)
-    yield
-    shutil.rmtree(directory)

@@ -190,7 +190,15 @@ def test_tensors_of_another_model_are_refused(undisturbed: TrainedCheckpointSpec
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"steps": 3}, {"save_every": 0}, {"device": "tpu"}, {"processes": 2, "batch_rows": 3}, {"threads": 0}]
+    "wrong",
+    [
+        {"steps": 3},
+        {"save_every": 0},
+        {"device": "tpu"},
+        {"processes": 2, "batch_rows": 3},
+        {"threads": 0},
+        {"hidden": 30},
+    ],
 )
 def test_a_recipe_that_cannot_be_carried_out_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=f"training.{'batch_rows' if len(wrong) > 1 else next(iter(wrong))}"):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.training.attention.choose import Attend
 from megacpp_assets.training.loss import CHUNK_TOKENS, masked_cross_entropy
 from megacpp_assets.training.model import GPT, ModelConfig, model_input, padded
 from megacpp_assets.training.structure import COMPONENTS, StructureConfig
@@ -37,6 +38,21 @@ def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> Non
     assert torch.equal(one[0, 16:28], two[0, 16:28])
     assert torch.equal(one[0, 16:28], three[0, 16:28])
     assert not torch.equal(one[0, :16], two[0, :16])
+
+
+def test_attention_that_sees_other_documents_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaky(*_: object) -> Attend:
+        def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+            q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
+            return scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+        return attend
+
+    monkeypatch.setattr("megacpp_assets.training.model.attention_for", leaky)
+    with pytest.raises(AssertionError):
+        test_a_documents_logits_are_bit_identical_whatever_stands_before_it()
+    with pytest.raises(AssertionError):
+        test_the_first_token_of_a_document_sees_only_itself()
 
 
 def test_a_documents_logits_are_bit_identical_whatever_stands_after_it() -> None:
