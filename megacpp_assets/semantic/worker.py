@@ -21,8 +21,11 @@ from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 
 DETAILED_RECORD = 1
+INCOMPLETE = 2
+"""The unit may go on elsewhere: bodies of implicit instantiations are not made at its end. That halves the time, and
+changes nothing that a file itself spells; an error inside an instantiation is not counted."""
 KEEP_GOING = 0x200
-PLAIN_FLAGS = DETAILED_RECORD | KEEP_GOING
+PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 namespace megacpp {
 namespace {
 
 constexpr int kMaxNesting = 64;
+constexpr unsigned kMaxCandidates = 256;
 constexpr std::size_t kMaxName = 4096;
 
 std::uint64_t mix(std::uint64_t value) {
@@ -79,24 +81,32 @@ std::uint64_t Entities::referenced(CXCursor target) {
   return usr;
 }
 
+// Candidates come in no stable order (it changes with precompiled headers): ties go to the first place in path order.
 CXCursor Entities::choose(CXCursor overloads, int arguments) const {
-  const unsigned count = std::min(api_.getNumOverloadedDecls(overloads), 64U);
+  const unsigned count = std::min(api_.getNumOverloadedDecls(overloads), kMaxCandidates);
   CXCursor best = overloads;
-  int best_score = -1;
+  std::tuple<int, std::string, unsigned> best_rank;
   for (unsigned index = 0; index < count; ++index) {
     const CXCursor candidate = api_.getOverloadedDecl(overloads, index);
     const int parameters = api_.Cursor_getNumArguments(candidate);
     CXFile file = nullptr;
-    api_.getFileLocation(api_.getCursorLocation(candidate), &file, nullptr, nullptr, nullptr);
-    int score = file && !tree_path(file).empty() ? 1 : 0;
-    if (arguments >= 0 && parameters >= 0) score += parameters == arguments ? 4 : 0;
-    else score += 2;
-    if (score > best_score) {
+    unsigned offset = 0;
+    api_.getFileLocation(api_.getCursorLocation(candidate), &file, nullptr, nullptr, &offset);
+    const std::string path = file ? tree_path(file) : "";
+    int misfit = path.empty() ? 1 : 0;
+    if (arguments < 0 || parameters < 0) misfit += 2;
+    else if (parameters != arguments) misfit += 4;
+    std::tuple<int, std::string, unsigned> rank{misfit, path.empty() && file ? base_name(file) : path, offset};
+    if (index == 0 || rank < best_rank) {
       best = candidate;
-      best_score = score;
+      best_rank = std::move(rank);
     }
   }
   return best;
+}
+
+std::string Entities::base_name(CXFile file) const {
+  return std::filesystem::path(api_.take(api_.getFileName(file))).filename().string();
 }
 
 const std::string& Entities::tree_path(CXFile file) const {

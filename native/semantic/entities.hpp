@@ -42,6 +42,7 @@ class Entities {
 
  private:
   CXCursor primary(CXCursor cursor) const;
+  std::string base_name(CXFile file) const;
   bool same_place(CXCursor instance, CXCursor pattern) const;
   std::string identity(CXCursor cursor);
   std::string template_usr(CXCursor cursor, int depth);
