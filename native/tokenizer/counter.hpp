@@ -65,15 +65,45 @@ class Counter {
 
   void count(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
              WordTable<std::int64_t>& table) const {
+    std::vector<Recent> recent(kRecent);
     for (std::size_t i = first; i < last; ++i) {
       const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
       const Byte* end = p + texts[i].size();
-      bool fresh;
       splitter_.split(
-          p, end, [&](const Byte* word, std::size_t length) { ++table.get(word, length, end, fresh); },
+          p, end, [&](const Byte* word, std::size_t length) { count_word(word, length, end, recent, table); },
           [](std::size_t, const Byte*, std::size_t) {},  // a guard is one token: nothing to learn
           [](const Byte*) {});                           // nor from a stray byte
     }
+    for (const Recent& entry : recent) flush(entry, table);
+  }
+
+  // A word in use now, and its occurrences that the table has not been told of. Most words of a text are among a few
+  // thousand, so most counts stay near the core.
+  struct Recent {
+    ShortKey key{0, 0};
+    std::int64_t count = 0;
+  };
+  static constexpr std::size_t kRecent = 2048;
+
+  static void count_word(const Byte* word, std::size_t length, const Byte* limit, std::vector<Recent>& recent,
+                         WordTable<std::int64_t>& table) {
+    bool fresh;
+    if (length > kInline) {
+      ++table.get(word, length, limit, fresh);
+      return;
+    }
+    const ShortKey key = short_key(word, length, limit);
+    Recent& entry = recent[hash_key(key) >> 32 & (kRecent - 1)];
+    if (entry.key.low != key.low || entry.key.high != key.high) {
+      flush(entry, table);
+      entry = {key, 0};
+    }
+    ++entry.count;
+  }
+
+  static void flush(const Recent& entry, WordTable<std::int64_t>& table) {
+    bool fresh;
+    if (entry.count != 0) table.get_short(entry.key, hash_key(entry.key), fresh) += entry.count;
   }
 
   const Splitter& splitter_;

@@ -141,9 +141,23 @@ inline const std::uint32_t* Encoder::lookup(const Byte* word, std::size_t length
     return cache.scratch.data();
   }
   bool fresh;
-  Entry& entry = cache.words.get(word, length, limit, fresh);
+  if (length > kInline) {
+    Entry& entry = cache.words.get(word, length, limit, fresh);
+    if (fresh) fill(entry, word, length, cache);
+    count = entry.count;
+    return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
+  }
+  const ShortKey key = short_key(word, length, limit);
+  const std::uint64_t hash = hash_key(key);
+  Recent& recent = cache.recent[hash >> 32 & (kRecent - 1)];
+  if (recent.low == key.low && recent.high == key.high) [[likely]] {
+    count = 1;
+    return &recent.id;
+  }
+  Entry& entry = cache.words.get_short(key, hash, fresh);
   if (fresh) fill(entry, word, length, cache);
   count = entry.count;
+  if (count == 1) recent = {key.low, key.high, entry.ids[0]};
   return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
 }
 
@@ -206,6 +220,9 @@ void Encoder::encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& 
 
 void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
                            Cache& cache, Tokens& out) const {
+  std::size_t total = 0;
+  for (std::size_t i = first; i < last; ++i) total += texts[i].size();
+  out.reserve(total / 3 + last - first);  // code has more bytes a token; untouched memory costs nothing
   for (std::size_t i = first; i < last; ++i) {
     if (cache.words.memory() + 4 * cache.spill.capacity() > kCacheMemory) {
       cache.words.clear();
@@ -213,7 +230,7 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
     }
     const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
     const Byte* end = p + texts[i].size();
-    out.reserve(texts[i].size() / 3 + 1);
+    out.reserve(1);
     out.push(vocabulary_.bos, 0, 0);
     if (std::none_of(p, end, [](Byte byte) { return byte >= 0x80; }))
       encode_ascii(p, end, cache, out);

@@ -22,40 +22,24 @@ class Buffer {
   Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer(Buffer&& other) noexcept : data_(other.release()) {}
   Buffer& operator=(Buffer&& other) noexcept {
-    swap(other);
+    std::swap(data_, other.data_);
     return *this;
   }
   ~Buffer() { std::free(data_); }
 
-  void reserve(std::size_t needed) {
-    if (needed > capacity_) grow(needed);
-  }
-  T* data() { return data_; }
-  T* release() {
-    T* data = data_;
-    data_ = nullptr;
-    capacity_ = 0;
-    return data;
-  }
-
- private:
-  void swap(Buffer& other) {
-    std::swap(data_, other.data_);
-    std::swap(capacity_, other.capacity_);
-  }
-
-  void grow(std::size_t needed) {
-    const std::size_t capacity = std::max(needed, capacity_ + capacity_ / 2 + 1024);
+  void resize(std::size_t capacity) {
     auto* data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
     if (data == nullptr) throw std::bad_alloc();
     data_ = data;
-    capacity_ = capacity;
   }
+  T& operator[](std::size_t i) { return data_[i]; }
+  T* data() { return data_; }
+  T* release() { return std::exchange(data_, nullptr); }
 
+ private:
   T* data_ = nullptr;
-  std::size_t capacity_ = 0;
 };
 
 // Tokens of documents laid end to end.
@@ -63,18 +47,25 @@ struct Tokens {
   Buffer<std::uint32_t> ids;
   Buffer<std::int32_t> starts, ends;
   std::vector<std::int64_t> offsets{0};
-  std::size_t size = 0;
+  std::size_t size = 0, capacity = 0;
 
   void reserve(std::size_t more) {
-    ids.reserve(size + more);
-    starts.reserve(size + more);
-    ends.reserve(size + more);
+    if (size + more > capacity) [[unlikely]]
+      grow(size + more);
   }
   void push(std::uint32_t id, std::size_t start, std::size_t end) {
-    ids.data()[size] = id;
-    starts.data()[size] = static_cast<std::int32_t>(start);
-    ends.data()[size] = static_cast<std::int32_t>(end);
+    ids[size] = id;
+    starts[size] = static_cast<std::int32_t>(start);
+    ends[size] = static_cast<std::int32_t>(end);
     ++size;
+  }
+
+ private:
+  void grow(std::size_t needed) {
+    capacity = std::max(needed, capacity + capacity / 2 + 1024);
+    ids.resize(capacity);
+    starts.resize(capacity);
+    ends.resize(capacity);
   }
 };
 
@@ -108,7 +99,14 @@ class Encoder {
     std::uint32_t count = 0;
     std::uint32_t ids[3] = {0, 0, 0};  // the tokens; of more than three, ids[0] is their place in `spill`
   };
+  // A direct-mapped table of the words in use now that are one token: small enough to stay near the core.
+  struct Recent {
+    std::uint64_t low = 0, high = 0;
+    std::uint32_t id = 0;
+  };
+  static constexpr std::size_t kRecent = 4096;
   struct Cache {
+    std::vector<Recent> recent = std::vector<Recent>(kRecent);
     WordTable<Entry> words;
     std::vector<std::uint32_t> spill, scratch;
   };
@@ -135,7 +133,7 @@ class Encoder {
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
   WordTable<std::uint32_t> words_;
-  std::vector<Slot> merges_;
+  Large<Slot> merges_;
   std::vector<std::unique_ptr<Cache>> caches_;
 };
 

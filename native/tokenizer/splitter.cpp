@@ -34,35 +34,43 @@ Splitter::Splitter(Rules rules, const std::vector<std::array<std::uint32_t, 3>>&
   kind_[':'] = Kind::colon;
   std::stable_sort(operators_.begin(), operators_.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  for (std::size_t i = 0; i < guards_.size(); ++i) {
-    const std::size_t before = guards_[i].find('>');
-    if (before == std::string::npos) throw std::invalid_argument("a guard string must hold '>'");
-    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.before == before; });
-    if (group == groups_.end()) group = groups_.insert(groups_.end(), {before, {}});
-    group->guards.push_back(i);
-  }
-  std::sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.before > b.before; });
-  for (auto& group : groups_)
-    std::sort(group.guards.begin(), group.guards.end(),
-              [&](std::size_t a, std::size_t b) { return guards_[a].size() > guards_[b].size(); });
+  trie_.emplace_back();
+  for (std::size_t index = 0; index < guards_.size(); ++index) add_guard(index);
 }
 
-// The first '>' at or after `p` decides: every guard holds one, so the leftmost match starts at most at it, and the
-// group with most bytes before its '>' starts first.
+void Splitter::add_guard(std::size_t index) {
+  const std::size_t before = guards_[index].find('>');
+  if (before == std::string::npos) throw std::invalid_argument("a guard string must hold '>'");
+  lookbehind_ = std::max(lookbehind_, before);
+  std::size_t node = 0;
+  for (const char c : guards_[index]) {
+    const auto byte = static_cast<Byte>(c);
+    if (byte >= 0x80) throw std::invalid_argument("a guard string must be ASCII");
+    if (trie_[node].child[byte] == 0) {
+      trie_[node].child[byte] = static_cast<std::uint16_t>(trie_.size());
+      trie_.emplace_back();
+    }
+    node = trie_[node].child[byte];
+  }
+  trie_[node].guard = static_cast<std::uint32_t>(index);
+}
+
+// The first '>' at or after `p` decides: every guard holds one, so the leftmost match starts at most at it. A guard has
+// no '>' before its first one, so a walk that starts further left can only match with its first '>' there.
 Splitter::GuardMatch Splitter::next_guard(const Byte* p, const Byte* end) const {
-  const Byte* from = p;
-  while (!groups_.empty()) {
+  for (const Byte* from = p; !guards_.empty();) {
     const auto* found = static_cast<const Byte*>(std::memchr(from, '>', static_cast<std::size_t>(end - from)));
     if (found == nullptr) break;
-    for (const GuardGroup& group : groups_) {
-      if (static_cast<std::size_t>(found - p) < group.before) continue;
-      const Byte* start = found - group.before;
-      for (const std::size_t index : group.guards) {
-        const std::string& guard = guards_[index];
-        if (static_cast<std::size_t>(end - start) >= guard.size() &&
-            std::memcmp(start, guard.data(), guard.size()) == 0)
-          return {start, index, guard.size()};
+    const Byte* start = found - std::min(lookbehind_, static_cast<std::size_t>(found - p));
+    for (; start <= found; ++start) {
+      std::uint32_t guard = kNoGuard;
+      std::size_t node = 0;
+      for (const Byte* at = start; at < end && *at < 0x80; ++at) {
+        node = trie_[node].child[*at];
+        if (node == 0) break;
+        if (trie_[node].guard != kNoGuard) guard = trie_[node].guard;
       }
+      if (guard != kNoGuard) return {start, guard, guards_[guard].size()};
     }
     from = found + 1;
   }

@@ -2,8 +2,13 @@
 // Guard strings (all hold '>') are cut out first, leftmost-longest; then each remaining piece is split on its own.
 #pragma once
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -14,6 +19,27 @@
 #include "text.hpp"
 
 namespace bpe {
+
+// Number of bytes of [A-Za-z0-9_] at `p`, at most 16; 0 where a vector cannot be read. Most identifiers are shorter than
+// a vector, so their end is found without a branch per byte.
+inline std::size_t ascii_word_prefix(const Byte* p, const Byte* end) {
+#if defined(__SSE2__)
+  if (end - p < 16) return 0;
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const auto within = [](__m128i value, char low, char width) {  // unsigned low <= value < low + width
+    const __m128i shifted = _mm_sub_epi8(value, _mm_set1_epi8(low));
+    return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(width - 1))), shifted);
+  };
+  const __m128i letters = within(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26);
+  const __m128i digits = within(text, '0', 10);
+  const __m128i underscores = _mm_cmpeq_epi8(text, _mm_set1_epi8('_'));
+  const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letters, digits), underscores)));
+  return static_cast<std::size_t>(std::countr_one(mask));
+#else
+  (void)p, (void)end;
+  return 0;
+#endif
+}
 
 // A whitespace recipe, as the flags of its regular expression.
 struct Rules {
@@ -65,13 +91,16 @@ class Splitter {
     const Byte* start;
     std::size_t index, length;
   };
-  struct GuardGroup {
-    std::size_t before;               // bytes before the first '>'
-    std::vector<std::size_t> guards;  // longest first
+  // A node of the trie of guard strings; children by ASCII byte, 0 for none.
+  struct GuardNode {
+    std::array<std::uint16_t, 128> child{};
+    std::uint32_t guard = kNoGuard;
   };
+  static constexpr std::uint32_t kNoGuard = 0xFFFFFFFFu;
   enum class Kind : Byte { other, word, digit, space, tab, newline, hash, backslash, colon, punctuation, wide };
 
   GuardMatch next_guard(const Byte* p, const Byte* end) const;
+  void add_guard(std::size_t index);
 
   // End of the word that starts at `p`; at least one character.
   const Byte* word_end(const Byte* p, const Byte* end) const {
@@ -119,6 +148,9 @@ class Splitter {
   const Byte* continue_run(const Byte* p, const Byte* end) const {
     while (p < end) {
       if (*p < 0x80) {
+        p += ascii_word_prefix(p, end);
+        if (p == end) return p;
+        if (*p >= 0x80) continue;
         if ((ascii_[*p] & kContinue) == 0) return p;
         ++p;
       } else {
@@ -174,7 +206,8 @@ class Splitter {
   std::array<Byte, 128> ascii_{};
   std::array<Kind, 256> kind_{};
   std::vector<std::string> guards_;
-  std::vector<GuardGroup> groups_;  // most bytes before '>' first
+  std::vector<GuardNode> trie_;
+  std::size_t lookbehind_ = 0;  // most bytes that any guard has before its first '>'
   std::unordered_set<std::string> directives_, commands_;
   std::vector<std::string> operators_;  // longest first
 };

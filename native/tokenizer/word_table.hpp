@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memory.hpp"
 #include "text.hpp"
 
 namespace bpe {
@@ -75,8 +76,30 @@ class WordTable {
 
   // The payload of the word at `p`, made by `Payload{}` if new; `fresh` tells which. Valid until the next call.
   Payload& get(const Byte* p, std::size_t length, const Byte* limit, bool& fresh) {
-    if (length <= kInline) return get_short(short_key(p, length, limit), fresh);
-    return get_long(p, length, fresh);
+    if (length > kInline) return get_long(p, length, fresh);
+    const ShortKey key = short_key(p, length, limit);
+    return get_short(key, hash_key(key), fresh);
+  }
+
+  // As `get`, of a word of at most 15 bytes whose key and hash are known.
+  Payload& get_short(ShortKey key, std::uint64_t hash, bool& fresh) {
+    for (std::size_t i = hash & (short_.size() - 1);; i = (i + 1) & (short_.size() - 1)) {
+      Short& entry = short_[i];
+      if (entry.low == key.low && entry.high == key.high) {
+        fresh = false;
+        return entry.payload;
+      }
+      if (entry.high != 0) continue;
+      fresh = true;
+      if (2 * (short_used_ + 1) > short_.size()) {
+        grow_short();
+        return get_short(key, hash, fresh);
+      }
+      ++short_used_;
+      entry.low = key.low;
+      entry.high = key.high;
+      return entry.payload;
+    }
   }
 
   const Payload* find(const Byte* p, std::size_t length) const {
@@ -98,12 +121,8 @@ class WordTable {
   template <class Visit>
   void each(Visit&& visit) const {
     for (const Short& entry : short_)
-      if (entry.high != 0) {
-        Byte buffer[16];
-        std::memcpy(buffer, &entry.low, 8);
-        std::memcpy(buffer + 8, &entry.high, 8);
-        visit(std::string_view(reinterpret_cast<const char*>(buffer), entry.high >> 56), entry.payload);
-      }
+      if (entry.high != 0)  // the two integers hold the word's bytes in order (little-endian)
+        visit(std::string_view(reinterpret_cast<const char*>(&entry.low), entry.high >> 56), entry.payload);
     for (const Long& entry : long_)
       if (entry.hash != 0)
         visit(std::string_view(reinterpret_cast<const char*>(arena_.data() + entry.offset), entry.length),
@@ -121,26 +140,6 @@ class WordTable {
     std::uint64_t hash = 0, offset = 0, length = 0;
     Payload payload{};
   };
-
-  Payload& get_short(ShortKey key, bool& fresh) {
-    for (std::size_t i = hash_key(key) & (short_.size() - 1);; i = (i + 1) & (short_.size() - 1)) {
-      Short& entry = short_[i];
-      if (entry.low == key.low && entry.high == key.high) {
-        fresh = false;
-        return entry.payload;
-      }
-      if (entry.high != 0) continue;
-      fresh = true;
-      if (2 * (short_used_ + 1) > short_.size()) {
-        grow_short();
-        return get_short(key, fresh);
-      }
-      ++short_used_;
-      entry.low = key.low;
-      entry.high = key.high;
-      return entry.payload;
-    }
-  }
 
   Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
     const std::uint64_t hash = hash_bytes(p, length);
@@ -167,7 +166,7 @@ class WordTable {
   }
 
   void grow_short() {
-    std::vector<Short> old(short_.size() * 2);
+    Large<Short> old(short_.size() * 2);
     old.swap(short_);
     for (const Short& entry : old) {
       if (entry.high == 0) continue;
@@ -178,7 +177,7 @@ class WordTable {
   }
 
   void grow_long() {
-    std::vector<Long> old(long_.size() * 2);
+    Large<Long> old(long_.size() * 2);
     old.swap(long_);
     for (const Long& entry : old) {
       if (entry.hash == 0) continue;
@@ -188,8 +187,8 @@ class WordTable {
     }
   }
 
-  std::vector<Short> short_;
-  std::vector<Long> long_;
+  Large<Short> short_;
+  Large<Long> long_;
   std::vector<Byte> arena_;
   std::size_t short_used_ = 0, long_used_ = 0;
 };
