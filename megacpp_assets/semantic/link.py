@@ -62,12 +62,16 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class FileLinks:
-    """A file's part of the graph. `calls` counts call expressions, `resolved` those with exactly one target."""
+    """A file's part of the graph.
+
+    `calls` counts call expressions, `resolved` those with exactly one target, `candidates` those with several.
+    """
 
     declared: Declared
     used: Used
-    calls: int
-    resolved: int
+    calls: int = 0
+    resolved: int = 0
+    candidates: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Edges:
 def no_links() -> FileLinks:
     """The links of a file that was not parsed."""
     none, usr, ids = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint32)
-    return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none), 0, 0)
+    return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
 
 
 def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
@@ -93,7 +97,10 @@ def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: Sy
     unsure = (cursors.flags & FLAG_OVERLOADED) != 0
     resolved = call & (cursors.ref != 0) & ~unsure
     used = _join(_used(cursors, table, place), _guessed(code, cursors, place, call & ~resolved & (place >= 0)))
-    return FileLinks(_declared(cursors, table, place), used, int(call.sum()), int(resolved.sum()))
+    candidates = call & (cursors.ref != 0) & unsure
+    return FileLinks(
+        _declared(cursors, table, place), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
+    )
 
 
 def _chunk_of(chunks: Sequence[Chunk], offsets: Ints) -> Ints:

@@ -159,5 +159,6 @@ def _totals(repository: Repository, sources: Sources, skipped: Sequence[Skipped]
         "type_edges": len(repository.edges.edge) - calls,
         "calls": sum(facts.links.calls for facts in files),
         "calls_resolved": sum(facts.links.resolved for facts in files),
+        "calls_with_candidates": sum(facts.links.candidates for facts in files),
         "skipped": dict(sorted(reasons.items())),
     }

@@ -44,6 +44,7 @@ FILES = pa.schema(
         ("documents", pa.int64()),
         ("calls", pa.int64()),
         ("resolved_calls", pa.int64()),
+        ("candidate_calls", pa.int64()),
         ("unlabelled_characters", pa.int64()),
     ]
 )
@@ -108,11 +109,12 @@ def write_coverage(
             roots[number],
             facts.links.calls,
             facts.links.resolved,
+            facts.links.candidates,
             facts.unlabelled,
         )
         for number, facts in enumerate(files)
     ]
-    rows += [(file.path, "skipped", "", reason, [], 0, file.bytes, 0, 0, 0, 0, 0) for file, reason in refused]
+    rows += [(file.path, "skipped", "", reason, [], 0, file.bytes, 0, 0, 0, 0, 0, 0) for file, reason in refused]
     return _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
 
 

@@ -59,6 +59,7 @@ def labels(text: str, *, parse: bool = True) -> dict[str, str]:
 
 def index(tree: Path, sources: Sources) -> tuple[Repository, CharStore]:
     """The repository made of `sources`."""
+    tree.mkdir(exist_ok=True)
     store = CharStore(tree)
     facts = []
     for entry, chars in analysed(tree / "tree", sources):
