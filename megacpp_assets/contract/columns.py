@@ -129,6 +129,7 @@ STRUCTURE_CHANNELS: Final = {
 COMPLETE_FILE: Final = "_COMPLETE"
 MANIFEST_FILE: Final = "manifest.json"
 VAL_SHARD: Final = "val_shard.parquet"
+TOKENIZER_FILE: Final = "tokenizer.json"
 
 
 def jsonl_shard(index: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.training.record import DataIdentity
 
 
