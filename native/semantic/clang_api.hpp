@@ -39,7 +39,7 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
               kPartialSpecialization = 32, kTypeAlias = 36, kLastDeclaration = 39, kFirstReference = 40,
               kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73, kFirstExpression = 100,
               kCall = 103, kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501,
-              kMacroInstantiation = 502, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
+              kMacroInstantiation = 502, kInclusion = 503, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
 }  // namespace kind
 
 // Every function of libclang in use: return type, name without "clang_", parameters.
@@ -63,6 +63,7 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(void, getExpansionLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))               \
   X(CXFile, getFile, (CXTranslationUnit, const char*))                                                      \
   X(CXString, getFileName, (CXFile))                                                                        \
+  X(CXFile, getIncludedFile, (CXCursor))                                                                    \
   X(CXString, getCursorUSR, (CXCursor))                                                                     \
   X(CXString, getCursorSpelling, (CXCursor))                                                                \
   X(CXCursor, getCursorReferenced, (CXCursor))                                                              \

@@ -105,6 +105,11 @@ CXCursor Entities::choose(CXCursor overloads, int arguments) const {
   return best;
 }
 
+std::string Entities::name_of(CXFile file) const {
+  const std::string& inside = tree_path(file);
+  return inside.empty() ? api_.take(api_.getFileName(file)) : inside;
+}
+
 std::string Entities::base_name(CXFile file) const {
   return std::filesystem::path(api_.take(api_.getFileName(file))).filename().string();
 }
@@ -127,6 +132,11 @@ bool Entities::same_place(CXCursor instance, CXCursor pattern) const {
   if (api_.getCursorLocation(api_.getCanonicalCursor(pattern)).int_data == place) return true;
   const CXCursor definition = api_.getCursorDefinition(pattern);
   return !is_null(definition) && api_.getCursorLocation(definition).int_data == place;
+}
+
+bool Entities::is_implicit_instance(CXCursor declaration) const {
+  const CXCursor pattern = api_.getSpecializedCursorTemplate(declaration);
+  return !is_null(pattern) && same_place(declaration, pattern);
 }
 
 CXCursor Entities::primary(CXCursor cursor) const {

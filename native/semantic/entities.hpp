@@ -33,10 +33,14 @@ class Entities {
   std::uint64_t declared(CXCursor declaration);
   // The same for a reference, after undoing implicit instantiation.
   std::uint64_t referenced(CXCursor target);
+  // Whether nothing in the source declares this: the compiler made it from a template.
+  bool is_implicit_instance(CXCursor declaration) const;
   // One of the candidates of an overload set, by fit to `arguments` (-1: unknown), then nearness, then order.
   CXCursor choose(CXCursor overloads, int arguments) const;
   // The path of `file` relative to the working directory, which is the tree's root; "" if it lies outside.
   const std::string& tree_path(CXFile file) const;
+  // That path, or else the name libclang has for the file.
+  std::string name_of(CXFile file) const;
 
   const std::vector<Entity>& all() const { return entities_; }
 

@@ -44,6 +44,18 @@ nb::list symbol_rows(const std::vector<Entity>& entities) {
   return rows;
 }
 
+nb::list names(const std::vector<std::string>& values) {
+  nb::list result;
+  for (const std::string& value : values) result.append(to_bytes(value));
+  return result;
+}
+
+nb::list pairs(const std::vector<Inclusion>& values) {
+  nb::list result;
+  for (const auto& [first, second] : values) result.append(nb::make_tuple(to_bytes(first), to_bytes(second)));
+  return result;
+}
+
 nb::dict parse(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
                unsigned flags, std::size_t cursor_limit) {
   ParseResult result;
@@ -51,23 +63,30 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
     nb::gil_scoped_release unlocked;
     result = parse_file(load_clang(library), path, arguments, flags, cursor_limit);
   }
-  nb::list includes;
-  for (const std::string& name : result.includes) includes.append(to_bytes(name));
   nb::list skipped_ranges;
   for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));
   nb::dict out;
   out["cursors"] = cursor_arrays(std::move(result.cursors));
   out["symbols"] = symbol_rows(result.entities);
   out["errors"] = result.errors;
-  out["includes"] = includes;
+  out["includes"] = names(result.includes);
+  out["inclusions"] = pairs(result.inclusions);
   out["skipped_ranges"] = skipped_ranges;
   return out;
 }
 
-void save_header(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
-                 unsigned flags, const std::string& output) {
-  nb::gil_scoped_release unlocked;
-  precompile(load_clang(library), path, arguments, flags, output);
+nb::dict save_header(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
+                     unsigned flags, const std::string& output) {
+  HeaderResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = precompile(load_clang(library), path, arguments, flags, output);
+  }
+  nb::dict out;
+  out["errors"] = result.errors;
+  out["includes"] = names(result.includes);
+  out["inclusions"] = pairs(result.inclusions);
+  return out;
 }
 
 std::string version(const std::string& library) {
@@ -80,10 +99,10 @@ std::string version(const std::string& library) {
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays), symbols, errors, includes, skipped_ranges; RuntimeError "
-             "when libclang gives nothing. A crash of libclang ends the process.");
+             "Parse one file. Gives cursors (numpy arrays), symbols, errors, includes, inclusions, skipped_ranges; "
+             "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
-             nb::arg("output"), "Write a precompiled header of `path` to `output`; RuntimeError on failure.");
+             nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
   module.def("version", &version, nb::arg("library"), "libclang's version string.");
   module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
              "The 64-bit hash that stands for a symbol's identity.");

@@ -1,6 +1,7 @@
 #include "walk.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace megacpp {
@@ -24,10 +25,44 @@ struct Level {
   std::int32_t index;
 };
 
+// Who includes whom, over all files read. Not the same as the files that were entered: one that is in a precompiled
+// header, or was read before, is not entered again.
+class InclusionGraph {
+ public:
+  InclusionGraph(const ClangApi& api, const Entities& entities) : api_(api), entities_(entities) {}
+
+  void add(const CXCursor& directive) {
+    const CXFile included = api_.getIncludedFile(directive);
+    CXFile includer = nullptr;
+    api_.getFileLocation(api_.getCursorLocation(directive), &includer, nullptr, nullptr, nullptr);
+    if (included && includer) edges_.emplace(includer, included);
+  }
+
+  std::vector<Inclusion> names() const {
+    std::set<Inclusion> names;
+    for (const auto& [includer, included] : edges_) {
+      names.emplace(entities_.name_of(includer), entities_.name_of(included));
+    }
+    return {names.begin(), names.end()};
+  }
+
+  static VisitResult visit(CXCursor cursor, CXCursor, void* data) {
+    if (cursor.kind == kind::kInclusion) static_cast<InclusionGraph*>(data)->add(cursor);
+    return kVisitContinue;
+  }
+
+ private:
+  const ClangApi& api_;
+  const Entities& entities_;
+  std::set<std::pair<CXFile, CXFile>> edges_;
+};
+
 class Walker {
  public:
   Walker(const ClangApi& api, CXFile main_file, Entities& entities, CursorArrays& out, std::size_t limit)
-      : api_(api), main_file_(main_file), entities_(entities), out_(out), limit_(limit) {}
+      : api_(api), main_file_(main_file), entities_(entities), inclusions_(api, entities), out_(out), limit_(limit) {}
+
+  const InclusionGraph& inclusions() const { return inclusions_; }
 
   void walk(CXCursor unit) {
     levels_.push_back({unit, unit, -1});
@@ -52,7 +87,8 @@ class Walker {
     // libclang visits the expression inside a constant expression twice, once as its own parent.
     if (api_.equalCursors(cursor, parent)) return kVisitRecurse;
     climb_to(parent);
-    if (levels_.size() == 1 && !touches_main_file(cursor)) return kVisitContinue;
+    if (cursor.kind == kind::kInclusion) inclusions_.add(cursor);
+    if (levels_.size() == 1 && (!touches_main_file(cursor) || is_made_by_compiler(cursor))) return kVisitContinue;
     const std::int32_t above = levels_.back().index;
     const CXSourceRange extent = api_.getCursorExtent(cursor);
     const Place start = place(api_.getRangeStart(extent));
@@ -103,6 +139,11 @@ class Walker {
     if (cursor.kind != kind::kNamespace && cursor.kind != kind::kLinkageSpec) return false;
     const CXSourceRange extent = api_.getCursorExtent(cursor);
     return place(api_.getRangeStart(extent)).file != place(api_.getRangeEnd(extent)).file;
+  }
+
+  // libclang lists an instantiation that constant evaluation needed among the declarations of the file.
+  bool is_made_by_compiler(const CXCursor& cursor) const {
+    return is_declaration(cursor.kind) && entities_.is_implicit_instance(cursor);
   }
 
   // A macro argument lies where it is spelled; what a macro's body makes lies at the invocation.
@@ -180,6 +221,7 @@ class Walker {
   const ClangApi& api_;
   CXFile main_file_;
   Entities& entities_;
+  InclusionGraph inclusions_;
   CursorArrays& out_;
   std::size_t limit_;
   std::vector<Level> levels_;
@@ -197,7 +239,8 @@ class Unit {
       : api_(api) {
     CXIndexOptions options{};
     options.size = sizeof(options);
-    options.store_preambles_in_memory = 1;  // a parse writes no file
+    options.store_preambles_in_memory = 1;      // a parse writes no file
+    options.exclude_declarations_from_pch = 1;  // they are never the main file's
     index_ = api_.createIndexWithOptions(&options);
     if (!index_) throw std::runtime_error("libclang refuses the index options");
     std::vector<const char*> pointers;
@@ -235,20 +278,17 @@ unsigned count_errors(const ClangApi& api, CXTranslationUnit unit) {
 }
 
 struct Inclusions {
-  const ClangApi& api;
   const Entities& entities;
   std::vector<std::string> names;
 };
 
 void add_inclusion(CXFile file, CXSourceLocation*, unsigned, void* data) {
   auto* inclusions = static_cast<Inclusions*>(data);
-  const std::string& inside = inclusions->entities.tree_path(file);
-  inclusions->names.push_back(inside.empty() ? inclusions->api.take(inclusions->api.getFileName(file)) : inside);
+  inclusions->names.push_back(inclusions->entities.name_of(file));
 }
 
-// Paths inside the tree are relative, all others as libclang names them.
 std::vector<std::string> included_files(const ClangApi& api, const Entities& entities, CXTranslationUnit unit) {
-  Inclusions inclusions{api, entities, {}};
+  Inclusions inclusions{entities, {}};
   api.getInclusions(unit, &add_inclusion, &inclusions);
   std::sort(inclusions.names.begin(), inclusions.names.end());
   inclusions.names.erase(std::unique(inclusions.names.begin(), inclusions.names.end()), inclusions.names.end());
@@ -279,19 +319,26 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
   if (!main_file) throw std::runtime_error("libclang did not read the file");
   ParseResult result;
   Entities entities(api);
-  Walker(api, main_file, entities, result.cursors, cursor_limit).walk(api.getTranslationUnitCursor(unit.get()));
+  Walker walker(api, main_file, entities, result.cursors, cursor_limit);
+  walker.walk(api.getTranslationUnitCursor(unit.get()));
   result.entities = entities.all();
   result.errors = count_errors(api, unit.get());
   result.includes = included_files(api, entities, unit.get());
+  result.inclusions = walker.inclusions().names();
   result.skipped_ranges = skipped(api, unit.get(), main_file);
   return result;
 }
 
-void precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
-                unsigned flags, const std::string& output) {
+HeaderResult precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+                        unsigned flags, const std::string& output) {
   const Unit unit(api, path, arguments, flags);
+  const Entities entities(api);
+  InclusionGraph inclusions(api, entities);
+  api.visitChildren(api.getTranslationUnitCursor(unit.get()), &InclusionGraph::visit, &inclusions);
+  HeaderResult result{count_errors(api, unit.get()), included_files(api, entities, unit.get()), inclusions.names()};
   const int code = api.saveTranslationUnit(unit.get(), output.c_str(), 0);
   if (code != 0) throw std::runtime_error("libclang cannot save the precompiled header, code " + std::to_string(code));
+  return result;
 }
 
 }  // namespace megacpp

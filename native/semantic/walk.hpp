@@ -19,11 +19,15 @@ struct CursorArrays {
   std::vector<std::uint8_t> flags;
 };
 
+// One file includes another; paths inside the tree are relative, all others as libclang names them.
+using Inclusion = std::pair<std::string, std::string>;
+
 struct ParseResult {
   CursorArrays cursors;
   std::vector<Entity> entities;
   unsigned errors = 0;
-  std::vector<std::string> includes;
+  std::vector<std::string> includes;  // files read, the main file too; not those inside a precompiled header
+  std::vector<Inclusion> inclusions;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges;
 };
 
@@ -33,8 +37,14 @@ constexpr std::uint8_t kFlagDefinition = 1, kFlagMacroRange = 2, kFlagOverloaded
 ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
                        unsigned flags, std::size_t cursor_limit);
 
+struct HeaderResult {
+  unsigned errors = 0;
+  std::vector<std::string> includes;
+  std::vector<Inclusion> inclusions;
+};
+
 // Writes a precompiled header of `path` to `output`.
-void precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
+HeaderResult precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
                 unsigned flags, const std::string& output);
 
 }  // namespace megacpp
