@@ -41,6 +41,10 @@ _WORD = rf"[\p{{L}}_]{_CONTINUE}*"
 _NUMBER = rf"\p{{N}}(?:[eEpP][+\-](?=[0-9])|['.]?{_CONTINUE})*"
 _RUN = r"""(?:[!"$%&'()*+,\-./;<=?@\[\]^`{|}~]|:(?!:))+"""
 _LINES = r"(?:\r?\n[ \t]*)+"
+_GENERAL = (
+    r"'(?:[sSdDmMtT]|[lL][lL]|[vVrR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 _ESCAPE = r"""\\[abefnrtv0'"?\\]"""
 
 
@@ -54,6 +58,7 @@ class Whitespace:
     space_after_operator: bool
     newline_indent: bool
     space_before_word: bool
+    general: bool
 
     @property
     def flags(self) -> tuple[bool, ...]:
@@ -63,6 +68,8 @@ class Whitespace:
     @property
     def pattern(self) -> str:
         """The regular expression: ordered alternatives that together match any text."""
+        if self.general:
+            return _GENERAL
         words = rf"std::|template<|{_WORD}|{_NUMBER}"
         parts = [
             f" ?(?:{words})" if self.space_before_word else words,
@@ -78,9 +85,10 @@ class Whitespace:
         return "|".join(parts)
 
     def _runs(self) -> list[str]:
-        lead = " ?" if self.space_before_operator else ""
+        lead = [" "] * self.space_before_operator + [_LINES] * self.newline_indent
         trail = [_LINES] * self.newline_indent + [" "] * self.space_after_operator
-        return [rf"{lead}{_RUN}(?:{'|'.join(trail)})?"] if trail else [f"{lead}{_RUN}"]
+        more = rf"(?:{_LINES}{_RUN})*" if self.newline_indent else ""
+        return [_optional(lead) + _RUN + more + _optional(trail)]
 
     @staticmethod
     def _operators() -> list[str]:
@@ -92,6 +100,10 @@ class Whitespace:
             return [" {1,64}", r"(?:\r\n){1,4}", r"\n{1,4}", r"\t{1,8}"]
         shared = [r" +(?= [\p{L}\p{N}_])"] if self.space_before_word else []
         return [rf" ?\\{_LINES}", _LINES, *shared, r"[ \t]+"]
+
+
+def _optional(alternatives: list[str]) -> str:
+    return f"(?:{'|'.join(alternatives)})?" if alternatives else ""
 
 
 @cache

@@ -133,18 +133,22 @@ const Byte* Splitter::operators(const Byte* p, const Byte* end) const {
         return p + op.size();
     return p + 1;
   }
-  while (p < end && is_operator(p, end)) ++p;
-  if (rules_.newline_indent) {
-    const Byte* stop = indented_lines(p, end);
-    if (stop != p) return stop;
+  for (;;) {
+    while (p < end && is_operator(p, end)) ++p;
+    const Byte* stop = rules_.newline_indent ? indented_lines(p, end) : p;
+    if (stop == p) return rules_.space_after_operator && p < end && *p == ' ' ? p + 1 : p;
+    if (stop == end || !is_operator(stop, end)) return stop;
+    p = stop;
   }
-  return rules_.space_after_operator && p < end && *p == ' ' ? p + 1 : p;
 }
 
 const Byte* Splitter::lines(const Byte* p, const Byte* end) const {
   const Byte* first = line_ending(p, end);
   if (first == p) return p + 1;  // a carriage return alone
-  if (rules_.newline_indent) return indented_lines(p, end);
+  if (rules_.newline_indent) {
+    const Byte* stop = indented_lines(p, end);
+    return stop < end && is_operator(stop, end) ? operators(stop, end) : stop;
+  }
   const std::ptrdiff_t width = first - p;
   for (int repeat = 1; repeat < 4 && end - first >= width && std::memcmp(first, p, width) == 0; ++repeat)
     first += width;

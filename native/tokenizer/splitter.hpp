@@ -46,8 +46,9 @@ struct Rules {
   bool operator_runs = false;          // punctuation runs are one word; else the operators of a fixed list
   bool space_before_operator = false;  // a run takes one space on its left
   bool space_after_operator = false;   // a run takes one space on its right
-  bool newline_indent = false;         // newlines take their indentation, and a run takes both
+  bool newline_indent = false;         // newlines take their indentation, and a run goes on across both
   bool space_before_word = false;      // an identifier or number takes one space on its left
+  bool general = false;                // the split of GPT-4, which knows nothing of code; the other flags are not read
 };
 
 class Splitter {
@@ -74,7 +75,7 @@ class Splitter {
     while (p < end) {
       const GuardMatch match = next_guard(p, end);
       while (p < match.start) {
-        const Byte* stop = word_end(p, match.start);
+        const Byte* stop = rules_.general ? general_word(p, match.start) : word_end(p, match.start);
         word(p, static_cast<std::size_t>(stop - p));
         p = stop;
       }
@@ -158,6 +159,17 @@ class Splitter {
         p += char_length(*p);
       }
     }
+    return p;
+  }
+
+  const Byte* general_word(const Byte* p, const Byte* end) const;
+  const Byte* general_blanks(const Byte* p, const Byte* end) const;
+  bool is_letter(const Byte* p) const { return *p != '_' && (classes_at(p) & kStart) != 0; }
+  bool is_number(const Byte* p) const { return (classes_at(p) & kNumber) != 0; }
+  bool is_symbol(const Byte* p) const { return !is_letter(p) && !is_number(p) && !is_space(p); }
+  static bool is_space(const Byte* p);
+  const Byte* letters(const Byte* p, const Byte* end) const {
+    while (p < end && is_letter(p)) p += char_length(*p);
     return p;
   }
 

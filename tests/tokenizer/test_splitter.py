@@ -116,5 +116,5 @@ def test_strict_recipe_isolates_whitespace() -> None:
 
 
 def test_an_unknown_recipe_names_the_known_ones() -> None:
-    with pytest.raises(SpecError, match="strict_runs or operators_carry_spaces or leading_space"):
+    with pytest.raises(SpecError, match="strict_runs or operators_carry_spaces or leading_space or general"):
         whitespace_recipe("tabs")
