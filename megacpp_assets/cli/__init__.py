@@ -28,7 +28,8 @@ for command in (
 def main() -> None:
     """Entry point: an expected failure is one message and exit code 1, never a traceback."""
     try:
-        cli(standalone_mode=False)
+        # Without its standalone mode click returns the code of `Exit` instead of leaving with it.
+        sys.exit(cli(standalone_mode=False))
     except MegacppError as error:
         click.secho(f"error: {error}", fg="red", err=True)
         sys.exit(1)

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
         /[^\\\n]*(?:\\(?:\r\n|[\s\S])[^\\\n]*)*\\?     # line comment
       | \*[\s\S]*?(?:\*/|\Z) )                    # block comment
     | (?:(?<![A-Za-z0-9_]R")|(?<=u8R")|(?<=[uUL]R"))(?<=R")
-        (?P<mark>[^ ()\\\t\v\f\n"]{0,16})\([\s\S]*?\)(?P=mark)"   # raw string
+        (?P<mark>[^ ()\\\t\v\f\n"]{0,16})\([\s\S]*?(?:\)(?P=mark)"|\Z)   # raw string
     | (?<=")[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"?        # string
     | (?<=[0-9A-Fa-f]')(?<!u8')[0-9A-Fa-f]           # quote inside a number: no literal
     | (?<=')[^'\\\n]*(?:\\(?:\r\n|[\s\S])[^'\\\n]*)*'?        # character
@@ -46,7 +46,7 @@ class Lexed:
 
 
 def lex(code: bytes) -> Lexed:
-    """Lex `code`; unterminated comments end with the file, unterminated literals with their line."""
+    """Lex `code`: an unterminated comment or raw string ends with the file, another literal with its line."""
     comments: list[tuple[int, int]] = []
     literals: list[tuple[int, int]] = []
     hashes: list[int] = []

@@ -61,9 +61,7 @@ def find_toolchain() -> Toolchain:
             raise EnvironmentLacks("C++ toolchain", expected=path.name, found="none", do=f"pip install {package}")
     version = _visitor.version(str(library))
     if f"version {MAJOR}." not in version:
-        raise EnvironmentLacks(
-            "libclang", expected=f"major {MAJOR}", found=version, do="pip install libclang==18.1.1"
-        )
+        raise EnvironmentLacks("libclang", expected=f"major {MAJOR}", found=version, do="pip install libclang==18.1.1")
     includes = self_test(str(library), str(resources))
     return _describe(str(library), resources, version, includes)
 

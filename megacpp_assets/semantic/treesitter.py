@@ -39,6 +39,8 @@ _THROUGH = frozenset(
     }
 )  # fmt: skip
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS, Role.MEMBER, Role.TYPEDEF, Role.VARIABLE})
+_DEEPEST = 64
+"""Deeper nesting is not looked into: qualified names would grow with its square."""
 _BODIES = frozenset({"compound_statement", "try_statement"})
 _BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
 _NAMES = frozenset(
@@ -67,6 +69,8 @@ def _visit(
     node: tree_sitter.Node, depth: int, scope: str, in_class: bool, found: list[Node]
 ) -> list[tuple[tree_sitter.Node, int, str, bool]]:
     """Record `node` if it declares; return the children to visit."""
+    if depth > _DEEPEST:
+        return []
     if node.type in _THROUGH:
         return [(child, depth, scope, in_class) for child in node.named_children]
     inner = _declared(node)

@@ -45,7 +45,7 @@ def _graph(definitions: dg.Definitions) -> dict[str, object]:
 
 
 def test_the_graph_is_the_one_written_down(tmp_path: Path) -> None:
-    """After a deliberate change: `python -m pytest tests/defs --update-graph`."""
+    """After a deliberate change, write the new graph: `python tests/defs/test_definitions.py`."""
     assert _graph(build_definitions(tmp_path)) == json.loads(GRAPH.read_text())
 
 
@@ -85,3 +85,7 @@ def test_mixture_keys_survive_the_way_through_dagster() -> None:
 def test_every_specialist_of_the_catalogues_is_a_partition(tmp_path: Path) -> None:
     for name in ("sample", "upstream"):
         assert {entry.specialist for entry in load_catalogue(name, tmp_path).values()} <= set(SPECIALISTS)
+
+
+if __name__ == "__main__":
+    GRAPH.write_text(json.dumps(_graph(build_definitions(Path("/nonexistent"))), indent=2, sort_keys=True) + "\n")
