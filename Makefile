@@ -29,7 +29,7 @@ check: $(VENV)/.test-installed
 	$(BIN)/lint-imports --no-cache
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 ui: setup
 	$(BIN)/megacpp ui

@@ -58,7 +58,7 @@ class Auditor:
         self._findings: dict[str, tuple[Artifact | None, list[Problem]]] = {}
 
     def audit(self, checkpoint: str) -> AuditReport:
-        """Walk the chain behind the checkpoint at `checkpoint`, relative to the root; never raises for what it finds."""
+        """Walk the chain behind `checkpoint`, a path relative to the root; never raises for what it finds."""
         reached: dict[str, Artifact] = {}
         problems = set(self._walk(None, checkpoint, reached))
         problems |= set(_missing_stages(checkpoint, reached))
