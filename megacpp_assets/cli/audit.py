@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from megacpp_assets.cli.bars import wide_console
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import VOCABULARY_SIZE
 from megacpp_assets.lineage.audit import Auditor, AuditReport
@@ -30,7 +31,7 @@ def audit_command(checkpoint: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
     else:
-        print_report(report, Console())
+        print_report(report, wide_console())
     if not report.verified:
         raise click.exceptions.Exit(1)
 
