@@ -5,7 +5,7 @@ Pure: bytes and cursors in, facts and painted characters out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from megacpp_assets.semantic.symbol_names import symbol_table
 from megacpp_assets.semantic.text import SourceText
 
 _HEADER_BYTES = 200
+_SPACES = 8
 _HEAD_DIRECTIVES = frozenset({"include", "include_next", "import"})
 
 
@@ -50,7 +51,7 @@ class FileFacts:
     """What documents and tables need of a file.
 
     `chunks`, their `spans` and `roots` are in file order; `head` holds its includes and using-declarations, ascending;
-    `spaces` its namespaces in pre-order; `declarations` the named nodes of its outline.
+    `spaces` the (at most eight innermost) namespaces around each root; `declarations` the named nodes of its outline.
     """
 
     file: SourceFile
@@ -61,7 +62,7 @@ class FileFacts:
     roots: tuple[Root, ...]
     links: FileLinks
     head: tuple[Span, ...]
-    spaces: tuple[Space, ...]
+    spaces: tuple[tuple[Space, ...], ...]
     declarations: tuple[Node, ...]
     unlabelled: int
 
@@ -85,7 +86,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         roots=cut.roots,
         links=links,
         head=tuple(_in_chars(source, _head(code, lexed, outline))),
-        spaces=tuple(_spaces(source, outline)),
+        spaces=tuple(_around(_spaces(source, outline), [cut.chunks[root.first].start for root in cut.roots])),
         declarations=tuple(node for node in outline.nodes if node.name and node.role is not Role.NAMESPACE),
         unlabelled=painted.unlabelled,
     )
@@ -110,6 +111,19 @@ def _spaces(source: SourceText, outline: FileOutline) -> list[Space]:
     nodes = [node for node in outline.nodes if node.role is Role.NAMESPACE]
     openings = _in_chars(source, [(node.start, _opening_end(source.code, node)) for node in nodes])
     return [Space(opening, node.end, node.name) for node, opening in zip(nodes, openings, strict=True)]
+
+
+def _around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Space, ...]]:
+    """The spaces around each of the ascending `offsets`; one sweep over both."""
+    inside: list[Space] = []
+    number = 0
+    for offset in offsets:
+        while number < len(spaces) and spaces[number].opening.end <= offset:
+            inside = [space for space in inside if space.end > spaces[number].opening.start]
+            inside.append(spaces[number])
+            number += 1
+        inside = [space for space in inside if space.end > offset]
+        yield tuple(inside[-_SPACES:])
 
 
 def _opening_end(code: bytes, node: Node) -> int:

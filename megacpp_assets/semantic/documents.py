@@ -18,7 +18,7 @@ from megacpp_assets.semantic.char_store import CharStore, joined
 from megacpp_assets.semantic.chunks import Root
 from megacpp_assets.semantic.dependencies import SEPARATOR_CHARS, Budget, Unit, dependencies
 from megacpp_assets.semantic.link import CONFIDENCES, TYPE_EDGE
-from megacpp_assets.semantic.repository import Repository
+from megacpp_assets.semantic.repository import PlacedRoot, Repository
 
 SEPARATOR = "\n\n"
 HEAD_SEPARATOR = "\n"
@@ -95,44 +95,39 @@ _LEAST_CHARS_OTHERWISE = 20
 def documents(repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> Iterator[Document | Skipped]:
     """Every root of the repository, by path and offset: its document, or why it has none."""
     taken: dict[bytes, str] = {}
-    base = 0
-    for file, root in repository.roots:
-        unit = (base, base + root.last - root.first)
-        base = unit[1]
-        first, last = repository.nodes[unit[0]], repository.nodes[unit[1] - 1]
-        source = repository.files[file].source
+    for place in repository.roots:
+        first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
+        source = repository.files[place.file].source
         text = source.text[first.char_start : last.char_end]
         key = hashlib.sha256(text.encode()).digest()
-        if len(text) < _LEAST_CHARS.get(root.kind, _LEAST_CHARS_OTHERWISE):
-            yield Skipped(source.path, root.name, first.chunk.start, last.chunk.end, SHORT)
-        elif key in taken:
-            reason = f"same text as {taken[key]}"
-            yield Skipped(source.path, root.name, first.chunk.start, last.chunk.end, reason)
+        reason = f"same text as {taken[key]}" if key in taken else ""
+        if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
+            reason = SHORT
+        if reason:
+            yield Skipped(source.path, place.root.name, first.chunk.start, last.chunk.end, reason)
         else:
             taken[key] = f"{source.path}:{first.chunk.start}"
-            yield _assemble(repository, chars, recipe, (file, root, unit))
+            yield _assemble(repository, chars, recipe, place)
 
 
-def _assemble(
-    repository: Repository, chars: CharStore, recipe: SemanticRecipe, place: tuple[int, Root, Unit]
-) -> Document:
-    file, root, unit = place
+def _assemble(repository: Repository, chars: CharStore, recipe: SemanticRecipe, place: PlacedRoot) -> Document:
     builder = _Builder(repository, chars)
-    start, end = repository.nodes[unit[0]].chunk.start, repository.nodes[unit[1] - 1].chunk.end
+    first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
     room = recipe.document_tokens * CHARS_PER_TOKEN
-    own = repository.nodes[unit[1] - 1].char_end - repository.nodes[unit[0]].char_start
-    head = _head(repository, file, start, min(room // _HEAD_SHARE, room - own - SEPARATOR_CHARS))
-    spaces, space_name = _spaces(repository, file, start)
+    own = last.char_end - first.char_start
+    head_room = min(room // _HEAD_SHARE, room - own - SEPARATOR_CHARS)
+    head = _head(repository, place.file, first.chunk.start, head_room)
+    spaces = [space.opening for space in place.spaces]
     spent = own + sum(span.char_end - span.char_start + SEPARATOR_CHARS for span in (*head, *spaces))
     budget = Budget(room - spent, recipe.document_tokens // _TOKENS_PER_CHUNK, recipe.dependency_depth)
     if head:
-        builder.context(file, head, "preamble", "")
-    for used in dependencies(repository, unit, budget):
+        builder.context(place.file, head, "preamble", "")
+    for used in dependencies(repository, place.unit, budget):
         builder.unit(used)
     if spaces:
-        builder.context(file, spaces, "namespace", space_name)
-    builder.unit(unit)
-    return builder.finish(file, root, (start, end))
+        builder.context(place.file, spaces, "namespace", place.spaces[-1].name)
+    builder.unit(place.unit)
+    return builder.finish(place.file, place.root, (first.chunk.start, last.chunk.end))
 
 
 def _head(repository: Repository, file: int, before: int, room: int) -> list[Span]:
@@ -144,12 +139,6 @@ def _head(repository: Repository, file: int, before: int, room: int) -> list[Spa
             break
         chosen.append(span)
     return chosen
-
-
-def _spaces(repository: Repository, file: int, at: int) -> tuple[list[Span], str]:
-    """Openings of the namespaces around byte `at`, outermost first, and the innermost's name."""
-    around = [space for space in repository.files[file].spaces if space.opening.end <= at < space.end]
-    return [space.opening for space in around], around[-1].name if around else ""
 
 
 class _Builder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from megacpp_assets.semantic.analysis import FileFacts
+from megacpp_assets.semantic.analysis import FileFacts, Space
 from megacpp_assets.semantic.chunks import Chunk, Root
 from megacpp_assets.semantic.graph import dependency_levels, leaves
 from megacpp_assets.semantic.link import Edges, link
@@ -24,12 +24,22 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedRoot:
+    """A root with its file's number, its chunks as a range of chunk numbers, and the namespaces around it."""
+
+    file: int
+    root: Root
+    unit: tuple[int, int]
+    spaces: tuple[Space, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repository:
     """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending."""
 
     files: Sequence[FileFacts]
     nodes: Sequence[Node]
-    roots: Sequence[tuple[int, Root]]
+    roots: Sequence[PlacedRoot]
     level: Sequence[int]
     leaf: Sequence[bool]
     out: Sequence[Sequence[tuple[int, int, int]]]
@@ -44,10 +54,14 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
     edges = link([facts.links for facts in files], [len(facts.chunks) for facts in files])
     nodes: list[Node] = []
-    roots: list[tuple[int, Root]] = []
+    roots: list[PlacedRoot] = []
     for number, facts in enumerate(files):
-        nodes.extend(_nodes(number, facts, len(nodes)))
-        roots.extend((number, root) for root in facts.roots)
+        base = len(nodes)
+        roots.extend(
+            PlacedRoot(number, root, (base + root.first, base + root.last), spaces)
+            for root, spaces in zip(facts.roots, facts.spaces, strict=True)
+        )
+        nodes.extend(_nodes(number, facts, base))
     count = len(nodes)
     out: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
     columns = (edges.source, edges.target, edges.edge, edges.confidence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import tree_sitter
 import tree_sitter_cpp
@@ -41,6 +42,7 @@ _THROUGH = frozenset(
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS, Role.MEMBER, Role.TYPEDEF, Role.VARIABLE})
 _DEEPEST = 64
 """Deeper nesting is not looked into: qualified names would grow with its square."""
+_TERMINATOR_BYTES = 64
 _BODIES = frozenset({"compound_statement", "try_statement"})
 _BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
 _NAMES = frozenset(
@@ -58,45 +60,51 @@ def syntax_outline(code: bytes) -> list[Node]:
     """Nodes in pre-order; names are as written, qualified by the enclosing scopes, USRs are 0."""
     tree = _parser().parse(code)
     found: list[Node] = []
-    stack: list[tuple[tree_sitter.Node, int, str, bool]] = [(tree.root_node, 1, "", False)]
+    stack = [_Visit(tree.root_node, 1, "", False)]
     while stack:
-        node, depth, scope, in_class = stack.pop()
-        stack.extend(reversed(_visit(node, depth, scope, in_class, found)))
+        stack.extend(reversed(_visit(code, stack.pop(), found)))
     return sorted(found, key=lambda node: (node.start, -node.end, node.depth))
 
 
-def _visit(
-    node: tree_sitter.Node, depth: int, scope: str, in_class: bool, found: list[Node]
-) -> list[tuple[tree_sitter.Node, int, str, bool]]:
-    """Record `node` if it declares; return the children to visit."""
-    if depth > _DEEPEST:
+class _Visit(NamedTuple):
+    """A node to look at, with what holds it."""
+
+    node: tree_sitter.Node
+    depth: int
+    scope: str
+    in_class: bool
+
+
+def _visit(code: bytes, at: _Visit, found: list[Node]) -> list[_Visit]:
+    """Record the node if it declares; return the children to visit."""
+    if at.depth > _DEEPEST:
         return []
-    if node.type in _THROUGH:
-        return [(child, depth, scope, in_class) for child in node.named_children]
-    inner = _declared(node)
-    role = _role(inner, in_class)
+    if at.node.type in _THROUGH:
+        return [at._replace(node=child) for child in at.node.named_children]
+    inner = _declared(at.node)
+    role = _role(inner, at.in_class)
     if role is None:
         return []
-    name = "::".join(filter(None, (scope, _name(inner))))
-    body = next((child for child in inner.children if child.type in _BODIES), None)
+    name = "::".join(filter(None, (at.scope, _name(inner))))
     solid = role is not Role.CLASS or any(child.type.endswith("_list") for child in inner.children)
-    found.append(Node(node.start_byte, _end(node), role, depth, name, definition=solid))
+    found.append(Node(at.node.start_byte, _end(code, at.node), role, at.depth, name, definition=solid))
     if role is Role.FUNCTION:
-        if body is not None:
-            found.append(Node(body.start_byte, body.end_byte, Role.BODY, depth + 1, ""))
-        return []
+        bodies = [child for child in inner.children if child.type in _BODIES]
+        found.extend(Node(body.start_byte, body.end_byte, Role.BODY, at.depth + 1, "") for body in bodies)
     if role not in _HOLDERS:
         return []
-    holds = in_class or role is Role.CLASS
+    scope = name if role in (Role.NAMESPACE, Role.CLASS) else at.scope
     inside = [child for child in inner.named_children if child.type in _THROUGH or child.type in _CLASSES]
-    return [(child, depth + 1, name if role in (Role.NAMESPACE, Role.CLASS) else scope, holds) for child in inside]
+    return [_Visit(child, at.depth + 1, scope, at.in_class or role is Role.CLASS) for child in inside]
 
 
-def _end(node: tree_sitter.Node) -> int:
+def _end(code: bytes, node: tree_sitter.Node) -> int:
     """End of a declaration with the semicolon, or an enumerator's comma, behind it."""
-    after = node.next_sibling
-    marks = (b";", b",") if node.type == "enumerator" else (b";",)
-    return after.end_byte if after is not None and after.text in marks else node.end_byte
+    end = node.end_byte
+    after = code[end : end + _TERMINATOR_BYTES]
+    mark = after.lstrip()[:1]
+    closes = mark == b";" or (mark == b"," and node.type == "enumerator")
+    return end + after.index(mark) + 1 if closes and code[end - 1 : end] != b";" else end
 
 
 def _declared(node: tree_sitter.Node) -> tree_sitter.Node:

@@ -1,11 +1,12 @@
 """Parquet whose bytes depend on the rows alone: fixed row groups and chunk layout however the rows arrive.
 
-Arrow tables come in, one file goes out; at most one row group is held in memory.
+Arrow tables come in, one file goes out; at most two row groups are in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,8 @@ class RowGroupWriter:
         self._schema = schema
         self._held: list[pa.Table] = []
         self._held_rows = 0
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._writing: Future[None] | None = None
         leaves = [leaf for field in schema for leaf in _leaves(field.name, field.type)]
         rising = [leaf for leaf in leaves if leaf.partition(".")[0] in increasing]
         self._writer = pq.ParquetWriter(
@@ -52,9 +55,18 @@ class RowGroupWriter:
     def _flush(self, rows: int) -> None:
         table = pa.concat_tables(self._held)
         # A row group's bytes depend on how its columns are chunked, so they are always one chunk.
-        self._writer.write_table(table.slice(0, rows).combine_chunks(), row_group_size=ROW_GROUP_ROWS)
+        group = table.slice(0, rows).combine_chunks()
+        self._wait()
+        # Encoding takes as long as making the rows; in a thread of its own it does so at the same time.
+        self._writing = self._thread.submit(self._writer.write_table, group, row_group_size=ROW_GROUP_ROWS)
         self._held = [table.slice(rows)]
         self._held_rows -= rows
+
+    def _wait(self) -> None:
+        """Until the row group at work is written; raises what its writing raised."""
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
     def __enter__(self) -> RowGroupWriter:
         return self
@@ -62,10 +74,15 @@ class RowGroupWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None and (self._held_rows or self.rows == 0):
-            self._held.append(self._schema.empty_table())
-            self._flush(self._held_rows)
-        self._writer.close()
+        try:
+            if error is None and (self._held_rows or self.rows == 0):
+                self._held.append(self._schema.empty_table())
+                self._flush(self._held_rows)
+            if error is None:
+                self._wait()
+        finally:
+            self._thread.shutdown()
+            self._writer.close()
 
 
 def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:

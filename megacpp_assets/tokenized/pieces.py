@@ -18,7 +18,6 @@ from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.tokenized.records import DOCUMENTS, offsets_of
 
 _Row = dict[str, Any]
-_PIECE_COLUMNS = (c.DOC_ID, c.TEXT, c.CONSTITUENTS, c.CHUNK_BOUNDARIES, c.CALL_EDGES, c.TYPE_EDGES)
 
 
 def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
@@ -27,23 +26,22 @@ def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
     Piece `i` is text[cuts[i]:cuts[i + 1]] and is called `<doc_id>.<i as four digits>`; the other provenance columns
     stay the document's. An edge stays where both of its chunks have a part in the same piece.
     """
-    row = document.select(_PIECE_COLUMNS).to_pylist()[0]
-    spans = pairwise(cuts)
-    pieces = [_piece(row, index, begin, end) for index, (begin, end) in enumerate(spans)]
-    lengths = np.diff(np.asarray(cuts, dtype=np.int64))
-    offsets = offsets_of(lengths)
-    columns: dict[str, pa.Array | pa.ChunkedArray] = {
-        **{name: pa.array([piece[name] for piece in pieces], DOCUMENTS.field(name).type) for name in _PIECE_COLUMNS},
-        **{name: pa.ListArray.from_arrays(offsets, document[name].chunk(0).flatten()) for name in CHAR_TYPES},
-    }
-    shared = document.drop_columns(list(columns)).take(pa.array(np.zeros(len(pieces), dtype=np.int64)))
-    columns |= {name: shared[name] for name in shared.column_names}
-    return pa.Table.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
+    row = document.drop_columns(list(CHAR_TYPES)).to_pylist()[0]
+    pieces = [_piece(row, index, begin, end) for index, (begin, end) in enumerate(pairwise(cuts))]
+    offsets = offsets_of(np.diff(np.asarray(cuts, dtype=np.int64)))
+    arrays = [
+        pa.ListArray.from_arrays(offsets, document[field.name].chunk(0).flatten())
+        if field.name in CHAR_TYPES
+        else pa.array([piece[field.name] for piece in pieces], field.type)
+        for field in DOCUMENTS
+    ]
+    return pa.Table.from_arrays(arrays, schema=DOCUMENTS)
 
 
 def _piece(row: _Row, index: int, begin: int, end: int) -> _Row:
     chunks, place = _chunks(row[c.CHUNK_BOUNDARIES], begin, end)
     return {
+        **row,
         c.DOC_ID: f"{row[c.DOC_ID]}.{index:04d}",
         c.TEXT: row[c.TEXT][begin:end],
         c.CHUNK_BOUNDARIES: chunks,
@@ -66,10 +64,11 @@ def _chunks(chunks: list[_Row], begin: int, end: int) -> tuple[list[_Row], dict[
 
 
 def _edges(edges: list[_Row], ends: tuple[str, str], place: dict[int, int]) -> list[_Row]:
+    one, other = ends
     return [
-        {**edge, **{name: place[edge[name]] for name in ends}}
+        {**edge, one: place[edge[one]], other: place[edge[other]]}
         for edge in edges
-        if all(edge[name] in place for name in ends)
+        if edge[one] in place and edge[other] in place
     ]
 
 

@@ -232,7 +232,7 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
     const Byte* end = p + texts[i].size();
     out.reserve(1);
     out.push(vocabulary_.bos, 0, 0);
-    if (std::none_of(p, end, [](Byte byte) { return byte >= 0x80; }))
+    if (is_ascii(p, end))
       encode_ascii(p, end, cache, out);
     else
       encode_wide(p, end, cache, out);

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "splitter.hpp"
 #include "word_table.hpp"
 
@@ -29,9 +30,11 @@ class Buffer {
   }
   ~Buffer() { std::free(data_); }
 
-  void resize(std::size_t capacity) {
-    auto* data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
-    if (data == nullptr) throw std::bad_alloc();
+  // Room for `capacity` values, of which the first `size` are kept.
+  void resize(std::size_t capacity, std::size_t size) {
+    auto* data = static_cast<T*>(allocate_large(capacity * sizeof(T)));
+    if (size != 0) std::memcpy(data, data_, size * sizeof(T));
+    std::free(data_);
     data_ = data;
   }
   T& operator[](std::size_t i) { return data_[i]; }
@@ -63,9 +66,9 @@ struct Tokens {
  private:
   void grow(std::size_t needed) {
     capacity = std::max(needed, capacity + capacity / 2 + 1024);
-    ids.resize(capacity);
-    starts.resize(capacity);
-    ends.resize(capacity);
+    ids.resize(capacity, size);
+    starts.resize(capacity, size);
+    ends.resize(capacity, size);
   }
 };
 

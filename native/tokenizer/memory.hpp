@@ -12,32 +12,33 @@
 
 namespace bpe {
 
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// Memory to be given back with std::free; a large piece asks for huge pages. Untouched parts cost nothing.
+inline void* allocate_large(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes < 2 * kHugePage) {
+    memory = std::malloc(bytes == 0 ? 1 : bytes);
+  } else {
+    memory = std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
+#if defined(__linux__)
+    if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: nothing depends on it
+#endif
+  }
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 template <class T>
 struct LargeAllocator {
   using value_type = T;
-  static constexpr std::size_t kPage = std::size_t{2} << 20;
 
   LargeAllocator() = default;
   template <class U>
   explicit LargeAllocator(const LargeAllocator<U>&) {}
 
-  T* allocate(std::size_t count) {
-    const std::size_t bytes = count * sizeof(T);
-    if (bytes < 2 * kPage) return static_cast<T*>(::operator new(bytes));
-    void* memory = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-    if (memory == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: nothing depends on it
-#endif
-    return static_cast<T*>(memory);
-  }
-
-  void deallocate(T* memory, std::size_t count) {
-    if (count * sizeof(T) < 2 * kPage)
-      ::operator delete(memory);
-    else
-      std::free(memory);
-  }
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_large(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
 
   bool operator==(const LargeAllocator&) const { return true; }
 };

@@ -47,6 +47,18 @@ inline unsigned well_formed(const Byte* p, const Byte* end) {
   return length;
 }
 
+// Whether every byte is below 0x80.
+inline bool is_ascii(const Byte* p, const Byte* end) {
+  std::uint64_t high = 0;
+  for (; end - p >= 8; p += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, p, 8);
+    high |= eight;
+  }
+  for (; p < end; ++p) high |= *p;
+  return (high & 0x8080808080808080u) == 0;
+}
+
 // End of the longest valid stretch that starts at `p`.
 inline const Byte* valid_until(const Byte* p, const Byte* end) {
   while (p < end) {

@@ -184,6 +184,7 @@ class Trainer {
     for (std::size_t p = 0; p + 1 < cells_.size(); ++p)
       if (is_pair(p)) ++starts[dense(p) + 1];
     for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+    places_.reserve(3 * starts.back());  // a merge takes one place away and makes at most two: never moved
     places_.resize(starts.back());
     std::vector<std::uint64_t> next(starts.begin(), starts.end() - 1);
     std::vector<std::int64_t> counts(65536, 0);

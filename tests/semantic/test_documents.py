@@ -146,3 +146,25 @@ def test_every_definition_is_in_a_document_or_in_the_skip_list(tmp_path: Path) -
     entries = assembled(tmp_path, SOURCES)
     roots = {entry.root.name for entry in entries if isinstance(entry, Document)}
     assert {"lib::Pair", "lib::sum", "lib::add", "main"} <= roots | {e.name for e in entries if isinstance(e, Skipped)}
+
+
+def test_a_roots_namespaces_are_those_open_around_it(tmp_path: Path) -> None:
+    text = """\
+namespace a {
+namespace b {
+int inner() { return 100000; }
+}
+int outer() { return 200000; }
+}
+namespace c { int other() { return 300000; } }
+"""
+    documents = _documents(tmp_path, {"a.cc": text})
+    openings = {
+        name: [document.text[chunk.char_offset : chunk.char_end] for chunk in document.boundaries[:-1]]
+        for name, document in documents.items()
+    }
+    assert openings == {
+        "a::b::inner": ["namespace a {\nnamespace b {"],
+        "a::outer": ["namespace a {"],
+        "c::other": ["namespace c {"],
+    }

@@ -60,3 +60,8 @@ def test_spans_of_any_bytes_are_ascending_and_disjoint(parts: list[bytes]) -> No
 def test_offsets_are_told_inside_from_outside() -> None:
     spans = np.array([[2, 4], [7, 8]], dtype=np.int64)
     assert np.flatnonzero(inside(spans, np.arange(10))).tolist() == [2, 3, 7]
+
+
+def test_an_unterminated_raw_string_runs_to_the_end_however_many_there_are() -> None:
+    code = b'R"(' * 50_000
+    assert lex(code).literals.tolist() == [[1, len(code)]]

@@ -55,3 +55,9 @@ def test_a_semicolon_belongs_to_its_declaration() -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_have_an_outline_inside_them(code: bytes) -> None:
     assert all(0 <= node.start <= node.end <= len(code) for node in syntax_outline(code))
+
+
+def test_nesting_without_end_costs_no_more_than_its_length() -> None:
+    assert len(syntax_outline(b"#if 0\nint a;\n" * 20_000)) == 20_000
+    deepest = max(len(node.name) for node in syntax_outline(b"class A {" * 2_000 + b"};" * 2_000))
+    assert deepest < 1_000

@@ -82,3 +82,8 @@ def test_a_flipped_byte_in_a_page_does_not_read_as_data(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(OSError):
         list(row_groups(path))
+
+
+def test_a_disk_that_is_full_is_an_error_not_a_short_file() -> None:
+    with pytest.raises(OSError, match="No space left"):
+        write(Path("/dev/full"), TABLE)
