@@ -85,7 +85,8 @@ def _visit(code: bytes, at: _Visit, found: list[Node]) -> list[_Visit]:
     role = _role(inner, at.in_class)
     if role is None:
         return []
-    name = "::".join(filter(None, (at.scope, _name(inner))))
+    own = _name(inner)
+    name = "::".join(filter(None, (at.scope, own))) if own else ""
     solid = role is not Role.CLASS or any(child.type.endswith("_list") for child in inner.children)
     found.append(Node(at.node.start_byte, _end(code, at.node), role, at.depth, name, definition=solid))
     if role is Role.FUNCTION:
@@ -93,7 +94,7 @@ def _visit(code: bytes, at: _Visit, found: list[Node]) -> list[_Visit]:
         found.extend(Node(body.start_byte, body.end_byte, Role.BODY, at.depth + 1, "") for body in bodies)
     if role not in _HOLDERS:
         return []
-    scope = name if role in (Role.NAMESPACE, Role.CLASS) else at.scope
+    scope = name or at.scope if role in (Role.NAMESPACE, Role.CLASS) else at.scope
     inside = [child for child in inner.named_children if child.type in _THROUGH or child.type in _CLASSES]
     return [_Visit(child, at.depth + 1, scope, at.in_class or role is Role.CLASS) for child in inside]
 

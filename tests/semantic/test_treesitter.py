@@ -61,3 +61,8 @@ def test_nesting_without_end_costs_no_more_than_its_length() -> None:
     assert len(syntax_outline(b"#if 0\nint a;\n" * 20_000)) == 20_000
     deepest = max(len(node.name) for node in syntax_outline(b"class A {" * 2_000 + b"};" * 2_000))
     assert deepest < 1_000
+
+
+def test_what_has_no_name_of_its_own_does_not_take_its_scopes() -> None:
+    names = [node.name for node in syntax_outline(b"namespace a {\n;\nstruct { int x; } y;\nint z;\n}\n")]
+    assert names.count("a") == 1 and "a::z" in names
