@@ -15,7 +15,7 @@ from megacpp_assets.defs.build import JOBS, build_definitions
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.partitions import mixture_key, register
 from megacpp_assets.line.corpus import Corpus
-from megacpp_assets.line.execute import Done, finished
+from megacpp_assets.line.execute import Done, finished, first_failure
 from megacpp_assets.line.listener import Watch, listening
 from megacpp_assets.line.pinning import pin_tokenizer
 from megacpp_assets.line.steps import Step, mixture_step, repo_step, tokenizer_step
@@ -125,7 +125,8 @@ class _Dagster:
             raise
         except dg.DagsterError as error:
             what = f"{steps[0].stage} {steps[0].partition}"
-            raise CheckFailed(what, expected="every blocking check to pass", found=str(error)) from error
+            unknown = CheckFailed(what, expected="every blocking check to pass", found=str(error))
+            raise first_failure(steps) or unknown from error
 
     def _open(self) -> tuple[dg.DagsterInstance, dg.Definitions]:
         if self._instance is None or self._definitions is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -33,6 +33,19 @@ def finished(step: Step) -> Done | None:
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
     return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
+
+
+def first_failure(steps: Sequence[Step]) -> CheckFailed | None:
+    """The error of the first unfinished step of `steps`, if checks of its artifact failed."""
+    stopped = next((step for step in steps if finished(step) is None), None)
+    artifact = current_artifact(stopped.target()) if stopped else None
+    receipt = read_receipt(artifact) if artifact else None
+    if stopped is None or receipt is None or receipt.passed:
+        return None
+    first, *others = receipt.failures
+    also = f"; also failed: {', '.join(check.name for check in others)}" if others else ""
+    what = f"{stopped.stage} {stopped.partition}, check {first.name}"
+    return CheckFailed(what, expected=first.expected, found=first.found + also)
 
 
 def execute(step: Step, progress: Progress = silent) -> Done:

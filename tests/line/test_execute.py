@@ -10,7 +10,7 @@ import pytest
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.line.execute import execute, finished
+from megacpp_assets.line.execute import execute, finished, first_failure
 from megacpp_assets.line.receipts import read_receipt
 from megacpp_assets.line.steps import Step
 from megacpp_assets.storage.artifact import Artifact, open_artifact
@@ -47,6 +47,14 @@ def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(
     assert not execute(step).receipt.passed
     assert finished(step) is None
     open_artifact(tmp_path, "a").verify()
+
+
+def test_the_first_unfinished_steps_failed_check_is_told_with_what_it_found(tmp_path: Path) -> None:
+    good, bad, later = _step(tmp_path, "a"), _step(tmp_path, "b", passes=False), _step(tmp_path, "c")
+    execute(good)
+    assert first_failure([good]) is None
+    execute(bad)
+    assert str(first_failure([good, bad, later])).startswith("stage b, check holds; expected it holds; found False")
 
 
 def test_an_input_that_failed_its_checks_stops_the_next_step(tmp_path: Path) -> None:
