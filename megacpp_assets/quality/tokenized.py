@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, fixed_max_chunks
 from megacpp_assets.contract.schemas import CHAR_TYPES, TOKENIZED
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.duck import Connection, connect
@@ -22,6 +22,7 @@ from megacpp_assets.storage.jsonl import read_texts
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 
 PARQUET_SUFFIX: Final = ".parquet"
+MAX_CHUNKS: Final = fixed_max_chunks(DOCUMENT_TOKENS)
 CHECKS: Final = (
     "schema",
     "column_lengths",
@@ -31,6 +32,7 @@ CHECKS: Final = (
     "text_makes_no_special_token",
     "ids_below_vocabulary",
     "tokens_within_limit",
+    "chunks_within_limit",
     "chunk_spans_inside",
     "edges_inside_chunks",
     "provenance_of_partition",
@@ -85,6 +87,11 @@ def _rules() -> tuple[RowRule, ...]:
             "column_lengths",
             "a value for every token and character",
             " AND ".join(["actual_token_count = len(token_ids)", *per_token, *per_char]),
+        ),
+        RowRule(
+            "chunks_within_limit",
+            f"at most {MAX_CHUNKS} chunks, the slots of the shortest row",
+            f"len(chunk_boundaries) <= {MAX_CHUNKS}",
         ),
         RowRule(
             "chunk_spans_inside",

@@ -1,7 +1,7 @@
 """Token columns for documents: ids and character spans from the encoder, and the exact limit by splitting.
 
 Documents in, tokenized documents out in the same order; no document has more than the limit of tokens, BOS included,
-and the pieces of a document that had more join to exactly its text.
+or of chunks, and the pieces of a document that had more join to exactly its text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from megacpp_assets.contract.encoding import Encoded, TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import TOKENIZED
 from megacpp_assets.tokenized.pieces import cut_document
-from megacpp_assets.tokenized.split import cut_points
+from megacpp_assets.tokenized.split import Limits, cut_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class TokenizedBatch:
     pieces: NDArray[np.int64]
 
 
-def tokenize(documents: pa.Table, encoder: TextEncoder, limit: int) -> TokenizedBatch:
-    """Encode a table of `records.DOCUMENTS`, splitting every document of more than `limit` tokens.
+def tokenize(documents: pa.Table, encoder: TextEncoder, limits: Limits) -> TokenizedBatch:
+    """Encode a table of `records.DOCUMENTS`, splitting every document that exceeds `limits`.
 
     Raises `SchemaViolation` if the encoder gives no usable spans.
     """
@@ -40,10 +40,11 @@ def tokenize(documents: pa.Table, encoder: TextEncoder, limit: int) -> Tokenized
     pieces = np.ones(len(texts), dtype=np.int64)
     parts: list[pa.Table] = []
     done = 0
-    for index in np.flatnonzero(counts > limit).tolist():
+    chunks = documents[c.CHUNK_BOUNDARIES].combine_chunks().value_lengths().to_numpy()
+    for index in np.flatnonzero((counts > limits.tokens) | (chunks > limits.chunks)).tolist():
         document = documents.slice(index, 1)
         begin, end = encoded.offsets[index], encoded.offsets[index + 1]
-        cuts = cut_points(texts[index], _chunk_spans(document), encoded.char_starts[begin + 1 : end], encoder, limit)
+        cuts = cut_points(texts[index], _chunk_spans(document), encoded.char_starts[begin + 1 : end], encoder, limits)
         split = cut_document(document, cuts)
         parts += [table.slice(done, index - done), with_tokens(split, encoder.encode_batch(split[c.TEXT].to_pylist()))]
         pieces[index] = split.num_rows

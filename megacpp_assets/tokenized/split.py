@@ -1,11 +1,12 @@
-"""Where to cut a document that exceeds the token limit: at chunk boundaries, else at the best break in a chunk.
+"""Where to cut a document that exceeds its limits: at chunk boundaries, else at the best break in a chunk.
 
-Text, chunk spans and token spans come in, cut points (character offsets) go out; between two cuts lie at most `limit`
-tokens by the encoder's own count, BOS included, and nothing is left out.
+Text, chunk spans and token spans come in, cut points (character offsets) go out; between two cuts lie at most the limit
+of tokens by the encoder's own count, BOS included, and of chunks; nothing is left out.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,28 +21,52 @@ BREAK_WINDOW: Final = 256
 """Characters before the limit in which a break is looked for (CONTRACTS.md 2)."""
 SMALLEST_LIMIT: Final = 8
 """BOS and any one character fit, whatever the encoder makes of it."""
+SMALLEST_CHUNK_LIMIT: Final = 2
+"""The rest of a chunk that was cut, and one more."""
 GUESS_SLACK: Final = 64
 """Tokens by which cutting may shorten the encoding of a piece; a boundary farther out is not tried."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most `tokens` (BOS included) and `chunks` of one document. Raises `SpecError` if nothing could fit."""
+
+    tokens: int
+    chunks: int
+
+    def __post_init__(self) -> None:
+        if self.tokens < SMALLEST_LIMIT:
+            raise SpecError("token limit of a document", expected=f"at least {SMALLEST_LIMIT}", found=self.tokens)
+        if self.chunks < SMALLEST_CHUNK_LIMIT:
+            raise SpecError("chunk limit of a document", expected=f"at least {SMALLEST_CHUNK_LIMIT}", found=self.chunks)
+
+
 def cut_points(
-    text: str, chunks: NDArray[np.int64], token_starts: NDArray[np.int32], encoder: TextEncoder, limit: int
+    text: str, chunks: NDArray[np.int64], token_starts: NDArray[np.int32], encoder: TextEncoder, limits: Limits
 ) -> list[int]:
-    """Offsets 0 = p0 < p1 < … = len(text): piece `i` is text[p_i:p_i+1] and has at most `limit` tokens with BOS.
+    """Offsets 0 = p0 < p1 < … = len(text): piece `i` is text[p_i:p_i+1] and keeps to `limits`.
 
     `chunks` (n, 2) are half-open character spans; `token_starts` are those of the whole text's tokens without BOS, used
     to guess where a piece ends before it is counted. Greedy in order: a piece takes whole chunks, each with the gap
     that follows it, for as long as they fit; a chunk that does not fit alone is cut at the last break that does.
     """
-    if limit < SMALLEST_LIMIT:
-        raise SpecError("token limit of a document", expected=f"at least {SMALLEST_LIMIT}", found=limit)
     bounds = _boundaries(chunks, len(text))
     cuts = [0]
     while cuts[-1] < len(text):
-        piece = _Piece(text, cuts[-1], encoder, limit)
-        end = piece.at_boundary(bounds, _reach(token_starts, cuts[-1], limit + GUESS_SLACK, len(text)))
-        cuts.append(piece.at_break(_reach(token_starts, cuts[-1], limit, len(text))) if end is None else end)
+        piece = _Piece(text, cuts[-1], encoder, limits.tokens)
+        most = _chunks_reach(chunks, cuts[-1], limits.chunks, len(text))
+        far = min(most, _reach(token_starts, cuts[-1], limits.tokens + GUESS_SLACK, len(text)))
+        end = piece.at_boundary(bounds, far)
+        if end is None:
+            end = piece.at_break(min(most, _reach(token_starts, cuts[-1], limits.tokens, len(text))))
+        cuts.append(end)
     return cuts
+
+
+def _chunks_reach(chunks: NDArray[np.int64], begin: int, limit: int, length: int) -> int:
+    """Where the first chunk begins that a piece from `begin` on has no room for; chunks around `begin` all count."""
+    beyond = np.sort(chunks[chunks[:, 1] > begin, 0])[limit:]
+    return int(min(beyond[beyond > begin], default=length))
 
 
 def _boundaries(chunks: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.encoding import TextEncoder
-from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
@@ -30,10 +30,12 @@ from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.holdout import Holdout, holdout_of
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
+from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import Totals
 from megacpp_assets.tokenizer.encoder import Encoder
 
-VERSION: Final = "1"
+VERSION: Final = "2"
+LIMITS: Final = Limits(DOCUMENT_TOKENS, fixed_max_chunks(DOCUMENT_TOKENS))
 BATCH_DOCUMENTS: Final = 256
 """Documents in memory at a time. The holdout looks at the first batch, so this number decides bytes."""
 
@@ -101,7 +103,7 @@ def write_shards(
         for documents in _batches(iter(records)):
             ids = documents[c.DOC_ID].to_pylist()
             holdout = holdout or holdout_of(ids)
-            tokenized = tokenize(documents, encoder, DOCUMENT_TOKENS)
+            tokenized = tokenize(documents, encoder, LIMITS)
             validation = np.repeat(np.array([holdout.holds(doc_id) for doc_id in ids]), tokenized.pieces)
             shards.write(tokenized.table, validation)
             totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))

@@ -114,6 +114,11 @@ FAULTS: dict[str, list[Callable[[list[Row]], object]]] = {
     "text_makes_no_special_token": [lambda rows: rows[0][c.TOKEN_IDS_COLUMN].__setitem__(4, 3)],
     "ids_below_vocabulary": [lambda rows: rows[0][c.TOKEN_IDS_COLUMN].__setitem__(-1, 7300)],
     "tokens_within_limit": [overlong],
+    "chunks_within_limit": [
+        lambda rows: rows[0].update(
+            chunk_boundaries=rows[0][c.CHUNK_BOUNDARIES] + rows[0][c.CHUNK_BOUNDARIES][:1] * 127
+        )
+    ],
     "chunk_spans_inside": [
         lambda rows: rows[0][c.CHUNK_BOUNDARIES][1].update(char_end=len(TEXT) + 1),
         lambda rows: rows[0][c.CHUNK_BOUNDARIES][0].update(char_offset=-1),

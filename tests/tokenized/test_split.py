@@ -11,18 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenized.split import cut_points
+from megacpp_assets.tokenized.split import Limits, cut_points
 from tests.tokenized.documents import record, records
 from tests.tokenized.word_encoder import WordEncoder, token_count
 
 ENCODER = WordEncoder()
 
 
-def cuts_of(document: dict[str, Any], limit: int) -> list[int]:
+def cuts_of(document: dict[str, Any], limit: int, chunk_limit: int = 128) -> list[int]:
     text = document["text"]
     chunks = [(chunk["char_offset"], chunk["char_end"]) for chunk in document["chunk_boundaries"]]
     starts = ENCODER.encode_batch([text]).char_starts[1:]
-    return cut_points(text, np.array(chunks, dtype=np.int64).reshape(-1, 2), starts, ENCODER, limit)
+    return cut_points(
+        text, np.array(chunks, dtype=np.int64).reshape(-1, 2), starts, ENCODER, Limits(limit, chunk_limit)
+    )
 
 
 @given(records(nested=True), st.integers(8, 40))
@@ -81,6 +83,19 @@ def test_a_text_of_exactly_the_limit_stays_whole() -> None:
     text = "a b c d e f"
     assert cuts_of(record("d", text), token_count(text)) == [0, len(text)]
     assert len(cuts_of(record("d", text), token_count(text) - 1)) == 3
+
+
+def test_more_chunks_than_the_limit_are_divided_among_pieces() -> None:
+    text = "int a;\n" * 7
+    document = record("d", text, [(at, at + 6) for at in range(0, len(text), 7)])
+    assert cuts_of(document, 4096, chunk_limit=3) == [0, 21, 42, 49]
+
+
+@given(records(), st.integers(8, 40), st.integers(2, 4))
+def test_no_piece_has_more_chunks_than_the_limit(document: dict[str, Any], limit: int, chunk_limit: int) -> None:
+    spans = [(chunk["char_offset"], chunk["char_end"]) for chunk in document["chunk_boundaries"]]
+    for begin, end in pairwise(cuts_of(document, limit, chunk_limit)):
+        assert sum(start < end and stop > begin for start, stop in spans) <= chunk_limit
 
 
 def test_a_limit_too_small_for_any_character_is_refused() -> None:
