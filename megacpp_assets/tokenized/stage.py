@@ -32,7 +32,7 @@ from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
 from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import Totals
-from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.device import load_encoder
 
 VERSION: Final = "2"
 LIMITS: Final = Limits(DOCUMENT_TOKENS, fixed_max_chunks(DOCUMENT_TOKENS))
@@ -83,9 +83,9 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
 
 
 @functools.lru_cache(maxsize=1)
-def _encoder(directory: Path, manifest_sha256: str) -> Encoder:
+def _encoder(directory: Path, manifest_sha256: str) -> TextEncoder:
     """All repositories of a corpus share one tokenizer, and a full vocabulary takes seconds to verify and load."""
-    return Encoder.load(directory)
+    return load_encoder(directory)
 
 
 def write_shards(

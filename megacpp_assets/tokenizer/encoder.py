@@ -60,12 +60,7 @@ class Encoder:
         try:
             return Encoded(*self._native.encode(texts, self._threads))
         except UnicodeEncodeError as error:
-            raise SpecError(
-                "text to encode",
-                expected="Unicode text",
-                found=f"a lone surrogate at character {error.start}",
-                do="use encode_bytes",
-            ) from error
+            raise lone_surrogate(error) from error
 
     def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> Encoded:
         """Encode each string of an Arrow array without making Python objects; nulls are refused with `SpecError`."""
@@ -94,3 +89,21 @@ class Encoder:
             return self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
         except IndexError as error:
             raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
+
+
+def utf8(text: str) -> bytes:
+    """The bytes of `text`; `SpecError` for one with lone surrogates."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate(error) from error
+
+
+def lone_surrogate(error: UnicodeEncodeError) -> SpecError:
+    """What is wrong with a text that has no UTF-8."""
+    return SpecError(
+        "text to encode",
+        expected="Unicode text",
+        found=f"a lone surrogate at character {error.start}",
+        do="use encode_bytes",
+    )

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
@@ -20,13 +19,14 @@ from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
+from megacpp_assets.tokenizer.device import train_texts
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.lock import GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import special_ids
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
 from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
-from megacpp_assets.tokenizer.train import Trained, count_words, train_model
+from megacpp_assets.tokenizer.train import Trained
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 VERSION = "2"
@@ -71,12 +71,6 @@ def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
     if pin_of(artifact).commit not in registered_commits(spec.root):
         _register(artifact)
     return artifact
-
-
-def open_encoder(artifact: Artifact) -> Encoder:
-    """The encoder of a published tokenizer, verified against its manifest and its lock."""
-    artifact.verify()
-    return Encoder.load(artifact.directory)
 
 
 def read_lock(artifact: Artifact) -> TokenizerLock:
@@ -147,7 +141,7 @@ def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progre
             yield data
             progress(done + 1, 2 * files)
 
-    return train_model(count_words(spec.recipe, counted(), threads=worker_count()), spec.recipe)
+    return train_texts(counted(), spec.recipe)
 
 
 def _register(artifact: Artifact) -> None:

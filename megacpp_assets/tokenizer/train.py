@@ -50,24 +50,32 @@ def train_model(counter: Counter, recipe: TokenizerRecipe, report: Callable[[int
     Merges are those of HuggingFace's BpeTrainer over the same words, but pairs whose product is a fixed word are
     dropped (one string has one id, and a fixed word lies in no identifier). Ties: smallest pair of ids first.
     """
-    if counter.words == 0:
-        raise SpecError(
-            "tokenizer training text", expected="at least one word", found="none", do="check the repositories"
-        )
+    require_words(counter)
     fixed = fixed_vocabulary()
     found = counter.train(
         recipe.vocabulary_size - FIXED_IDS, known=list(fixed.ids), forbidden=fixed.words(), progress=report
     )
-    counts = found["counts"]
+    merges = Merges(found["left"], found["right"], found["counts"])
+    return put_together(recipe, counter, merges, int(found["largest_count"]), int(found["dropped"]))
+
+
+def require_words(counter: Counter) -> None:
+    """`SpecError` for an empty corpus."""
+    if counter.words == 0:
+        raise SpecError(
+            "tokenizer training text", expected="at least one word", found="none", do="check the repositories"
+        )
+
+
+def put_together(recipe: TokenizerRecipe, counter: Counter, merges: Merges, largest: int, dropped: int) -> Trained:
+    """The model of `merges`, with the facts of the loop that made them."""
     return Trained(
-        model=assemble(
-            Merges(found["left"], found["right"], counts), recipe.vocabulary_size, whitespace_recipe(recipe.whitespace)
-        ),
+        model=assemble(merges, recipe.vocabulary_size, whitespace_recipe(recipe.whitespace)),
         counter=counter,
-        merges=len(counts),
-        last_count=int(counts[-1]) if len(counts) else 0,
-        largest_count=int(found["largest_count"]),
-        forbidden_pairs=int(found["dropped"]),
+        merges=len(merges.counts),
+        last_count=int(merges.counts[-1]) if len(merges.counts) else 0,
+        largest_count=largest,
+        forbidden_pairs=dropped,
     )
 
 

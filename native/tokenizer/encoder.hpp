@@ -107,7 +107,7 @@ class Encoder {
     std::uint64_t low = 0, high = 0;
     std::uint32_t id = 0;
   };
-  static constexpr std::size_t kRecent = 4096;
+  static constexpr std::size_t kRecent = 16384;
   struct Cache {
     std::vector<Recent> recent = std::vector<Recent>(kRecent);
     WordTable<Entry> words;

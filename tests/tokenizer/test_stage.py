@@ -11,8 +11,9 @@ from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.registry import read_committed, registered
-from megacpp_assets.tokenizer.stage import TokenizerSpec, open_encoder, pin_of, read_statistics, run
+from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, read_statistics, run
 from tests.tokenizer.conftest import RECIPE, REPO, native_sources, publish_raw
 
 
@@ -21,7 +22,7 @@ def test_the_artifact_and_the_registry_hold_the_same_tokenizer(published: Artifa
     data = published.file("tokenizer.json").read_bytes()
     assert read_committed(published.root, pin.commit, "tokenizer.json") == data
     assert registered(published.root, "demo_v1") == pin.commit
-    assert open_encoder(published).vocabulary_size == RECIPE.vocabulary_size
+    assert Encoder.load(published.directory).vocabulary_size == RECIPE.vocabulary_size
 
 
 def test_another_folder_and_more_workers_give_the_same_bytes_and_commit(

@@ -18,7 +18,6 @@ from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import Golden, TokenizerLock
-from megacpp_assets.tokenizer.stage import open_encoder
 
 Document = dict[str, Any]
 
@@ -193,4 +192,4 @@ def test_a_tokenizer_and_lock_replaced_together_do_not_match_the_manifest(
     forged = Artifact(root, published.path, published.manifest)
     relock(forged.directory, rewrite(forged.directory, _swap_merges))
     with pytest.raises(LineageGap, match=r"tokenizer\.(json|lock)"):
-        open_encoder(forged)
+        forged.verify()

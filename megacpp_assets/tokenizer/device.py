@@ -1,0 +1,49 @@
+"""Where training and encoding run: on the CPU, or with the same result on a GPU if MEGACPP_TOKENIZER_DEVICE says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from megacpp_assets.compute.select import worker_count
+from megacpp_assets.contract.encoding import TextEncoder
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.train import Trained, count_words, train_model
+
+VARIABLE = "MEGACPP_TOKENIZER_DEVICE"
+CPU = "cpu"
+DEVICES = (CPU, "cuda", "interpreter")
+
+
+def tokenizer_device() -> str:
+    """The device that the environment asks for; `SpecError` for an unknown one."""
+    name = os.environ.get(VARIABLE, CPU)
+    if name not in DEVICES:
+        raise SpecError(VARIABLE, expected=" or ".join(DEVICES), found=repr(name))
+    return name
+
+
+def load_encoder(directory: Path) -> TextEncoder:
+    """The tokenizer in `directory`, verified, on the chosen device. `EnvironmentLacks` if there is none."""
+    encoder = Encoder.load(directory)
+    if (name := tokenizer_device()) == CPU:
+        return encoder
+    from megacpp_assets.tokenizer.gpu.device import open_device
+    from megacpp_assets.tokenizer.gpu.encode import GpuEncoder
+
+    return GpuEncoder(encoder.model, open_device(name))
+
+
+def train_texts(
+    texts: Iterable[bytes], recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None
+) -> Trained:
+    """The model of `texts`, trained on the chosen device. `EnvironmentLacks` if there is none."""
+    if (name := tokenizer_device()) == CPU:
+        return train_model(count_words(recipe, texts, threads=worker_count()), recipe, report)
+    from megacpp_assets.tokenizer.gpu.device import open_device
+    from megacpp_assets.tokenizer.gpu.train import train_on
+
+    return train_on(open_device(name), texts, recipe, report)
