@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.names import STAGES
 from megacpp_assets.line.corpus import Corpus, open_corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
+
+if TYPE_CHECKING:
+    from megacpp_assets.storage.artifact import Artifact
 
 _EXAMPLES = 12
 
@@ -67,6 +73,46 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
     pin = registered_pin(root, commit)
     with_tokenizer(_open(data_root, dataset), pin)
     click.echo(f"pinned {pin.commit} (sha256 {pin.sha256}), trained on {', '.join(pin.repos)}")
+
+
+@tokenizer_group.command("agree")
+@dataset_option
+@data_root_option
+def agree_command(dataset: str, data_root: str | None) -> None:
+    """Encode every file of the corpus with plain HuggingFace tokenizers too; exit code 1 unless all ids agree."""
+    from megacpp_assets.tokenizer.compare import with_huggingface
+
+    artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
+    found = with_huggingface(artifact.directory, texts)
+    click.echo(f"{found.documents:,} documents, {found.tokens:,} tokens: {found.differing} documents differ")
+    if found.differing:
+        raise click.exceptions.Exit(1)
+
+
+@tokenizer_group.command("trie")
+@dataset_option
+@data_root_option
+def trie_command(dataset: str, data_root: str | None) -> None:
+    """Measure how far greedy longest match over the same vocabulary is from BPE, on every file of the corpus."""
+    from megacpp_assets.tokenizer.compare import with_trie
+    from megacpp_assets.tokenizer.encoder import Encoder
+
+    artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
+    found = with_trie(Encoder.load(artifact.directory), texts)
+    click.echo(f"documents that differ  {found.differing:,} of {found.documents:,}")
+    click.echo(f"BPE tokens lost        {100 * found.lost / max(1, found.tokens):.2f} % of {found.tokens:,}")
+    click.echo(f"tokens of longest match {found.others / max(1, found.tokens):.4f} of BPE's")
+
+
+def _tokenizer_and_texts(corpus: Corpus) -> tuple[Artifact, Iterator[bytes]]:
+    from megacpp_assets.storage.artifact import open_artifact
+    from megacpp_assets.storage.layout import tokenizer_path
+    from megacpp_assets.tokenizer.stage import training_texts
+
+    artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
+    artifact.verify()
+    inputs = [open_artifact(corpus.root, entry.path) for entry in artifact.manifest.inputs]
+    return artifact, training_texts(inputs)
 
 
 def _open(data_root: str | None, dataset: str) -> Corpus:

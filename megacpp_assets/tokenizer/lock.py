@@ -16,7 +16,9 @@ from megacpp_assets.tokenizer.fixed import special
 from megacpp_assets.tokenizer.model import special_ids
 
 LOCK_FILE = "tokenizer.lock"
-FORMAT = 1
+FORMAT = 2
+BPE_MODEL = "bpe"
+"""How a text becomes tokens: merges by rank. Another model has another name, and no corpus mixes two."""
 
 FORGERY = " ".join(special(name) for name in SPECIAL_NAMES) + "".join(special(name) for name in SPECIAL_NAMES)
 """Text that spells every special token; it must encode without one."""
@@ -44,6 +46,7 @@ class Golden:
 class TokenizerLock:
     """Identity of a tokenizer: the registry commit that holds it, its bytes, its meaning."""
 
+    model: str
     commit: str
     sha256: str
     size: int
@@ -83,6 +86,7 @@ class TokenizerLock:
 
     def check_meaning(self, vocabulary_size: int, encode: Callable[[str], Sequence[int]]) -> None:
         """`TokenizerDrift` unless sizes and special ids are the pinned ones and every golden text encodes as locked."""
+        _same("model", BPE_MODEL, self.model)
         _same("vocabulary size", self.recipe.vocabulary_size, vocabulary_size)
         _same("special ids", special_ids(), dict(self.special_ids))
         if FORGERY not in {golden.text for golden in self.goldens}:

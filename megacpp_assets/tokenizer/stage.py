@@ -3,7 +3,7 @@ out. Equal sources and recipe give equal bytes and an equal commit, with any num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.device import train_texts
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
-from megacpp_assets.tokenizer.lock import GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
+from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import special_ids
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
 from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
 from megacpp_assets.tokenizer.train import Trained
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
-VERSION = "2"
+VERSION = "3"
 RECIPE_FILE = "recipe.json"
 CORPUS_FILE = "corpus.json"
 
@@ -93,6 +93,11 @@ def training_files(raw: Artifact) -> list[SourceFile]:
     return [file for file in source_files(raw) if not file.skipped]
 
 
+def training_texts(inputs: Iterable[Artifact]) -> Iterator[bytes]:
+    """The texts that trained a tokenizer, from its inputs, in their order."""
+    return (data for _, _, data in _texts(tuple(inputs)))
+
+
 def _texts(inputs: tuple[Artifact, ...]) -> Iterator[tuple[str, SourceFile, bytes]]:
     for raw in inputs:
         with blob_reader(raw) as reader:
@@ -119,6 +124,7 @@ def _produce(
         {TOKENIZER_FILE: data, STATISTICS_FILE: statistics.to_bytes(), **contents},
     )
     lock = TokenizerLock(
+        model=BPE_MODEL,
         commit=commit,
         sha256=sha256_bytes(data),
         size=len(data),

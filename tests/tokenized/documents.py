@@ -22,7 +22,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.lock import GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
+from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import Merges, assemble, special_ids
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
@@ -134,7 +134,7 @@ def publish_tokenizer(root: Path) -> Artifact:
     model = assemble(Merges(nothing, nothing, nothing.astype(np.int64)), 7300, whitespace_recipe(recipe.whitespace))
     data, encoder = dump_model(model), Encoder(model)
     goldens = tuple(Golden(text, tuple(encoder.encode_batch([text]).ids.tolist())) for text in GOLDEN_TEXTS)
-    lock = TokenizerLock("0" * 40, sha256_bytes(data), len(data), recipe, special_ids(), goldens)
+    lock = TokenizerLock(BPE_MODEL, "0" * 40, sha256_bytes(data), len(data), recipe, special_ids(), goldens)
 
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         publication.write(TOKENIZER_FILE, data)

@@ -14,7 +14,7 @@ from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
-from megacpp_assets.tokenizer.lock import TokenizerLock
+from megacpp_assets.tokenizer.lock import BPE_MODEL, TokenizerLock
 from megacpp_assets.training.stage import TrainedCheckpointSpec
 from tests.loader.rows_artifact import DATASET, MIXTURE, publish_rows, random_rows
 
@@ -53,7 +53,7 @@ def publish_tokenizer(root: Path) -> Artifact:
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         data = b"{}\n"
         publication.write("tokenizer.json", data)
-        lock = TokenizerLock(COMMIT, sha256_bytes(data), len(data), TokenizerRecipe(), {}, ())
+        lock = TokenizerLock(BPE_MODEL, COMMIT, sha256_bytes(data), len(data), TokenizerRecipe(), {}, ())
         publication.write("tokenizer.lock", lock.to_bytes())
         return {"commit": COMMIT, "vocabulary_size": VOCABULARY}
 

@@ -1,0 +1,86 @@
+"""Our encoder beside others over the same texts: HuggingFace's must agree on every id, the trie model does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+
+from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.trie import TrieTokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Texts compared, those with other ids, and our tokens; `lost` of ours are no token of the other encoder (the same
+    bytes at the same place), which made `others` tokens."""
+
+    documents: int
+    differing: int
+    tokens: int
+    lost: int
+    others: int
+
+
+def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
+    """The tokenizer in `directory` as plain HuggingFace `tokenizers` load it, over every text that is UTF-8."""
+    encoder = Encoder.load(directory)
+    reference = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
+    widths = np.array([len(token) for token in encoder.model.token_bytes()])
+    return _agreement(
+        (
+            (
+                _spans(ours[1:], widths),
+                _spans(np.array(reference.encode(text.decode()).ids[1:], dtype=np.int64), widths),
+            )
+            for text, ours in _encoded(encoder, texts)
+        )
+    )
+
+
+def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
+    """The longest-match model over the same vocabulary."""
+    trie = TrieTokenizer(encoder.model)
+    widths = np.array([len(token) for token in encoder.model.token_bytes()])
+    return _agreement(
+        (_spans(ours[1:], widths), _spans(trie.encode(text), widths)) for text, ours in _encoded(encoder, texts)
+    )
+
+
+def _encoded(encoder: Encoder, texts: Iterable[bytes]) -> Iterator[tuple[bytes, NDArray[np.uint32]]]:
+    for text in texts:
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            continue
+        yield text, encoder.encode_bytes(text)
+
+
+Spans = NDArray[np.int64]
+"""(n, 2): where each token ends, in bytes, and its id; in order. A token's begin is the end of the one before."""
+
+
+def _spans(ids: NDArray[np.integer], widths: NDArray[np.int64]) -> Spans:
+    return np.stack([np.cumsum(widths[ids]), ids.astype(np.int64)], axis=1)
+
+
+def _agreement(pairs: Iterable[tuple[Spans, Spans]]) -> Agreement:
+    documents = differing = tokens = lost = others = 0
+    for ours, theirs in pairs:
+        documents += 1
+        differing += not np.array_equal(ours, theirs)
+        tokens += len(ours)
+        others += len(theirs)
+        lost += len(ours) - len(np.intersect1d(_keys(ours), _keys(theirs), assume_unique=True))
+    return Agreement(documents, differing, tokens, lost, others)
+
+
+def _keys(spans: Spans) -> NDArray[np.int64]:
+    """One number for each token's bytes: where it begins and ends."""
+    ends = spans[:, 0]
+    return np.concatenate([np.zeros(1, np.int64), ends[:-1]]) << 32 | ends

@@ -1,0 +1,26 @@
+"""The longest-match model on the device gives the ids of the one on the CPU."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.gpu.trie import GpuTrieTokenizer
+from megacpp_assets.tokenizer.trie import TrieTokenizer
+from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.gpu.test_split import HARD
+
+
+def test_hard_texts_and_real_code_give_the_ids_of_the_cpu(encoder: Encoder, device: torch.device) -> None:
+    rng = random.Random(11)
+    texts = [b"".join(rng.choice(HARD) for _ in range(rng.randint(0, 30))) for _ in range(60)]
+    texts += [data[:2000] for data in list(native_sources().values())[:3]] + [b""]
+    cpu = TrieTokenizer(encoder.model)
+    found = GpuTrieTokenizer(encoder.model, device).encode_batch(texts)
+    assert [ids.tolist() for ids in found] == [cpu.encode(text).tolist() for text in texts]
+
+
+def test_no_texts_have_no_ids(encoder: Encoder, device: torch.device) -> None:
+    assert GpuTrieTokenizer(encoder.model, device).encode_batch([]) == []

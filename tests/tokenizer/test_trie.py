@@ -1,0 +1,92 @@
+"""The longest-match model: the longest token at every place, however chunks end; never a corpus's BPE."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.lock import TokenizerLock
+from megacpp_assets.tokenizer.stage import read_lock
+from megacpp_assets.tokenizer.trie import TrieTokenizer, build_trie, longest_tokens
+from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.texts import BYTES
+
+SINGLES = [(bytes([byte]), byte) for byte in range(256)]
+
+
+def slow_twin(ids: dict[bytes, int], text: bytes) -> list[int]:
+    found, at, longest = [], 0, max(map(len, ids))
+    while at < len(text):
+        size = next(size for size in range(longest, 0, -1) if text[at : at + size] in ids)
+        found.append(ids[text[at : at + size]])
+        at += size
+    return found
+
+
+@pytest.fixture(scope="module")
+def trie(encoder: Encoder) -> TrieTokenizer:
+    return TrieTokenizer(encoder.model)
+
+
+def vocabulary(encoder: Encoder) -> dict[bytes, int]:
+    tokens = encoder.model.token_bytes()
+    return {tokens[index]: index for index in encoder.model.reachable()}
+
+
+@settings(max_examples=50, deadline=None)
+@given(text=BYTES)
+def test_any_bytes_give_the_longest_token_at_each_place(encoder: Encoder, trie: TrieTokenizer, text: bytes) -> None:
+    assert trie.encode(text).tolist() == slow_twin(vocabulary(encoder), text)
+    assert trie.decode(trie.encode(text)) == text
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.binary(max_size=200), chunk=st.integers(1, 60))
+def test_where_chunks_end_does_not_show(encoder: Encoder, trie: TrieTokenizer, text: bytes, chunk: int) -> None:
+    small = TrieTokenizer(encoder.model, chunk_bytes=chunk)
+    assert small.encode(text).tolist() == trie.encode(text).tolist()
+
+
+def test_real_code_is_encoded_greedily(encoder: Encoder, trie: TrieTokenizer) -> None:
+    ids = vocabulary(encoder)
+    for text in list(native_sources().values())[:3]:
+        assert trie.encode(text).tolist() == slow_twin(ids, text)
+
+
+def test_the_trie_is_flat_and_in_breadth_first_order() -> None:
+    trie = build_trie([*SINGLES, (b"ab", 300), (b"abc", 301), (b"abd", 302)])
+    assert trie.first[0] == 0 and trie.count[0] == 256
+    edges = [trie.edge_bytes[trie.first[n] : trie.first[n] + trie.count[n]] for n in range(len(trie.first))]
+    assert all(np.all(np.diff(found.astype(int)) > 0) for found in edges)
+    assert longest_tokens(trie, np.frombuffer(b"abdab", dtype=np.uint8)).tolist() == [
+        302,
+        ord("b"),
+        ord("d"),
+        300,
+        ord("b"),
+    ]
+
+
+def test_a_vocabulary_without_a_byte_is_refused() -> None:
+    with pytest.raises(SpecError, match="every byte"):
+        build_trie(SINGLES[1:])
+
+
+def test_the_trie_never_encodes_a_corpus_whose_lock_names_bpe(trie: TrieTokenizer, published: Artifact) -> None:
+    with pytest.raises(TokenizerDrift, match="expected bpe; found trie_longest_match"):
+        trie.for_corpus(read_lock(published))
+
+
+def test_a_lock_that_names_another_model_is_refused_by_the_encoder(encoder: Encoder, published: Artifact) -> None:
+    raw = json.loads(read_lock(published).to_bytes())
+    assert raw["model"] == "bpe"
+    lock = TokenizerLock.from_bytes(read_lock(published).to_bytes().replace(b'"bpe"', b'"trie_longest_match"'))
+    with pytest.raises(TokenizerDrift, match="model"):
+        lock.check_meaning(encoder.vocabulary_size, lambda text: encoder.encode_batch([text]).ids.tolist())
