@@ -43,7 +43,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def show_command(dataset: str, data_root: str | None) -> None:
-    """Print the pinned tokenizer and the statistics of its training."""
+    """Print the pinned tokenizer and its quality page."""
     _show(_open(data_root, dataset))
 
 
@@ -122,19 +122,11 @@ def _open(data_root: str | None, dataset: str) -> Corpus:
 def _show(corpus: Corpus) -> None:
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.storage.layout import tokenizer_path
-    from megacpp_assets.tokenizer.stage import pin_of, read_statistics
+    from megacpp_assets.tokenizer.page import PAGE_FILE
+    from megacpp_assets.tokenizer.stage import pin_of
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
-    pin, statistics = pin_of(artifact), read_statistics(artifact)
+    pin = pin_of(artifact)
     pinned = corpus.lock.tokenizer is not None and corpus.lock.tokenizer.commit == pin.commit
-    click.echo(f"commit   {pin.commit}{' (pinned)' if pinned else ''}\nsha256   {pin.sha256}")
-    click.echo(f"learned  {statistics.learned_ids:,} ids, {statistics.unused_ids:,} reserved")
-    click.echo(f"merges   {statistics.merges:,}, the last seen {statistics.last_merge_count} times")
-    whole = statistics.whole
-    click.echo(f"corpus   {whole.files:,} files, {whole.bytes:,} bytes, {whole.tokens:,} tokens")
-    for name, part in {"all": whole, **statistics.repos, **statistics.languages}.items():
-        click.echo(f"  {name:<32} {part.bytes_per_token:5.3f} bytes per token")
-    for kind, fertility in statistics.fertility.items():
-        click.echo(f"  {kind:<32} {fertility.tokens / max(1, fertility.words):5.3f} tokens per word")
-    click.echo(f"round-trip failures: {statistics.round_trip_failures}")
-    click.echo("longest tokens: " + "  ".join(repr(text) for text in statistics.longest_tokens[:_EXAMPLES]))
+    click.echo(f"commit   {pin.commit}{' (pinned)' if pinned else ''}\nsha256   {pin.sha256}\n")
+    click.echo(artifact.file(PAGE_FILE).read_text(encoding="utf-8"), nl=False)

@@ -14,6 +14,7 @@ from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.tokenizer.page import PAGE_FILE
 
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120
@@ -41,6 +42,8 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         shown |= _table(artifact)
     if "token_histogram" in artifact.manifest.stats:
         shown["token_lengths"] = histogram(artifact.manifest.stats["token_histogram"], "tokens per document")
+    if artifact.manifest.stage == "tokenizer":
+        shown["quality"] = dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))
     if artifact.manifest.stage == "trained_checkpoint":
         shown |= _training(artifact)
     return shown

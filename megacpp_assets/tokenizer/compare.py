@@ -32,15 +32,11 @@ def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
     encoder = Encoder.load(directory)
     reference = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
     widths = np.array([len(token) for token in encoder.model.token_bytes()])
-    return _agreement(
-        (
-            (
-                _spans(ours[1:], widths),
-                _spans(np.array(reference.encode(text.decode()).ids[1:], dtype=np.int64), widths),
-            )
-            for text, ours in _encoded(encoder, texts)
-        )
-    )
+
+    def theirs(text: bytes) -> Spans:
+        return _spans(np.array(reference.encode(text.decode()).ids[1:], dtype=np.int64), widths)
+
+    return _agreement((_spans(ours[1:], widths), theirs(text)) for text, ours in _encoded(encoder, texts))
 
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:

@@ -1,5 +1,5 @@
-"""Stage 3a, `tokenizer`: pinned sources in; `tokenizer.json`, `tokenizer.lock`, `statistics.json` and a registry commit
-out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers."""
+"""Stage 3a, `tokenizer`: pinned sources in; `tokenizer.json`, `tokenizer.lock`, `statistics.json`, `quality.md` and a
+registry commit out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import special_ids
+from megacpp_assets.tokenizer.page import PAGE_FILE, quality_page
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
 from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
 from megacpp_assets.tokenizer.train import Trained
@@ -136,6 +137,7 @@ def _produce(
         (TOKENIZER_FILE, data),
         (LOCK_FILE, lock.to_bytes()),
         (STATISTICS_FILE, statistics.to_bytes()),
+        (PAGE_FILE, quality_page(statistics).encode()),
     ):
         publication.write(name, content)
     return {"vocabulary_size": spec.recipe.vocabulary_size, **_stats(statistics, commit)}
