@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
-from megacpp_assets.contract.names import STAGES
 from megacpp_assets.line.corpus import Corpus, open_corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
@@ -29,13 +28,12 @@ def tokenizer_group() -> None:
 def train_command(dataset: str, data_root: str | None) -> None:
     """Train anew on the pinned repositories and pin the result. No tag ever does this by itself."""
     from megacpp_assets.cli.bars import Bars, wide_console
-    from megacpp_assets.defs.runner import Plan, run_plan
+    from megacpp_assets.defs.runner import run_tokenizer
     from megacpp_assets.line.tokenizers import with_tokenizer
 
     corpus = with_tokenizer(_open(data_root, dataset), None)
-    plan = Plan((), until="tokenizer")
-    with Bars({stage: len(corpus.repo_refs) for stage in STAGES if plan.wants(stage)}, wide_console()) as bars:
-        corpus = run_plan(corpus, plan, bars)
+    with Bars({"pinned_repos": len(corpus.repo_refs), "tokenizer": 1}, wide_console()) as bars:
+        corpus = run_tokenizer(corpus, bars)
     _show(corpus)
 
 

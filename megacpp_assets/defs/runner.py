@@ -57,8 +57,7 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
         for work in _repository_work(corpus, plan, "index_repository"):
             _run(dagster, work, watch)
         if plan.wants("tokenizer"):
-            _run(dagster, Work("train_tokenizer", None, (tokenizer_step(corpus),)), watch)
-            corpus = _pin_tokenizer(corpus)
+            corpus = _train(dagster, corpus, watch)
         for work in _repository_work(corpus, plan, "encode_repository"):
             _run(dagster, work, watch)
         for mixture in plan.mixtures:
@@ -66,6 +65,19 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
             steps = tuple(mixture_step(corpus, stage, mixture) for stage in stages)
             _run(dagster, Work("build_mixture", mixture_key(mixture), steps), watch)
     return corpus
+
+
+def run_tokenizer(corpus: Corpus, watch: Watch) -> Corpus:
+    """Fetch the pinned repositories and train their tokenizer, which needs no more than that; pin it."""
+    with _lazy_dagster(corpus) as dagster:
+        for work in _repository_work(corpus, Plan((), until="pinned_repos"), "index_repository"):
+            _run(dagster, work, watch)
+        return _train(dagster, corpus, watch)
+
+
+def _train(dagster: _Dagster, corpus: Corpus, watch: Watch) -> Corpus:
+    _run(dagster, Work("train_tokenizer", None, (tokenizer_step(corpus),)), watch)
+    return _pin_tokenizer(corpus)
 
 
 def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
