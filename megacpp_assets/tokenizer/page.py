@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from megacpp_assets.tokenizer.statistics import Part, Statistics
 
@@ -57,6 +57,6 @@ def _ratio(value: int, by: int) -> str:
     return f"{value / max(1, by):.3f}"
 
 
-def _table(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [names, tuple("---" for _ in names), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
