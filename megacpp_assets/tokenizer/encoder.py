@@ -77,7 +77,7 @@ class Encoder:
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
-        return self._native.encode([data], self._threads)[0]
+        return self._native.encode_ids([data], self._threads)[0]
 
     def fertility(self, counter: Counter) -> dict[str, tuple[int, int, int]]:
         """Kind of word -> (words, tokens, bytes) over the words of a native counter."""

@@ -79,15 +79,11 @@ struct PyEncoder {
   Encoder encoder;
   std::mutex busy;
 
-  nb::tuple encode(const std::vector<std::string_view>& texts, unsigned threads) {
+  Tokens encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
     check_sizes(texts);
-    Tokens tokens;
-    {
-      nb::gil_scoped_release release;
-      const std::lock_guard<std::mutex> lock(busy);
-      tokens = encoder.encode(texts, threads);
-    }
-    return as_tuple(std::move(tokens));
+    nb::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(busy);
+    return encoder.encode(texts, threads, spans);
   }
 };
 
@@ -231,9 +227,17 @@ NB_MODULE(_bpe, m) {
           "encode",
           [](PyEncoder& self, nb::handle texts, unsigned threads) {
             const Views views(texts);
-            return self.encode(views.texts, threads);
+            return as_tuple(self.encode(views.texts, threads, true));
           },
           "texts"_a, "threads"_a = 1, "(ids, char starts, char ends, document offsets) of str or bytes.")
+      .def(
+          "encode_ids",
+          [](PyEncoder& self, nb::handle texts, unsigned threads) {
+            const Views views(texts);
+            Tokens tokens = self.encode(views.texts, threads, false);
+            return nb::make_tuple(own(tokens.ids.release(), tokens.size), copy(tokens.offsets));
+          },
+          "texts"_a, "threads"_a = 1, "(ids, document offsets) of str or bytes.")
       .def(
           "encode_buffers",
           [](PyEncoder& self, Input<std::uint8_t> data, Input<std::int64_t> offsets, unsigned threads) {
@@ -245,7 +249,7 @@ NB_MODULE(_bpe, m) {
                 throw nb::value_error("text offsets do not fit their data");
               texts.emplace_back(base + start, static_cast<std::size_t>(end - start));
             }
-            return self.encode(texts, threads);
+            return as_tuple(self.encode(texts, threads, true));
           },
           "data"_a, "offsets"_a, "threads"_a = 1, "As `encode`, of texts laid end to end.")
       .def("fertility", &fertility, "counter"_a, "Kind of word -> (words, tokens, bytes) over a counter's words.")

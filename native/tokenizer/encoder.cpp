@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kCachedWord = 256;            // longer words are seldom seen twice
 constexpr std::size_t kCacheMemory = 256u << 20;    // bytes per thread; then the cache starts anew
 constexpr std::size_t kShortWord = 64;              // symbols up to which scanning beats a heap
+constexpr std::size_t kWordsAtOnce = 256;            // read ahead of the table
 constexpr std::uint32_t kNoRank = 0xFFFFFFFFu;
 }  // namespace
 
@@ -132,60 +133,83 @@ void Encoder::fill(Entry& entry, const Byte* word, std::size_t length, Cache& ca
   }
 }
 
+// What is needed to look `length` bytes at `start` up; asks for the memory where the answer will be.
+inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache) {
+  if (length > kInline) [[unlikely]]
+    return {start, length, {}, 0};
+  const ShortKey key = short_key(start, length, limit);
+  const std::uint64_t hash = hash_key(key);
+  cache.words.prefetch_short(hash);
+  return {start, length, key, hash};
+}
+
+inline const std::uint32_t* Encoder::tokens_of(const Entry& entry, const Cache& cache, std::size_t& count) {
+  count = entry.count;
+  return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
+}
+
 // Tokens of one word; valid until the next call.
-inline const std::uint32_t* Encoder::lookup(const Byte* word, std::size_t length, const Byte* limit, Cache& cache,
-                                            std::size_t& count) const {
-  if (length > kCachedWord) {
-    tokenize(word, length, cache.scratch);
+inline const std::uint32_t* Encoder::lookup(const Word& word, Cache& cache, std::size_t& count) const {
+  if (word.length > kInline) [[unlikely]]
+    return lookup_long(word, cache, count);
+  bool fresh;
+  Entry& entry = cache.words.get_short(word.key, word.hash, fresh);
+  if (fresh)
+    fill(entry, word.start, word.length, cache);
+  return tokens_of(entry, cache, count);
+}
+
+const std::uint32_t* Encoder::lookup_long(const Word& word, Cache& cache, std::size_t& count) const {
+  if (word.length > kCachedWord) {
+    tokenize(word.start, word.length, cache.scratch);
     count = cache.scratch.size();
     return cache.scratch.data();
   }
   bool fresh;
-  if (length > kInline) {
-    Entry& entry = cache.words.get(word, length, limit, fresh);
-    if (fresh) fill(entry, word, length, cache);
-    count = entry.count;
-    return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
-  }
-  const ShortKey key = short_key(word, length, limit);
-  const std::uint64_t hash = hash_key(key);
-  Recent& recent = cache.recent[hash >> 32 & (kRecent - 1)];
-  if (recent.low == key.low && recent.high == key.high) [[likely]] {
-    count = 1;
-    return &recent.id;
-  }
-  Entry& entry = cache.words.get_short(key, hash, fresh);
-  if (fresh) fill(entry, word, length, cache);
-  count = entry.count;
-  if (count == 1) recent = {key.low, key.high, entry.ids[0]};
-  return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
+  Entry& entry = cache.words.get_long(word.start, word.length, fresh);
+  if (fresh) fill(entry, word.start, word.length, cache);
+  return tokens_of(entry, cache, count);
 }
 
-// One byte is one character.
+// One byte is one character. Words are looked up some at a time: by then their places in the table, which are all over
+// memory, have arrived.
 void Encoder::encode_ascii(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
   const Byte* base = p;
+  Word words[kWordsAtOnce];
+  std::size_t waiting = 0;
+  const auto look_up = [&] {
+    for (std::size_t i = 0; i < waiting; ++i) push_ascii(words[i], base, cache, out);
+    waiting = 0;
+  };
   splitter_.split_valid(
       p, end,
       [&](const Byte* word, std::size_t length) {
-        std::size_t count;
-        const std::uint32_t* ids = lookup(word, length, end, cache, count);
-        out.reserve(count);
-        auto at = static_cast<std::size_t>(word - base);
-        if (count == 1) {
-          out.push(ids[0], at, at + length);
-          return;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-          const std::size_t next = at + lengths_[ids[i]];
-          out.push(ids[i], at, next);
-          at = next;
-        }
+        words[waiting] = prepare(word, length, end, cache);
+        if (++waiting == kWordsAtOnce) look_up();
       },
       [&](std::size_t index, const Byte* guard, std::size_t length) {
+        look_up();
         out.reserve(1);
         const auto at = static_cast<std::size_t>(guard - base);
         out.push(vocabulary_.guard_ids[index], at, at + length);
       });
+  look_up();
+}
+
+inline void Encoder::push_ascii(const Word& word, const Byte* base, Cache& cache, Tokens& out) const {
+  std::size_t count;
+  const std::uint32_t* ids = lookup(word, cache, count);
+  out.reserve(count);
+  auto at = static_cast<std::size_t>(word.start - base);
+  if (count == 1) {
+    out.push(ids[0], at, at + word.length);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t next = at + lengths_[ids[i]];
+    out.push(ids[i], at, next);
+    at = next;
+  }
 }
 
 // A token's span runs from the character of its first byte to the character of its last; a stray byte is a character.
@@ -195,7 +219,7 @@ void Encoder::encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& 
       p, end,
       [&](const Byte* word, std::size_t length) {
         std::size_t count;
-        const std::uint32_t* ids = lookup(word, length, end, cache, count);
+        const std::uint32_t* ids = lookup(prepare(word, length, end, cache), cache, count);
         out.reserve(count);
         const Byte* byte = word;
         for (std::size_t i = 0; i < count; ++i) {
@@ -240,10 +264,11 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
   }
 }
 
-Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads) {
+Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
   threads = std::max(1u, std::min(threads, static_cast<unsigned>(std::max<std::size_t>(texts.size(), 1))));
   while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>());
-  std::vector<Tokens> parts(threads);
+  std::vector<Tokens> parts;
+  for (unsigned t = 0; t < threads; ++t) parts.emplace_back(spans);
   if (threads == 1) {
     encode_range(texts, 0, texts.size(), *caches_[0], parts[0]);
     return std::move(parts[0]);
@@ -258,14 +283,16 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
         [&, t, first, last = next] { encode_range(texts, first, last, *caches_[t], parts[t]); });
   }
   for (auto& worker : workers) worker.join();
-  Tokens out;
+  Tokens out(spans);
   std::size_t tokens = 0;
   for (const Tokens& part : parts) tokens += part.size;
   out.reserve(tokens);
   for (Tokens& part : parts) {
     std::copy_n(part.ids.data(), part.size, out.ids.data() + out.size);
-    std::copy_n(part.starts.data(), part.size, out.starts.data() + out.size);
-    std::copy_n(part.ends.data(), part.size, out.ends.data() + out.size);
+    if (spans) {
+      std::copy_n(part.starts.data(), part.size, out.starts.data() + out.size);
+      std::copy_n(part.ends.data(), part.size, out.ends.data() + out.size);
+    }
     for (std::size_t i = 1; i < part.offsets.size(); ++i)
       out.offsets.push_back(part.offsets[i] + static_cast<std::int64_t>(out.size));
     out.size += part.size;

@@ -45,8 +45,11 @@ class Buffer {
   T* data_ = nullptr;
 };
 
-// Tokens of documents laid end to end.
+// Tokens of documents laid end to end; `starts` and `ends` stay empty without `spans`.
 struct Tokens {
+  explicit Tokens(bool with_spans) : spans(with_spans) {}
+
+  bool spans;
   Buffer<std::uint32_t> ids;
   Buffer<std::int32_t> starts, ends;
   std::vector<std::int64_t> offsets{0};
@@ -58,8 +61,10 @@ struct Tokens {
   }
   void push(std::uint32_t id, std::size_t start, std::size_t end) {
     ids[size] = id;
-    starts[size] = static_cast<std::int32_t>(start);
-    ends[size] = static_cast<std::int32_t>(end);
+    if (spans) {
+      starts[size] = static_cast<std::int32_t>(start);
+      ends[size] = static_cast<std::int32_t>(end);
+    }
     ++size;
   }
 
@@ -67,6 +72,7 @@ struct Tokens {
   void grow(std::size_t needed) {
     capacity = std::max(needed, capacity + capacity / 2 + 1024);
     ids.resize(capacity, size);
+    if (!spans) return;
     starts.resize(capacity, size);
     ends.resize(capacity, size);
   }
@@ -85,7 +91,7 @@ class Encoder {
   Encoder(const Splitter& splitter, Vocabulary vocabulary);
 
   // Tokens of `texts`, one document each, beginning with BOS. The result does not depend on `threads`.
-  Tokens encode(const std::vector<std::string_view>& texts, unsigned threads);
+  Tokens encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans);
 
   // Tokens of one word.
   std::size_t count_tokens(std::string_view word) {
@@ -102,16 +108,15 @@ class Encoder {
     std::uint32_t count = 0;
     std::uint32_t ids[3] = {0, 0, 0};  // the tokens; of more than three, ids[0] is their place in `spill`
   };
-  // A direct-mapped table of the words in use now that are one token: small enough to stay near the core.
-  struct Recent {
-    std::uint64_t low = 0, high = 0;
-    std::uint32_t id = 0;
-  };
-  static constexpr std::size_t kRecent = 16384;
   struct Cache {
-    std::vector<Recent> recent = std::vector<Recent>(kRecent);
     WordTable<Entry> words;
     std::vector<std::uint32_t> spill, scratch;
+  };
+  struct Word {
+    const Byte* start;
+    std::size_t length;
+    ShortKey key;  // this and `hash`: of words of at most kInline bytes
+    std::uint64_t hash;
   };
   struct Slot {
     std::uint64_t key = ~std::uint64_t{0};
@@ -127,9 +132,12 @@ class Encoder {
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last, Cache& cache,
                     Tokens& out) const;
   void encode_ascii(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
+  void push_ascii(const Word& word, const Byte* base, Cache& cache, Tokens& out) const;
   void encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
-  const std::uint32_t* lookup(const Byte* word, std::size_t length, const Byte* limit, Cache& cache,
-                              std::size_t& count) const;
+  static Word prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache);
+  static const std::uint32_t* tokens_of(const Entry& entry, const Cache& cache, std::size_t& count);
+  const std::uint32_t* lookup(const Word& word, Cache& cache, std::size_t& count) const;
+  const std::uint32_t* lookup_long(const Word& word, Cache& cache, std::size_t& count) const;
 
   const Splitter& splitter_;
   Vocabulary vocabulary_;

@@ -20,26 +20,45 @@
 
 namespace bpe {
 
-// Number of bytes of [A-Za-z0-9_] at `p`, at most 16; 0 where a vector cannot be read. Most identifiers are shorter than
-// a vector, so their end is found without a branch per byte.
-inline std::size_t ascii_word_prefix(const Byte* p, const Byte* end) {
+// Number of bytes at `p` for which `mask16` sets bits from the lowest on, at most 16; 0 where a vector cannot be read.
+// Most words are shorter than a vector, so their end is found without a branch per byte.
 #if defined(__SSE2__)
+using Bytes16 = __m128i;
+
+inline Bytes16 within(Bytes16 value, char low, char width) {  // unsigned low <= value < low + width
+  const __m128i shifted = _mm_sub_epi8(value, _mm_set1_epi8(low));
+  return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(width - 1))), shifted);
+}
+inline Bytes16 is_ascii_letter(Bytes16 text) { return within(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26); }
+inline Bytes16 is_ascii_digit(Bytes16 text) { return within(text, '0', 10); }
+
+template <class Mask>
+std::size_t prefix16(const Byte* p, const Byte* end, Mask&& mask16) {
   if (end - p < 16) return 0;
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  const auto within = [](__m128i value, char low, char width) {  // unsigned low <= value < low + width
-    const __m128i shifted = _mm_sub_epi8(value, _mm_set1_epi8(low));
-    return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(width - 1))), shifted);
-  };
-  const __m128i letters = within(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26);
-  const __m128i digits = within(text, '0', 10);
-  const __m128i underscores = _mm_cmpeq_epi8(text, _mm_set1_epi8('_'));
-  const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letters, digits), underscores)));
-  return static_cast<std::size_t>(std::countr_one(mask));
-#else
-  (void)p, (void)end;
-  return 0;
-#endif
+  return static_cast<std::size_t>(std::countr_one(static_cast<unsigned>(_mm_movemask_epi8(mask16(text)))));
 }
+
+inline std::size_t ascii_word_prefix(const Byte* p, const Byte* end) {  // [A-Za-z0-9_]
+  return prefix16(p, end, [](Bytes16 text) {
+    const Bytes16 underscores = _mm_cmpeq_epi8(text, _mm_set1_epi8('_'));
+    return _mm_or_si128(_mm_or_si128(is_ascii_letter(text), is_ascii_digit(text)), underscores);
+  });
+}
+inline std::size_t ascii_letter_prefix(const Byte* p, const Byte* end) {
+  return prefix16(p, end, [](Bytes16 text) { return is_ascii_letter(text); });
+}
+// Printable ASCII that is neither letter nor digit nor space.
+inline std::size_t ascii_symbol_prefix(const Byte* p, const Byte* end) {
+  return prefix16(p, end, [](Bytes16 text) {
+    return _mm_andnot_si128(_mm_or_si128(is_ascii_letter(text), is_ascii_digit(text)), within(text, '!', 94));
+  });
+}
+#else
+inline std::size_t ascii_word_prefix(const Byte*, const Byte*) { return 0; }
+inline std::size_t ascii_letter_prefix(const Byte*, const Byte*) { return 0; }
+inline std::size_t ascii_symbol_prefix(const Byte*, const Byte*) { return 0; }
+#endif
 
 // A whitespace recipe, as the flags of its regular expression.
 struct Rules {
@@ -169,7 +188,14 @@ class Splitter {
   bool is_symbol(const Byte* p) const { return !is_letter(p) && !is_number(p) && !is_space(p); }
   static bool is_space(const Byte* p);
   const Byte* letters(const Byte* p, const Byte* end) const {
+    p += ascii_letter_prefix(p, end);
     while (p < end && is_letter(p)) p += char_length(*p);
+    return p;
+  }
+  const Byte* symbols(const Byte* p, const Byte* end) const {
+    p += ascii_symbol_prefix(p, end);
+    while (p < end && is_symbol(p)) p += char_length(*p);
+    while (p < end && (*p == '\r' || *p == '\n')) ++p;
     return p;
   }
 

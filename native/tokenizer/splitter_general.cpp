@@ -29,11 +29,7 @@ const Byte* Splitter::general_word(const Byte* p, const Byte* end) const {
   }
   if (*p != '\r' && *p != '\n' && next < end && is_letter(next)) return letters(next, end);
   const Byte* symbol = *p == ' ' && next < end ? next : p;  // ?[^\s\p{L}\p{N}]+[\r\n]*
-  if (is_symbol(symbol)) {
-    while (symbol < end && is_symbol(symbol)) symbol += char_length(*symbol);
-    while (symbol < end && (*symbol == '\r' || *symbol == '\n')) ++symbol;
-    return symbol;
-  }
+  if (is_symbol(symbol)) return symbols(symbol, end);
   return general_blanks(p, end);
 }
 

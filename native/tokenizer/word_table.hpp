@@ -32,18 +32,24 @@ struct ShortKey {
   std::uint64_t low, high;
 };
 
+// Masks of the first `length` bytes of 16, as two integers: lengths change from word to word, so no branch asks for them.
+struct ShortMasks {
+  std::uint64_t low[kInline + 1] = {}, high[kInline + 1] = {};
+  constexpr ShortMasks() {
+    for (std::size_t length = 0; length <= kInline; ++length) {
+      low[length] = length >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * length)) - 1;
+      high[length] = length > 8 ? (std::uint64_t{1} << (8 * (length - 8))) - 1 : 0;
+    }
+  }
+};
+inline constexpr ShortMasks kShortMasks;
+
 // `limit` is the end of readable memory: the usual case reads 16 bytes at once and masks.
 inline ShortKey short_key(const Byte* p, std::size_t length, const Byte* limit) {
-  std::uint64_t low = 0, high = 0;
-  if (limit - p >= 16) {
-    low = load8(p);
-    high = load8(p + 8);
-    if (length < 8) {
-      low &= (std::uint64_t{1} << (8 * length)) - 1;
-      high = 0;
-    } else {
-      high &= (std::uint64_t{1} << (8 * (length - 8))) - 1;
-    }
+  std::uint64_t low, high;
+  if (limit - p >= 16) [[likely]] {
+    low = load8(p) & kShortMasks.low[length];
+    high = load8(p + 8) & kShortMasks.high[length];
   } else {
     Byte buffer[16] = {};
     std::memcpy(buffer, p, length);
@@ -81,6 +87,9 @@ class WordTable {
     return get_short(key, hash_key(key), fresh);
   }
 
+  // Asks for the memory that `get_short` will read first.
+  void prefetch_short(std::uint64_t hash) const { __builtin_prefetch(&short_[hash & (short_.size() - 1)]); }
+
   // As `get`, of a word of at most 15 bytes whose key and hash are known.
   Payload& get_short(ShortKey key, std::uint64_t hash, bool& fresh) {
     for (std::size_t i = hash & (short_.size() - 1);; i = (i + 1) & (short_.size() - 1)) {
@@ -98,6 +107,27 @@ class WordTable {
       ++short_used_;
       entry.low = key.low;
       entry.high = key.high;
+      return entry.payload;
+    }
+  }
+
+  // As `get`, of a longer word.
+  Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
+    const std::uint64_t hash = hash_bytes(p, length);
+    if (2 * (long_used_ + 1) > long_.size()) grow_long();
+    for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
+      Long& entry = long_[i];
+      if (matches(entry, hash, p, length)) {
+        fresh = false;
+        return entry.payload;
+      }
+      if (entry.hash != 0) continue;
+      fresh = true;
+      ++long_used_;
+      entry.hash = hash;
+      entry.offset = arena_.size();
+      entry.length = length;
+      arena_.insert(arena_.end(), p, p + length);
       return entry.payload;
     }
   }
@@ -140,26 +170,6 @@ class WordTable {
     std::uint64_t hash = 0, offset = 0, length = 0;
     Payload payload{};
   };
-
-  Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
-    const std::uint64_t hash = hash_bytes(p, length);
-    if (2 * (long_used_ + 1) > long_.size()) grow_long();
-    for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
-      Long& entry = long_[i];
-      if (matches(entry, hash, p, length)) {
-        fresh = false;
-        return entry.payload;
-      }
-      if (entry.hash != 0) continue;
-      fresh = true;
-      ++long_used_;
-      entry.hash = hash;
-      entry.offset = arena_.size();
-      entry.length = length;
-      arena_.insert(arena_.end(), p, p + length);
-      return entry.payload;
-    }
-  }
 
   bool matches(const Long& entry, std::uint64_t hash, const Byte* p, std::size_t length) const {
     return entry.hash == hash && entry.length == length && std::memcmp(arena_.data() + entry.offset, p, length) == 0;
