@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from megacpp_assets.semantic.analysis import FileFacts, analyse
 from megacpp_assets.semantic.char_store import CharStore
 from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
-from megacpp_assets.semantic.parse import parse_tree
+from megacpp_assets.semantic.parse import HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.records import Origin, record, write_shards
 from megacpp_assets.semantic.repository import Repository, build_repository
@@ -32,7 +32,7 @@ from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import jsonl_path, raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,23 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             tree.mkdir()
             with blob_reader(inputs[0]) as blobs:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
-            parsed = _parse(tree, sources, spec.toolchain, progress)
-            return _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+            parsed, headers = _parse(tree, sources, spec.toolchain, progress)
+            stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+            return {**stats, "shared_headers": asdict(headers)}
 
     return publish(target(spec), produce)
 
 
-def _parse(tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress) -> dict[str, ParsedFile]:
+def _parse(
+    tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress
+) -> tuple[dict[str, ParsedFile], HeaderReport]:
     files = [*(file for file, _ in sources.taken), *sources.companions]
+    reports = [HeaderReport()]
     if not sources.taken:
-        return {}
+        return {}, reports[-1]
     with open_executor() as executor:
-        return {file.path: file for file in parse_tree(tree, files, toolchain, executor, progress)}
+        parsed = parse_tree(tree, files, toolchain, executor, progress, report=reports.append)
+    return {file.path: file for file in parsed}, reports[-1]
 
 
 def _analyse(

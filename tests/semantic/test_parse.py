@@ -12,9 +12,8 @@ import pytest
 
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import ParseFailure
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, _refuse_collisions, group_batches, parse_tree
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, _refuse_collisions, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
-from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.worker import Limits
 from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
 
@@ -157,14 +156,6 @@ def test_the_environment_of_the_caller_does_not_change_the_result(
     found = parse_in_process(tmp_path / "tree", {"a.cpp": "#include <only_here.h>\n"})["a.cpp"]
     assert found.status == "errors"
     assert "CPATH" in os.environ
-
-
-def test_batches_hold_files_of_equal_arguments_in_path_order() -> None:
-    units = [Unit(f"{index:02}.cpp", ("-DA",) if index % 3 else ("-DB",), "inferred", False) for index in range(10)]
-    batches = group_batches(units, 4)
-    assert [len(batch) for batch in batches] == [4, 2, 4]
-    assert all(len({unit.arguments for unit in batch}) == 1 for batch in batches)
-    assert sorted(unit.path for batch in batches for unit in batch) == [unit.path for unit in units]
 
 
 def test_two_symbols_behind_one_hash_are_refused() -> None:
