@@ -103,7 +103,7 @@ def parse_tree(
 
 def _shared(root: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
     """The headers that pay; none where the tree itself uses our folder."""
-    if any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
+    if (root / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
         return []
     return shared_headers(units, lambda path: read_source(root / path))
 

@@ -60,6 +60,11 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     return shared
 
 
+def outside_part(text: str) -> str:
+    """What of a shared header's text is no file of the tree; it stands first."""
+    return text.partition('#include "')[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     """What an include means under `arguments`: `<spelling>` of what the tree lacks, or a guarded header's path."""
@@ -77,7 +82,7 @@ class _Search:
         paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in folders)
         path = next((path for path in paths if path in self.headers), None)
         if path is None:
-            return f"<{spelling}>"
+            return "" if {"", ".."}.intersection(spelling.split("/")) else f"<{spelling}>"
         return path if path in self.guarded and '"' not in path else ""
 
 
@@ -116,5 +121,5 @@ def _sure_includes(text: bytes) -> Iterator[tuple[bool, str]]:
             conditions.pop()
         elif name == b"include" and all(conditions):
             target = _TARGET.match(rest.decode("utf-8", "replace"))
-            if target and target[2].isprintable() and not target[2].startswith("/"):
+            if target and target[2].isprintable():
                 yield target[1] == '"', target[2]

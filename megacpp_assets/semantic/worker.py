@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.plan import Unit
+from megacpp_assets.semantic.precompiled import outside_part
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 
 DETAILED_RECORD = 1
@@ -96,24 +97,34 @@ def parse_batch(batch: Batch) -> BatchResult:
 
 
 def build_header(batch: Batch) -> Header | None:
-    """Compile `batch.header` with the arguments of its units; None if it has errors or reads outside the tree."""
+    """Compile `batch.header` with the arguments of its units, or what it has from outside the tree; None if both fail.
+
+    The header returned tells the text that was compiled.
+    """
     header = batch.header
     if header is None:
         return None
     with _confined(batch) as readable:
-        source = Path(header.output).with_suffix(".h")
-        source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(header.text, encoding="utf-8")
-        _, language, *rest = batch.units[0].arguments
-        # Another host may have the same headers with other times: they are compared by size only.
-        arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
-        _allow_cpu(batch.limits)
-        try:
-            found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
-        except RuntimeError:
-            return None
-        if found["errors"] or readable.count_outside(found["includes"]):
-            return None
+        texts = dict.fromkeys((header.text, outside_part(header.text)))
+        built = (_compile(replace(header, text=text), batch, readable) for text in texts if text)
+        return next((header for header in built if header is not None), None)
+
+
+def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None:
+    """The header with its inclusions; None if it has errors or reads outside the tree."""
+    source = Path(header.output).with_suffix(".h")
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(header.text, encoding="utf-8")
+    _, language, *rest = batch.units[0].arguments
+    # Another host may have the same headers with other times: they are compared by size only.
+    arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
+    _allow_cpu(batch.limits)
+    try:
+        found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
+    except RuntimeError:
+        return None
+    if found["errors"] or readable.count_outside(found["includes"]):
+        return None
     return replace(header, inclusions=tuple(found["inclusions"]))
 
 

@@ -80,6 +80,7 @@ def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outsi
         "#include MACRO",
         '#include "no_guard.h"',
         '#include "/etc/passwd"',
+        "#include <../../etc/passwd>",
         '#include "back\\slash.h"',
     ],
 )
@@ -92,6 +93,16 @@ def test_an_include_behind_a_switch_that_is_off_by_default_is_shared() -> None:
     texts = {f"{name}.cpp": "#ifndef AS_MODULE\n#include <map>\n#endif\n" for name in "abcd"}
     (header,) = shared(texts)
     assert included(header) == ["<map>"]
+
+
+def test_a_header_is_found_beside_its_includer_or_where_the_arguments_say() -> None:
+    texts = {
+        "src/lib.h": "#pragma once\n",
+        "src/deep/up.h": "#pragma once\n",
+        **{f"src/deep/{name}.cpp": '#include "../lib.h"\n#include "up.h"\n#include <up.h>\n' for name in "abcd"},
+    }
+    (header,) = shared(texts)
+    assert included(header) == ["<up.h>", '"../../src/deep/up.h"', '"../../src/lib.h"']
 
 
 def test_few_units_or_units_with_forced_includes_share_nothing() -> None:
@@ -154,17 +165,30 @@ def test_a_header_that_changes_a_units_calls_is_dropped(tmp_path: Path) -> None:
     assert [calls(file) for file in found.values()] == [calls(file) for file in without.values()]
 
 
-@pytest.mark.parametrize(
-    "text", ["#pragma once\n#error no\n", '#pragma once\n#include "/etc/passwd"\n', '#pragma once\n#include "none.h"\n']
-)
-def test_a_header_that_cannot_be_built_leaves_its_units_to_a_plain_parse(tmp_path: Path, text: str) -> None:
+BROKEN = ["#pragma once\n#error no\n", '#pragma once\n#include "/etc/passwd"\n', '#pragma once\n#include "none.h"\n']
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_where_a_header_of_the_tree_is_broken_only_those_from_outside_are_shared(tmp_path: Path, text: str) -> None:
     tree = {**TREE, "include/part.h": text}
     found, report = parse(tmp_path / "with", tree, precompile=True)
     without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert (report.headers, report.unbuilt, report.units_audited) == (1, 0, 1)
+    assert "lib.h" not in (tmp_path / "with/.megacpp/pch/0.h").read_text()
+    assert states(found) == states(without)
+
+
+def test_a_header_that_cannot_be_built_leaves_its_units_to_a_plain_parse(tmp_path: Path) -> None:
+    # The compiler has this one, but it only passes on to that of another system.
+    tree = {f"use{index}.cpp": f"#include <intrin.h>\nint use{index}();\n" for index in range(4)}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
     assert (report.headers, report.unbuilt, report.units_audited) == (1, 1, 0)
-    assert {path: (file.status, file.reason, file.errors) for path, file in found.items()} == {
-        path: (file.status, file.reason, file.errors) for path, file in without.items()
-    }
+    assert states(found) == states(without)
+
+
+def states(found: Mapping[str, ParsedFile]) -> dict[str, tuple[str, str, int]]:
+    return {path: (file.status, file.reason, file.errors) for path, file in found.items()}
 
 
 def test_errors_that_only_the_header_makes_are_parsed_away(tmp_path: Path) -> None:
