@@ -12,7 +12,7 @@ import pytest
 
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import ParseFailure
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, _refuse_collisions, parse_tree
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, _refuse_collisions, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.worker import Limits
 from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
@@ -79,6 +79,18 @@ def test_a_file_that_kills_the_parser_loses_only_itself(tmp_path: Path, pool: Lo
     assert {by_path[path].reason for path in killers} == {"crash: the parser did not survive the file"}
     assert [facts(by_path[file.path]) for file in expected] == [facts(file) for file in expected]
     assert steps[-1] == (len(files), len(files))
+
+
+def test_a_shared_header_that_kills_the_parser_takes_its_includers_only(tmp_path: Path, pool: LocalPool) -> None:
+    deadly = "#pragma once\nstatic int sum = " + "1+" * 200_000 + "1;\n"
+    users = {f"use{index}.cpp": '#include "deadly.h"\nint a;\n' for index in range(2)}
+    good = {f"good{index}.cpp": "#include <cstdio>\nint a;\n" for index in range(3)}
+    files = write_tree(tmp_path, {"deadly.h": deadly, **users, **good})
+    reports: list[HeaderReport] = []
+    parsed = parse_tree(tmp_path, files, toolchain(), pool, report=reports.append)
+    assert {file.path for file in parsed if file.status == "failed"} == {"deadly.h", *users}
+    assert {file.path for file in parsed if file.status == "clean"} == set(good)
+    assert (reports[0].headers, reports[0].unbuilt) == (1, 1)
 
 
 def test_a_file_that_never_ends_is_stopped_by_its_cpu_limit(tmp_path: Path, pool: LocalPool) -> None:
