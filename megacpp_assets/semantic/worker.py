@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
+from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.precompiled import outside_part
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
@@ -205,12 +205,15 @@ def _compare_calls(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
     return ours.total(), max((ours - theirs).total(), (theirs - ours).total())
 
 
-def _calls(file: ParsedFile) -> Counter[tuple[int, int, int]]:
+def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
+    """Calls as (start, end, entity). One of several candidates is a guess between equals: there the name counts."""
     if file.cursors is None:
         return Counter()
     calls = file.cursors.kind == CALL_EXPRESSION
-    columns = (file.cursors.start, file.cursors.end, file.cursors.ref)
-    return Counter(zip(*(column[calls].tolist() for column in columns), strict=True))
+    names = {symbol.usr: symbol.qualified_name for symbol in file.symbols}
+    columns = (file.cursors.start, file.cursors.end, file.cursors.ref, file.cursors.flags & FLAG_OVERLOADED)
+    rows = zip(*(column[calls].tolist() for column in columns), strict=True)
+    return Counter((start, end, names.get(ref, "") if guessed else ref) for start, end, ref, guessed in rows)
 
 
 def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> _Outcome:

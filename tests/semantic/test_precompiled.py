@@ -165,6 +165,15 @@ def test_a_header_that_changes_a_units_calls_is_dropped(tmp_path: Path) -> None:
     assert [calls(file) for file in found.values()] == [calls(file) for file in without.values()]
 
 
+def test_another_choice_between_equal_candidates_is_no_difference(tmp_path: Path) -> None:
+    # <algorithm> has a std::move too; before a template's argument is known, the two are equals.
+    unit = "template <class T> T pass(T v) {{ return std::move(v); }}\nint use{0}();\n"
+    first = {f"use{index}.cpp": f"#include <algorithm>\n{unit.format(index)}" for index in range(2)}
+    second = {f"use{index}.cpp": f"#include <utility>\n{unit.format(index)}" for index in range(2, 4)}
+    _, report = parse(tmp_path, {**first, **second}, precompile=True)
+    assert (report.headers, report.dropped, report.calls_compared, report.calls_differing) == (1, 0, 1, 0)
+
+
 BROKEN = ["#pragma once\n#error no\n", '#pragma once\n#include "/etc/passwd"\n', '#pragma once\n#include "none.h"\n']
 
 
