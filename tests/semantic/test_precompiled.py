@@ -166,11 +166,17 @@ def test_a_header_that_changes_a_units_calls_is_dropped(tmp_path: Path) -> None:
 
 
 def test_another_choice_between_equal_candidates_is_no_difference(tmp_path: Path) -> None:
-    # <algorithm> has a std::move too; before a template's argument is known, the two are equals.
-    unit = "template <class T> T pass(T v) {{ return std::move(v); }}\nint use{0}();\n"
-    first = {f"use{index}.cpp": f"#include <algorithm>\n{unit.format(index)}" for index in range(2)}
-    second = {f"use{index}.cpp": f"#include <utility>\n{unit.format(index)}" for index in range(2, 4)}
-    _, report = parse(tmp_path, {**first, **second}, precompile=True)
+    # Before a template's argument is known, either may be meant; the first in path order is taken.
+    use = '#include "z.h"\ntemplate <class T> int use(T v) { return pick(v); }\n'
+    tree = {
+        "a.h": "#pragma once\ntemplate <class T> int pick(T *);\n",
+        "z.h": "#pragma once\ntemplate <class T> int pick(T);\n",
+        **{f"use{index}.cpp": use for index in range(40)},
+        **{f"other{index}.cpp": '#include "a.h"\n' for index in range(2)},
+    }
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert calls(found["use0.cpp"]) != calls(without["use0.cpp"])
     assert (report.headers, report.dropped, report.calls_compared, report.calls_differing) == (1, 0, 1, 0)
 
 
