@@ -17,11 +17,12 @@ _EXACT = frozenset(
     "-m32 -m64 -pthread -ansi -nostdinc -nostdinc++ -trigraphs -fPIC -fpic -fPIE -fpie "
     "-fexceptions -fno-exceptions -fcxx-exceptions -fno-cxx-exceptions -frtti -fno-rtti "
     "-fsigned-char -fno-signed-char -funsigned-char -fno-unsigned-char -fshort-enums -fno-short-enums -fshort-wchar "
-    "-fno-short-wchar -fchar8_t -fno-char8_t -fms-extensions -fno-ms-extensions -fgnu89-inline -fno-gnu89-inline "
+    "-fno-short-wchar -fchar8_t -fno-char8_t -fno-ms-extensions -fgnu89-inline -fno-gnu89-inline "
     "-ffreestanding -fno-freestanding -fhosted -fno-builtin -fno-threadsafe-statics -fno-operator-names "
     "-fsized-deallocation -fno-sized-deallocation -faligned-allocation -fno-aligned-allocation -fasm -fno-asm "
     "-fblocks -fno-blocks -fwrapv -fno-strict-aliasing -fno-common -fcommon -fno-delete-null-pointer-checks".split()
 )
+# Not -fms-extensions: it brings __asm blocks, whose assembler opens any file for .incbin, past the compiler's view.
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
