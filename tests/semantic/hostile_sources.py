@@ -48,7 +48,7 @@ def reads(canary: Path) -> dict[str, bytes]:
         "standard_input": '#include "/dev/stdin"\n#include "/dev/fd/3"',
         "pool_pipes": "\n".join(f'#include "/proc/self/fd/{number}"' for number in range(24)),
         "probe": f'#if __has_include("{path}") || __has_include("/etc/passwd")\n#include "{path}"\n'
-        f'#else\n#define HIDDEN 1\n#endif\n#if __has_embed("{path}")\n#endif',
+        f"#else\n#define HIDDEN 1\n#endif",
         "depends": f'#pragma GCC dependency "{path}"',
         "precompiled": f'#pragma GCC pch_preprocess "{path}"',
         "module": f'#pragma clang module load x\nimport "{path}";\nimport <{path}>;',
@@ -79,7 +79,7 @@ def odd() -> dict[str, bytes]:
         "unclosed_if.cc": b"#if 1\nint open() { return 0; }\n",
         "stray.cc": b"}}}) ] #endif\n#else\n#endif\nint stray() { return 0; } @ ` $\n",
         "special.cc": b"// <bos> <|endoftext|> <eos>\nint special() { return 0; }\n",
-        "controls.cc": b"int con\x01trols() { return 0; }\x0c\x0b\x1a\n",
+        "controls.cc": b"int controls(int a\x01) { return 0; }\x0c\x0b\x1a // \x7f\x1b[31m\n",
         "line_file.cc": b'#line 4294967295 "x\\ny"\nint line_file() { return __LINE__; }\n',
         "separators.cc": "// a\u2028b\u2029c\u0085d\nint separators() { return 0; }\n".encode(),
     }
