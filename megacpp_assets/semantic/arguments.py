@@ -40,7 +40,7 @@ _PATTERNS = tuple(
 _FOLDERS = ("-isystem", "-iquote", "-idirafter", "-I")
 _FILES = ("-include", "-imacros")
 _VALUES = ("-D", "-U", "-x")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
@@ -61,11 +61,12 @@ def language_of(arguments: Sequence[str]) -> str | None:
 def for_language(arguments: Sequence[str], language: str, standard: str) -> tuple[str, ...]:
     """A complete command line but for the toolchain: `-x`, one fitting `-std`, then the allowed `arguments`.
 
-    A `-std` of the other language would be an error; `standard` is used where none fits.
+    An option of the other language would be an error; `standard` is used where none fits.
     """
     standards = [argument for argument in arguments if argument.startswith("-std=")]
     fitting = [argument for argument in standards if ("++" in argument) == (language == "c++")]
-    rest = [argument for argument in arguments if not argument.startswith(("-x", "-std=", "-ansi"))]
+    unfit = ("-x", "-std=", "-ansi", *(("-fgnu89-inline",) if language == "c++" else ()))
+    rest = [argument for argument in arguments if not argument.startswith(unfit)]
     return ("-x", language, fitting[-1] if fitting else f"-std={standard}", *rest)
 
 

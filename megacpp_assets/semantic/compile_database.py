@@ -20,6 +20,8 @@ from megacpp_assets.semantic.arguments import allowed
 from megacpp_assets.semantic.tree_paths import MAX_PARTS, TreePaths
 
 DATABASE = "compile_commands.json"
+CONFIGURED = f".megacpp/configured/{DATABASE}"
+"""Where a configure of our own leaves the database; no tree can: the folder's name is refused in a commit."""
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 4
 MAX_ENTRIES = 200_000
@@ -41,12 +43,14 @@ class _Entry:
 def find_database(tree: Path, explicit: str | None = None) -> str | None:
     """Tree-relative path of the database to use, None if the tree has none (search order: CONTRACTS 2).
 
-    The root wins; else the build folders together, then a walk of depth 4: the file with the most entries.
+    The one of a configure that was asked for wins, then the root's; else the build folders together, then a walk of
+    depth 4: the file with the most entries.
     """
     if explicit is not None:
         return explicit if (tree / explicit).is_file() else None
-    if _is_file(tree / DATABASE):
-        return DATABASE
+    for path in (CONFIGURED, DATABASE):
+        if _is_file(tree / path):
+            return path
     for group in (_build_candidates(tree), _walk_candidates(tree)):
         found = sorted({path for path in group if _is_file(tree / path)})
         if found:

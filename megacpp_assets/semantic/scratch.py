@@ -51,6 +51,13 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     return Sources(tuple(taken), tuple(refused), tuple(_companions(tree, rest, taken, blobs)))
 
 
+def export_whole(folder: Path, files: Iterable[SourceFile], blobs: BlobReader) -> None:
+    """Write below `folder` every file of the commit that can be written there, for the tree's own build description."""
+    for file in sorted(files, key=lambda entry: entry.path.encode()):
+        if file.skipped not in _NO_BLOB and is_plain(file.path) and file.bytes <= _COMPANION_BYTES:
+            _write(folder / file.path, blobs.read(file.blob))
+
+
 def _companions(
     tree: Path, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]], blobs: BlobReader
 ) -> list[SourceFile]:

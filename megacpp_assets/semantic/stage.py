@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from megacpp_assets.contract.recipe import SemanticRecipe, as_config
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.analysis import FileFacts, analyse
 from megacpp_assets.semantic.char_store import CharStore
+from megacpp_assets.semantic.configure import require_sandbox
+from megacpp_assets.semantic.configured import leave_database
 from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
 from megacpp_assets.semantic.parse import HeaderReport, parse_tree
@@ -32,7 +35,8 @@ from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import jsonl_path, raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "2"
+VERSION = "3"
+_cmake = cache(require_sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             "license": spec.license,
             "dep_level_def": DEP_LEVEL_DEFINITION,
             "toolchain": dict(spec.toolchain.identity),
+            **({"cmake": _cmake()} if spec.recipe.configure else {}),
             **as_config(spec.recipe),
         },
         inputs=(raw_path(spec.repo),),
@@ -86,9 +91,11 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             tree.mkdir()
             with blob_reader(inputs[0]) as blobs:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
+                asked = spec.recipe.configure
+                configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             parsed, headers = _parse(tree, sources, spec.toolchain, progress)
             stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
-            return {**stats, "shared_headers": asdict(headers)}
+            return {**stats, **configured, "shared_headers": asdict(headers)}
 
     return publish(target(spec), produce)
 

@@ -47,6 +47,7 @@ def test_the_language_of_the_command_line_wins_and_only_a_fitting_standard_stays
     assert language_of(("-xc", "-DA", "-xc++-header")) == "c++"
     assert language_of(("-DA",)) is None
     assert for_language(("-std=c++20", "-xc++", "-DA"), "c", "gnu11") == ("-x", "c", "-std=gnu11", "-DA")
+    assert for_language(("-fgnu89-inline", "-DA"), "c++", "c++17") == ("-x", "c++", "-std=c++17", "-DA")
     assert for_language(("-std=c++20", "-std=gnu17"), "c++", "c++17") == ("-x", "c++", "-std=c++20")
 
 

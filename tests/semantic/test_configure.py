@@ -7,14 +7,18 @@ import os
 import shutil
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic import configure as module
 from megacpp_assets.semantic.compile_database import DATABASE, read_database
 from megacpp_assets.semantic.configure import ConfigureLimits, configure, require_sandbox
+from megacpp_assets.semantic.stage import run, target
+from tests.semantic.hostile_repository import spec_of
 
 
 def _lacking() -> str:
@@ -80,7 +84,7 @@ def test_a_file_of_the_host_and_the_environment_cannot_be_read(tmp_path: Path, m
         f'file(READ "{canary}" word)\nmessage(FATAL_ERROR "${{word}}")',
         f'execute_process(COMMAND cat {canary} /etc/passwd OUTPUT_VARIABLE w)\nmessage(FATAL_ERROR "<${{w}}>")',
         'message(FATAL_ERROR "<$ENV{SECRET_WORD}>")',
-        'execute_process(COMMAND sh -c "cat /proc/[0-9]*/environ" OUTPUT_VARIABLE word)\nmessage(FATAL_ERROR "${word}")',
+        'execute_process(COMMAND sh -c "cat /proc/[0-9]*/environ" OUTPUT_VARIABLE w)\nmessage(FATAL_ERROR "${w}")',
     ):
         said = _said(tmp_path / "tree", body)
         assert said.startswith("cmake ended with status")
@@ -179,3 +183,27 @@ def test_a_machine_without_the_tools_is_told_what_to_install(
     monkeypatch.setattr(module.shutil, "which", lambda wanted: None if wanted == name else f"/usr/bin/{wanted}")
     with pytest.raises(EnvironmentLacks, match=f"needs {name}.*apt-get install bubblewrap cmake"):
         configure(tmp_path)
+
+
+@caged
+@pytest.mark.parametrize(
+    ("text", "said", "mode"),
+    [(GOOD, "database", "database"), ("message(FATAL_ERROR no)\n", "cmake ended with status 1: CMake", "inferred")],
+)  # fmt: skip
+def test_the_stage_says_whether_its_arguments_are_the_trees_or_inferred(
+    tmp_path: Path, text: str, said: str, mode: str
+) -> None:
+    """A configure that fails is no silent fallback: the reason stands in the statistics, and a check warns of it."""
+    files = {"CMakeLists.txt": text.encode(), "src/good.cc": b'#include "good.h"\nint part() { return GOOD_PART; }\n',
+             "test/good_test.cc": b"#include <good.h>\nint main() { return part(); }\n",
+             "include/good.h": b"#pragma once\nint part();\n"}  # fmt: skip
+    spec = spec_of(tmp_path, "configured", files)
+    asked = replace(spec, recipe=replace(spec.recipe, configure=True))
+    artifact = run(asked)
+    assert artifact.manifest.config["cmake"].startswith("cmake version")
+    assert str(artifact.manifest.stats["configure"]).startswith(said)
+    modes = {row["filepath"]: row["mode"] for row in pq.read_table(artifact.file("files.parquet")).to_pylist()}
+    assert modes["src/good.cc"] == modes["test/good_test.cc"] == mode
+    errors = {row["filepath"]: row["errors"] for row in pq.read_table(artifact.file("files.parquet")).to_pylist()}
+    assert errors["src/good.cc"] == (0 if mode == "database" else 1)
+    assert target(asked).fingerprint(()) != target(spec).fingerprint(())
