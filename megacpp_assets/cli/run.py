@@ -96,6 +96,10 @@ def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Seq
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished))
+    for step, done in bars.finished:
+        for warning in done.receipt.warnings:
+            words = f"{step.stage} {step.partition}: expected {warning.expected}; found {warning.found}"
+            console.print(f"warning: {words}", markup=False, highlight=False)
     if until == STAGES[-1]:
         paths = [checkpoint_path(corpus.dataset, mixture, recipe.training.steps) for mixture in mixtures]
         _audit(corpus, paths, console)

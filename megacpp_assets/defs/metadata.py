@@ -37,6 +37,12 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
     }
     shown |= _numbers(artifact.manifest.stats)
+    shown |= _tables(artifact.manifest.stats)
+    if done.receipt.warnings:
+        warned = (
+            f"- **{check.name}**: expected {check.expected}; found {check.found}" for check in done.receipt.warnings
+        )
+        shown["warnings"] = dg.MetadataValue.md("\n".join(warned))
     parquet = artifact.files(".parquet")
     if parquet:
         shown |= _table(artifact)
@@ -55,6 +61,15 @@ def _numbers(stats: Mapping[str, Any]) -> Metadata:
         (f"stat_{name}" if name in reserved else name): value
         for name, value in stats.items()
         if isinstance(value, int | float | str)
+    }
+
+
+def _tables(stats: Mapping[str, Any]) -> Metadata:
+    """Numbers by name, such as the files that were left out by reason."""
+    return {
+        name: dg.MetadataValue.md("\n".join(["| | |", "|---|---|", *(f"| {key} | {value[key]} |" for key in value)]))
+        for name, value in stats.items()
+        if isinstance(value, dict) and value and all(isinstance(number, int | float) for number in value.values())
     }
 
 

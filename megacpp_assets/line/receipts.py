@@ -26,13 +26,18 @@ class Receipt:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
+        """Whether every blocking check passed."""
+        return not self.failures
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The checks that did not pass."""
-        return tuple(check for check in self.checks if not check.passed)
+        """The blocking checks that did not pass."""
+        return tuple(check for check in self.checks if check.blocking and not check.passed)
+
+    @property
+    def warnings(self) -> tuple[CheckResult, ...]:
+        """The other checks that did not pass."""
+        return tuple(check for check in self.checks if not check.blocking and not check.passed)
 
 
 def write_receipt(artifact: Artifact, receipt: Receipt) -> None:

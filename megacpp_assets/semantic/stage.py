@@ -145,32 +145,21 @@ def _write(
 
     shards = write_shards(publication, records())
     symbols = write_symbols(publication, repository.files)
-    write_coverage(publication, repository.files, sources.refused, by_file)
+    coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, skipped)
-    return {"shards": shards, "symbols": symbols, **counts, **_totals(repository, sources, skipped)}
+    return {"shards": shards, "symbols": symbols, **counts, **coverage, **_totals(repository, skipped)}
 
 
 def _counted(document: Document) -> dict[str, int]:
     return {"documents": 1, "characters": len(document.text), "document_chunks": len(document.boundaries)}
 
 
-def _totals(repository: Repository, sources: Sources, skipped: Sequence[Skipped]) -> dict[str, Any]:
-    files = repository.files
+def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:
     calls = int((repository.edges.edge == CALL_EDGE).sum())
     reasons = Counter(entry.reason.split(" as ")[0] for entry in skipped)
     return {
-        "files": len(files),
-        "skipped_files": len(sources.refused),
-        "units_clean": sum(facts.parsed.status == "clean" for facts in files),
-        "units_errors": sum(facts.parsed.status == "errors" for facts in files),
-        "units_failed": sum(facts.parsed.status == "failed" for facts in files),
-        "source_characters": sum(len(facts.source.text) for facts in files),
-        "unlabelled_characters": sum(facts.unlabelled for facts in files),
         "chunks": len(repository.nodes),
         "call_edges": calls,
         "type_edges": len(repository.edges.edge) - calls,
-        "calls": sum(facts.links.calls for facts in files),
-        "calls_resolved": sum(facts.links.resolved for facts in files),
-        "calls_with_candidates": sum(facts.links.candidates for facts in files),
         "skipped": dict(sorted(reasons.items())),
     }
