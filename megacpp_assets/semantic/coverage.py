@@ -1,4 +1,4 @@
-"""The coverage report of a repository in numbers, from the rows of `files.parquet`: what the statistics and the UI show."""
+"""The coverage report of a repository in numbers, from the rows of `files.parquet`: what statistics and UI show."""
 
 from __future__ import annotations
 
