@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.file_policy import POLICY
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.semantic.configured import CONFIGURE_DONE
 from megacpp_assets.semantic.coverage import coverage_of
@@ -47,6 +48,7 @@ _CORPUS_RULES: Final = {
     "roots_unique": "no root text twice",
     "definitions_are_placed": "every definition in a document or in the skip list with a reason",
     "files_parsed": f"at most {FAILED_FILES_PER_CENT} % of the files failed",
+    "reasons_are_stated": "a reason of contract/file_policy.py for each file left out, its flags for each other",
     "units_clean": f"one file at least without errors among {FEW_UNITS} or more: none means broken headers",
     "coverage_is_told": "the statistics' coverage equal to the table's",
     "characters_labelled": f"at most {UNLABELLED_PER_CENT} % of the characters unlabelled",
@@ -74,6 +76,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
         "roots_unique": _repeated(scan.root_texts),
         "definitions_are_placed": _unplaced(scan, artifact),
         "files_parsed": _failed_files(coverage),
+        "reasons_are_stated": _stated(coverage),
         "units_clean": _clean(coverage),
         "coverage_is_told": _told(coverage, artifact),
         "characters_labelled": _unlabelled(coverage),
@@ -254,6 +257,13 @@ def _unlabelled(coverage: list[Record]) -> Verdict:
     total = sum(row["characters"] for row in coverage)
     holds = unlabelled * 100 <= UNLABELLED_PER_CENT * total
     return holds, _CORPUS_RULES["characters_labelled"], f"{unlabelled} of {total}"
+
+
+def _stated(coverage: list[Record]) -> Verdict:
+    said = [(row["filepath"], word) for row in coverage for word in row["flags"]]
+    said += [(row["filepath"], row["reason"]) for row in coverage if row["status"] == "skipped"]
+    unknown = [f"{path}: {word!r}" for path, word in said if word not in POLICY]
+    return not unknown, _CORPUS_RULES["reasons_are_stated"], f"{len(unknown)} without {unknown[:3]}"
 
 
 def _clean(coverage: list[Record]) -> Verdict:

@@ -161,9 +161,16 @@ def test_a_compiler_that_reads_nothing_cleanly_is_caught(artifact: Artifact) -> 
 
 def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
-        next(row for row in rows if row["status"] == "skipped")["reason"] = "no reason"
+        next(row for row in rows if row["status"] != "skipped")["calls"] += 1
 
     assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told"]
+
+
+def test_a_file_left_out_for_no_stated_reason_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["status"] == "skipped")["reason"] = ""
+
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["reasons_are_stated", "coverage_is_told"]
 
 
 @pytest.mark.parametrize(

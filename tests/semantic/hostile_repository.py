@@ -78,6 +78,7 @@ def _make_strange(upstream: Path, canary: Path) -> None:
     (Path(os.fsdecode(os.fsencode(upstream / "names") + b"/\xff\xfe.cc"))).write_text("int unnamed;\n")
     for name, where in LINKS.items():
         path = upstream / name
+        path.parent.mkdir(exist_ok=True)
         path.symlink_to({"CANARY": str(canary), "AWAY": str(canary.parent)}.get(where, where))
     git(upstream, "add", "-A")
     git(upstream, "commit", "-q", "-m", "strange")

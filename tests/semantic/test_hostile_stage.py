@@ -16,8 +16,8 @@ import pytest
 
 from megacpp_assets.compute.select import WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import file_policy as policy
 from megacpp_assets.quality.semantic import check
-from megacpp_assets.semantic import text as policy
 from megacpp_assets.semantic.stage import run
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_records
@@ -39,10 +39,10 @@ SHORT_BOMBS = (
     "crash",
 )
 REASONS = {
-    "nul.cc": policy.REFUSED_BINARY, "utf16.cc": policy.REFUSED_UTF16, "utf16be.cc": policy.REFUSED_UTF16,
-    "utf32.cc": policy.REFUSED_UTF16, "utf16_no_mark.cc": policy.REFUSED_BINARY, "latin1.cc": policy.REFUSED_ENCODING,
-    "surrogate.cc": policy.REFUSED_ENCODING, "overlong.cc": policy.REFUSED_ENCODING, "pointer.cc": policy.REFUSED_LFS,
-    "generated.cc": policy.REFUSED_GENERATED, "blank.cc": policy.REFUSED_EMPTY, "huge.cc": policy.REFUSED_LARGE,
+    "nul.cc": policy.BINARY, "utf16.cc": policy.UTF16, "utf16be.cc": policy.UTF16,
+    "utf32.cc": policy.UTF16, "utf16_no_mark.cc": policy.BINARY, "latin1.cc": policy.NOT_UTF8,
+    "surrogate.cc": policy.NOT_UTF8, "overlong.cc": policy.NOT_UTF8, "pointer.cc": policy.LFS_POINTER,
+    "generated.cc": policy.GENERATED, "blank.cc": policy.EMPTY, "huge.cc": policy.TOO_LARGE,
 }  # fmt: skip
 
 
