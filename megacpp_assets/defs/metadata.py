@@ -14,6 +14,7 @@ from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.page import PAGE_FILE
 
 _SAMPLE_ROWS = 5
@@ -36,7 +37,7 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
     }
-    shown |= _numbers(artifact.manifest.stats)
+    shown |= _numbers(artifact.manifest.stats) | read_work(artifact)
     shown |= _tables(artifact.manifest.stats)
     if done.receipt.warnings:
         warned = (

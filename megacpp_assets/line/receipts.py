@@ -11,8 +11,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import write_atomic
-
-RECEIPTS_DIRECTORY = "receipts"
+from megacpp_assets.storage.layout import RECEIPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +56,4 @@ def read_receipt(artifact: Artifact) -> Receipt | None:
 
 
 def _path(root: Path, path: str) -> Path:
-    return root / RECEIPTS_DIRECTORY / f"{path}.json"
+    return root / RECEIPTS / f"{path}.json"

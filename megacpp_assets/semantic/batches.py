@@ -6,12 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
-from megacpp_assets.semantic.worker import Batch, BatchResult, parse_batch
+from megacpp_assets.semantic.worker import Batch, UnitResult, parse_batch
 
 _PIECES = 4
 
@@ -38,8 +36,8 @@ def group_by_arguments(units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
     return [tuple(group) for _, group in sorted(groups.items())]
 
 
-def run_batches(batches: Sequence[Batch], crew: Crew) -> Iterator[tuple[Batch, BatchResult]]:
-    """Every unit's outcome, with the batch it came from. No order is promised; each unit comes exactly once.
+def run_batches(batches: Sequence[Batch], crew: Crew) -> Iterator[tuple[Batch, tuple[UnitResult, ...]]]:
+    """Every unit's outcome, with the piece of a batch that it came from, in any order; each unit comes exactly once.
 
     A file is given up only after it failed alone, without a precompiled header, and not for the first time.
     """
@@ -57,13 +55,13 @@ def run_batches(batches: Sequence[Batch], crew: Crew) -> Iterator[tuple[Batch, B
             elif batch.header is not None or batch.units[0].path not in suspects:
                 retry.append(replace(batch, header=None, audit=False))
             else:
-                yield batch, _given_up(batch.units[0], outcome.failure or "crash")
+                yield batch, (_given_up(batch.units[0], outcome.failure or "crash"),)
             if outcome.value is None:
                 suspects.update(unit.path for unit in batch.units)
         pending = retry
 
 
-def _given_up(unit: Unit, failure: str) -> BatchResult:
+def _given_up(unit: Unit, failure: str) -> UnitResult:
     # The executor's words may name this machine; the kind of failure is what is recorded.
     reason = f"{failure.partition(':')[0]}: the parser did not survive the file"
-    return BatchResult((ParsedFile(unit.path, "failed", unit.mode, reason),), np.empty((0, 2), np.uint64))
+    return UnitResult(ParsedFile(unit.path, "failed", unit.mode, reason))

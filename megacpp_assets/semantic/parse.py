@@ -21,7 +21,8 @@ from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader, shared_headers
 from megacpp_assets.semantic.toolchain import Toolchain
-from megacpp_assets.semantic.worker import Batch, BatchResult, Header, Limits, build_header
+from megacpp_assets.semantic.unit_cache import Memory, UnitCache
+from megacpp_assets.semantic.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
 
 AUDIT_FRACTION = 0.02
 """Part of the units of a shared header that are parsed without it as well; at least one is."""
@@ -46,6 +47,7 @@ class ParseOptions:
 
 
 DEFAULT_OPTIONS = ParseOptions()
+_MERGE_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,14 @@ def parse_tree(
     *,
     options: ParseOptions = DEFAULT_OPTIONS,
     report: Callable[[HeaderReport], None] = unheard,
+    memory: Memory | None = None,
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
     `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths;
     the call may add `tree/.megacpp` (stub headers, precompiled headers, the compiler's view) and nothing else. The
-    result depends on the bytes of the tree, the toolchain's identity and the options, never on where the tree lies or
-    who parses.
+    result depends on the bytes of the tree, the toolchain's identity and the options, never on where the tree lies, who
+    parses, or what the `memory` of earlier runs spares them.
     `report` is told once what became of the shared headers, equal for equal results. Raises `ParseFailure` only if two
     symbols of the tree share one 64-bit hash.
     """
@@ -90,17 +93,23 @@ def parse_tree(
     units = plan_units(root, files, options.standards, database=options.database)
     write_view(root, toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
+    cache = UnitCache(memory.store if memory else None, plain, options.wall_s)
     crew = Crew(executor, options.batch_files, options.wall_s)
-    usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew)
+    usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew, cache)
     parsed: dict[str, ParsedFile] = {}
     checks: list[NDArray[np.uint64]] = []
     progress(0, len(units))
     for result in usable.parse(units):
-        parsed.update((file.path, file) for file in result.files)
+        parsed[result.file.path] = result.file
         checks.append(result.checks)
+        if len(checks) == _MERGE_EVERY:
+            checks = [_refuse_collisions(checks)]
         progress(len(parsed), len(units))
     _refuse_collisions(checks)
     report(usable.report)
+    if memory:
+        memory.parsed += len(cache.parsed)
+        memory.reused += len(units) - len(cache.parsed)
     return [parsed[unit.path] for unit in units]
 
 
@@ -112,53 +121,88 @@ def _shared(root: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> l
 
 
 class _Headers:
-    """Shared headers of one tree: built, audited on a sample of their units, used for the rest if they pass."""
+    """Shared headers of one tree: built, audited on a sample of their units, used for the rest if they pass.
 
-    def __init__(self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew) -> None:
+    A batch names the header that its units are to share; `_built` holds what became of it, by its place. Only what the
+    cache does not know is parsed, and only for that a header is built.
+    """
+
+    def __init__(self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache) -> None:
         self._plain = plain
-        self._shared = shared
         self._crew = crew
+        self._cache = cache
+        self._batches = [
+            replace(plain, units=header.units, header=Header(header.text, f"{PCH_FOLDER}/{index}.pch"))
+            for index, header in enumerate(shared)
+        ]
+        self._built: dict[str, Header | None] = {}
         self.report = HeaderReport(headers=len(shared))
 
-    def parse(self, units: Sequence[Unit]) -> Iterator[BatchResult]:
+    def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
         """Every unit's outcome, each once."""
-        built = self._build()
-        waiting = {unit.path for batch in built for unit in batch.units}
+        usable = self._usable()
+        waiting = {unit.path for batch in usable for unit in batch.units}
         rest = [unit for unit in units if unit.path not in waiting]
         good: list[Batch] = []
-        for batch, sample, results in self._audit(built):
+        for batch, sample, results in self._audited(usable):
             if self._passes(sample, results):
                 yield from results
                 good.append(replace(batch, units=tuple(unit for unit in batch.units if unit not in sample)))
             else:
                 rest += batch.units
         plain = [replace(self._plain, units=group) for group in group_by_arguments(rest)]
-        for _, result in run_batches([*good, *plain], self._crew):
-            yield result
+        yield from self._run([*good, *plain])
 
-    def _build(self) -> list[Batch]:
-        """One batch per header that compiles without errors, all its units in it."""
-        batches = [
-            replace(self._plain, units=shared.units, header=Header(shared.text, f"{PCH_FOLDER}/{index}.pch"))
-            for index, shared in enumerate(self._shared)
-        ]
-        first = [replace(batch, units=batch.units[:1]) for batch in batches]
-        outcomes = self._crew.executor.run(build_header, first, timeout_s=self._crew.wall_s)
-        built = [replace(batches[found.index], header=found.value) for found in outcomes if found.value is not None]
-        self.report = replace(self.report, unbuilt=len(batches) - len(built))
-        return built
+    def _usable(self) -> list[Batch]:
+        """The batches whose header compiles, which is tried where units of its audit are not known."""
+        batches = [batch for batch in self._batches if not self._cache.cannot_build(batch)]
+        audits = map(_audit, batches)
+        self._build([audit for audit in audits if any(self._cache.find(unit, audit) is None for unit in audit.units)])
+        usable = [batch for batch in batches if batch.header and self._built.get(batch.header.output, batch.header)]
+        self.report = replace(self.report, unbuilt=len(self._batches) - len(usable))
+        return usable
 
-    def _audit(self, built: Sequence[Batch]) -> Iterator[tuple[Batch, tuple[Unit, ...], list[BatchResult]]]:
+    def _build(self, batches: Sequence[Batch]) -> None:
+        """Build the headers of `batches` that have not been tried yet."""
+        new = [batch for batch in batches if batch.header and batch.header.output not in self._built]
+        first = [replace(batch, units=batch.units[:1]) for batch in new]
+        for outcome in self._crew.executor.run(build_header, first, timeout_s=self._crew.wall_s):
+            batch = new[outcome.index]
+            self._built[_place(batch)] = outcome.value
+            if outcome.value is None:
+                self._cache.keep_unbuilt(batch, outcome.failure or "")
+
+    def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, tuple[Unit, ...], list[UnitResult]]]:
         """Each batch with the sample of its units, and what became of those."""
-        audits = [replace(batch, units=_sample(batch.units), audit=True) for batch in built]
-        place = {unit.path: index for index, audit in enumerate(audits) for unit in audit.units}
-        results: list[list[BatchResult]] = [[] for _ in audits]
-        for piece, result in run_batches(audits, self._crew):
-            results[place[piece.units[0].path]].append(result)
-        for batch, audit, found in zip(built, audits, results, strict=True):
-            yield batch, audit.units, found
+        audits = [_audit(batch) for batch in usable]
+        results = {result.file.path: result for result in self._run(audits)}
+        for batch, audit in zip(usable, audits, strict=True):
+            yield batch, audit.units, [results[unit.path] for unit in audit.units]
 
-    def _passes(self, sample: Sequence[Unit], results: Sequence[BatchResult]) -> bool:
+    def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
+        """The outcome of every unit of `batches`: known from before, or parsed now and known from now on."""
+        missing: list[Batch] = []
+        for batch in batches:
+            left = []
+            for unit in batch.units:
+                found = self._cache.find(unit, batch)
+                if found is None:
+                    left.append(unit)
+                else:
+                    yield found
+            if left:
+                missing.append(replace(batch, units=tuple(left)))
+        self._build(missing)
+        # A header that was good in an earlier run and is not now is this machine's trouble: then nobody shares it.
+        asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
+        by_path = {unit.path: batch for batch in asked for unit in batch.units}
+        ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
+        for done, results in run_batches(ready, self._crew):
+            for unit, result in zip(done.units, results, strict=True):
+                self._cache.keep(unit, by_path[unit.path], done, result)
+                yield result
+
+    def _passes(self, sample: Sequence[Unit], results: Sequence[UnitResult]) -> bool:
         calls, differing = sum(result.calls for result in results), sum(result.differing for result in results)
         passes = differing <= AUDIT_TOLERANCE * calls
         self.report = replace(
@@ -177,11 +221,20 @@ def _sample(units: Sequence[Unit]) -> tuple[Unit, ...]:
     return tuple(sorted(units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count])
 
 
-def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> None:
-    if not checks:
-        return
-    pairs = np.unique(np.concatenate(checks), axis=0)
-    usrs, counts = np.unique(pairs[:, 0], return_counts=True)
-    if (counts > 1).any():
-        clash = int(usrs[counts > 1][0])
-        raise ParseFailure(f"symbol hash {clash:016x}", expected="one symbol", found="two")
+def _audit(batch: Batch) -> Batch:
+    return replace(batch, units=_sample(batch.units), audit=True)
+
+
+def _place(batch: Batch) -> str:
+    return batch.header.output if batch.header else ""
+
+
+def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """All pairs of `checks`, each once, by hash; `ParseFailure` where one hash has two."""
+    pairs = np.concatenate([NO_CHECKS, *checks])
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    repeated = pairs[1:, 0] == pairs[:-1, 0]
+    clashes = pairs[1:][repeated & (pairs[1:, 1] != pairs[:-1, 1])]
+    if clashes.size:
+        raise ParseFailure(f"symbol hash {int(clashes[0, 0]):016x}", expected="one symbol", found="two")
+    return pairs[np.concatenate([[True], ~repeated])[: len(pairs)]]

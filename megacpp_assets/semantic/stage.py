@@ -30,10 +30,13 @@ from megacpp_assets.semantic.scratch import Sources, export
 from megacpp_assets.semantic.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.text import SourceText
 from megacpp_assets.semantic.toolchain import Toolchain
+from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import jsonl_path, raw_path
+from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.work import write_work
 
 VERSION = "3"
 _cmake = cache(require_sandbox)
@@ -93,22 +96,27 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            parsed, headers = _parse(tree, sources, spec.toolchain, progress)
+            parsed, headers = _parse(tree, sources, spec.toolchain, memory, progress)
             stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
             return {**stats, **configured, "shared_headers": asdict(headers)}
 
-    return publish(target(spec), produce)
+    memory = Memory(Cache(spec.root / semantic_cache_path()))
+    artifact = publish(target(spec), produce)
+    if memory.parsed or memory.reused:
+        write_work(artifact, {"units_parsed": memory.parsed, "units_reused": memory.reused})
+        memory.store.trim()
+    return artifact
 
 
 def _parse(
-    tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress
+    tree: Path, sources: Sources, toolchain: Toolchain, memory: Memory, progress: Progress
 ) -> tuple[dict[str, ParsedFile], HeaderReport]:
     files = [*(file for file, _ in sources.taken), *sources.companions]
     reports = [HeaderReport()]
     if not sources.taken:
         return {}, reports[-1]
     with open_executor() as executor:
-        parsed = parse_tree(tree, files, toolchain, executor, progress, report=reports.append)
+        parsed = parse_tree(tree, files, toolchain, executor, progress, report=reports.append, memory=memory)
     return {file.path: file for file in parsed}, reports[-1]
 
 

@@ -10,7 +10,7 @@ import resource
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ HEADER_FLAGS = PLAIN_FLAGS | 16 | 64
 """For a precompiled header: made to be saved, without the bodies of functions."""
 CALL_EXPRESSION = 103
 
+READS_OUTSIDE = "reads outside the tree"
+NO_CHECKS = np.empty((0, 2), np.uint64)
 Inclusions = tuple[tuple[bytes, bytes], ...]
 
 
@@ -72,29 +74,25 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchResult:
-    """Outcomes in the order of the batch's units. `checks` pairs each USR hash met with a second hash of its USR.
+class UnitResult:
+    """Outcome of one unit. `checks` pairs each USR hash met with a second hash of its USR.
 
-    `calls` and `differing` are the audit's: call expressions seen without the header, and those that it changes.
+    `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
+    compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
+    those that it changes.
     """
 
-    files: tuple[ParsedFile, ...]
-    checks: NDArray[np.uint64]
+    file: ParsedFile
+    checks: NDArray[np.uint64] = field(default_factory=lambda: NO_CHECKS)
+    reads: tuple[str, ...] = ()
     calls: int = 0
     differing: int = 0
 
 
-def parse_batch(batch: Batch) -> BatchResult:
-    """Parse every unit of `batch`. Raises nothing for what a file holds; a crash of libclang ends the process."""
+def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
+    """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
     with _confined(batch) as readable:
-        outcomes = [_outcome(unit, batch, readable) for unit in batch.units]
-    checks = [outcome.checks for outcome in outcomes if outcome.checks.size]
-    return BatchResult(
-        tuple(outcome.file for outcome in outcomes),
-        np.unique(np.concatenate(checks), axis=0) if checks else np.empty((0, 2), np.uint64),
-        calls=sum(outcome.calls for outcome in outcomes),
-        differing=sum(outcome.differing for outcome in outcomes),
-    )
+        return tuple(_outcome(unit, batch, readable) for unit in batch.units)
 
 
 def build_header(batch: Batch) -> Header | None:
@@ -164,6 +162,11 @@ class _Readable:
         self._tree = os.path.realpath(tree)
         self._toolchain = toolchain
         self._known: dict[bytes, bool] = {}
+        self._names: dict[bytes, str] = {}
+
+    def names(self, paths: Sequence[bytes]) -> tuple[str, ...]:
+        """`paths` as text; equal ones are one object, which keeps what a worker sends back small."""
+        return tuple(self._names.setdefault(path, os.fsdecode(path)) for path in paths)
 
     def count_outside(self, paths: Sequence[bytes]) -> int:
         return sum(not self._allows(path) for path in paths)
@@ -175,25 +178,18 @@ class _Readable:
         return self._known[path]
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    file: ParsedFile
-    checks: NDArray[np.uint64]
-    calls: int = 0
-    differing: int = 0
-
-
-def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> _Outcome:
+def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
     """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always."""
     quick = _parse(unit, batch, readable, batch.header)
     if batch.header is None or (quick.file.status == "clean" and not batch.audit):
         return quick
     plain = _parse(unit, batch, readable, None)
+    reads = tuple(sorted({*quick.reads, *plain.reads}))
     better = quick if quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file) else plain
     if not batch.audit or plain.file.status != "clean":
-        return better  # where the plain parse lost something, it is no measure
+        return replace(better, reads=reads)  # where the plain parse lost something, it is no measure
     calls, differing = _compare_calls(plain.file, better.file)
-    return replace(better, calls=calls, differing=differing)
+    return replace(better, reads=reads, calls=calls, differing=differing)
 
 
 def _faults(file: ParsedFile) -> tuple[bool, int]:
@@ -217,19 +213,18 @@ def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
     return Counter((start, end, names.get(ref, "") if guessed else ref) for start, end, ref, guessed in rows)
 
 
-def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> _Outcome:
-    nothing = np.empty((0, 2), np.uint64)
+def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> UnitResult:
     _allow_cpu(batch.limits)
     arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
         found = _visitor.parse(batch.toolchain.library, unit.path, arguments, PLAIN_FLAGS, batch.limits.cursors)
     except RuntimeError as error:
-        return _Outcome(ParsedFile(unit.path, "failed", unit.mode, str(error)), nothing)
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
     outside = readable.count_outside(found["includes"])
     if outside:
-        return _Outcome(ParsedFile(unit.path, "failed", unit.mode, f"reads outside the tree: {outside} files"), nothing)
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
     checks = np.array([(row[0], row[4]) for row in found["symbols"]], np.uint64).reshape(-1, 2)
-    return _Outcome(_parsed_file(unit, found, header), checks)
+    return UnitResult(_parsed_file(unit, found, header), checks, readable.names(found["includes"]))
 
 
 def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:

@@ -3,13 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.semantic.batches import Crew, cut, group_by_arguments, run_batches
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
-from megacpp_assets.semantic.worker import Batch, BatchResult, Header, Limits
+from megacpp_assets.semantic.worker import Batch, Header, Limits, UnitResult
 from tests.semantic.parsing_trees import toolchain
 
 HEADER = Header("", ".megacpp/pch/0.pch")
@@ -30,8 +28,8 @@ class Fragile:
             if any(self.kills(unit.path, batch.header is not None) for unit in batch.units):
                 yield Outcome(index, None, "crash: worker ended with exit code -11")
             else:
-                files = tuple(ParsedFile(unit.path, "clean", unit.mode) for unit in batch.units)
-                yield Outcome(index, BatchResult(files, np.empty((0, 2), np.uint64)))
+                files = (ParsedFile(unit.path, "clean", unit.mode) for unit in batch.units)
+                yield Outcome(index, tuple(UnitResult(file) for file in files))
 
     def close(self) -> None: ...
 
@@ -42,7 +40,7 @@ def batch(count: int, header: Header | None = None) -> Batch:
 
 
 def outcomes(executor: Fragile, whole: Batch) -> dict[str, str]:
-    found = [file for _, result in run_batches([whole], Crew(executor, 16, 1.0)) for file in result.files]
+    found = [result.file for _, results in run_batches([whole], Crew(executor, 16, 1.0)) for result in results]
     assert len(found) == len({file.path for file in found}) == len(whole.units)
     return {file.path: file.status for file in found}
 
