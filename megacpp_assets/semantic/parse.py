@@ -231,10 +231,10 @@ def _place(batch: Batch) -> str:
 
 def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """All pairs of `checks`, each once, by hash; `ParseFailure` where one hash has two."""
-    pairs = np.concatenate([NO_CHECKS, *checks])
+    pairs: NDArray[np.uint64] = np.concatenate([NO_CHECKS, *checks])
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     repeated = pairs[1:, 0] == pairs[:-1, 0]
     clashes = pairs[1:][repeated & (pairs[1:, 1] != pairs[:-1, 1])]
     if clashes.size:
         raise ParseFailure(f"symbol hash {int(clashes[0, 0]):016x}", expected="one symbol", found="two")
-    return pairs[np.concatenate([[True], ~repeated])[: len(pairs)]]
+    return np.delete(pairs, np.flatnonzero(repeated) + 1, axis=0)
