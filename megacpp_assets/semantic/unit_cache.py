@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from megacpp_assets.semantic import _visitor, parsed, unit_entry, worker
+from megacpp_assets.semantic import _visitor, parsed, precompiled, toolchain, unit_entry, worker
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.tree_contents import TreeContents, header_state
 from megacpp_assets.semantic.worker import READS_OUTSIDE, Batch, Header, UnitResult
@@ -58,7 +58,12 @@ class UnitCache:
 
     def find(self, unit: Unit, batch: Batch) -> UnitResult | None:
         """What parsing `unit` in `batch` would give, if that is known."""
-        outcome = self._get(self._unit_key(unit, batch)) if self._store else None
+        if self._store is None:
+            return None
+        outcome = self._get(self._unit_key(unit, batch))
+        if outcome is None and batch.header and not batch.audit:
+            # An audit gives the same outcome, and its figures on top.
+            outcome = self._get(self._unit_key(unit, replace(batch, audit=True)))
         return unit_entry.from_bytes(outcome) if outcome else None
 
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
@@ -130,7 +135,7 @@ def _files_of(header: Header) -> set[str]:
 def _code() -> str:
     """Identity of the code that makes an outcome: no version to forget."""
     digest = hashlib.sha256()
-    for module in (_visitor, parsed, worker, unit_entry):
+    for module in (_visitor, parsed, precompiled, toolchain, unit_entry, worker):
         digest.update(Path(_file(module)).read_bytes())
     return digest.hexdigest()
 
