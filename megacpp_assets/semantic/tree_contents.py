@@ -1,6 +1,7 @@
 """The files of a tree by content, and which of them a text may mean by an include: what a parse's outcome rests on.
 
-Errs on the side of too much: what is quoted anywhere in a text counts as included, from any folder that fits.
+Errs on the side of too much: what is quoted anywhere in a text counts as included, from any folder that fits; a text
+that computes the name of an include may mean every file.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _COMPUTED = re.compile(
     rb"^" + _GAP + rb"(?:\#|%:|\?\?=)" + _GAP + rb"(?:include(?:_next)?|import)\b(?!" + _GAP + rb"[\"<])"
     rb"|__has_include(?:_next)?" + _GAP + rb"\((?!" + _GAP + rb"[\"<])", re.M
 )  # fmt: skip
+_PASSED_ON = re.compile(
+    rb"^[ \t]*\#[ \t]*define[ \t]+\w+\([ \t]*(\w+)[ \t]*\)[^\n]*?__has_include(?:_next)?[ \t]*\([ \t]*\1[ \t]*\)", re.M
+)
+"""`#define HAS(x) __has_include(x)`: who uses it quotes the name."""
 _SPELLED = re.compile(rb"(?:include(?:_next)?|import)" + _GAP + rb"\(?" + _GAP + rb"[\"<]([^\">\n]{1,255})")
 
 
@@ -99,7 +104,7 @@ class TreeContents:
         spliced = _SPLICE.sub(b"", data)
         own = not path.startswith("/")
         # Macros of the compiler's headers that name headers are quoted in some text; prose there looks like directives.
-        means = self._all if own and _COMPUTED.search(spliced) else frozenset(self._meant(spliced))
+        means = self._all if own and _COMPUTED.search(_PASSED_ON.sub(b"", spliced)) else frozenset(self._meant(spliced))
         return _Text(hashlib.sha256(data).digest(), means, own and _leaves(path, spliced))
 
     def _meant(self, text: bytes) -> Iterator[str]:

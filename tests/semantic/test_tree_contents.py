@@ -60,6 +60,7 @@ def test_a_file_that_no_include_can_mean_changes_nothing(tmp_path: Path, changes
         '#define NAME "new.h"\n',
         "#include NAME\n",
         "#if __has_include(NAME)\n#endif\n",
+        "#define HAS(x) __has_include(x)\n#if HAS(<new.h>)\n#endif\n",
         "/* */ # /**/ include /* */ PASTE(new,h)\n",
     ],
 )
@@ -70,6 +71,13 @@ def test_every_way_to_ask_for_a_header_is_seen(tmp_path: Path, directive: str) -
         write_tree(tmp_path / str(number), tree)
         states.append(TreeContents(tmp_path / str(number)).state(["a.cc"], ()))
     assert states[0] != states[1]
+
+
+def test_a_macro_that_only_passes_a_name_on_means_no_file(tmp_path: Path) -> None:
+    tree = {"a.cc": "#  define HAS(x) (1 && __has_include( x ))\n#if HAS(<other.h>)\n#endif\n"}
+    write_tree(tmp_path / "before", tree)
+    write_tree(tmp_path / "after", tree | {"new.h": "\n"})
+    assert len({TreeContents(tmp_path / name).state(["a.cc"], ()) for name in ("before", "after")}) == 1
 
 
 def test_headers_of_the_compiler_count_by_what_they_ask_for(tmp_path: Path) -> None:
@@ -100,7 +108,23 @@ def test_an_include_from_outside_the_tree_is_noticed(tmp_path: Path, directive: 
 
 
 def test_a_text_made_to_stall_is_read_in_time_linear_in_its_length(tmp_path: Path) -> None:
-    pieces = ("\n", " ", "#", '"', "<", "include ", "include/*", "/*", "/**/", "\\\n", "# \t", "%:", "__has_include(")
+    pieces = (
+        "\n",
+        " ",
+        "#",
+        '"',
+        "<",
+        "include ",
+        "include/*",
+        "/*",
+        "/**/",
+        "\\\n",
+        "# \t",
+        "%:",
+        "__has_include(",
+        "#define A(x)",
+        "#define A(x) __has_include(",
+    )
     write_tree(tmp_path, {f"{number}.h": piece * 200_000 for number, piece in enumerate(pieces)})
     contents = TreeContents(tmp_path)
     started = time.process_time()
