@@ -26,19 +26,17 @@ _PASSED_ON = re.compile(
     rb"^[ \t]*\#[ \t]*define[ \t]+\w+\([ \t]*(\w+)[ \t]*\)[^\n]*?__has_include(?:_next)?[ \t]*\([ \t]*\1[ \t]*\)", re.M
 )
 """`#define HAS(x) __has_include(x)`: who uses it quotes the name."""
-_SPELLED = re.compile(rb"(?:include(?:_next)?|import)" + _GAP + rb"\(?" + _GAP + rb"[\"<]([^\">\n]{1,255})")
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What counts of a file: hash of its bytes, tree paths it may mean, whether it names places outside the tree."""
+    """What counts of a file: hash of its bytes, tree paths it may mean."""
 
     digest: bytes
     means: frozenset[str]
-    leaves_tree: bool
 
 
-_ABSENT = _Text(b"absent", frozenset(), leaves_tree=False)
+_ABSENT = _Text(b"absent", frozenset())
 
 
 class TreeContents:
@@ -86,10 +84,6 @@ class TreeContents:
             queue += new
         return found
 
-    def leave_tree(self, inside: Iterable[str]) -> bool:
-        """Whether one of the files includes from a place outside the tree, of which nothing is known here."""
-        return any(self._text(path).leaves_tree for path in inside)
-
     def _text(self, path: str) -> _Text:
         text = self._texts.get(path)
         if text is None:
@@ -105,7 +99,7 @@ class TreeContents:
         own = not path.startswith("/")
         # Macros of the compiler's headers that name headers are quoted in some text; prose there looks like directives.
         means = self._all if own and _COMPUTED.search(_PASSED_ON.sub(b"", spliced)) else frozenset(self._meant(spliced))
-        return _Text(hashlib.sha256(data).digest(), means, own and _leaves(path, spliced))
+        return _Text(hashlib.sha256(data).digest(), means)
 
     def _meant(self, text: bytes) -> Iterator[str]:
         for piece in set(text.translate(_ENDS).split(b'"')):
@@ -124,12 +118,6 @@ def _files(tree: Path) -> Iterator[str]:
 def _suffix(spelling: str) -> str:
     """How a path ends that `spelling` can lead to from some folder."""
     return "/".join(part for part in posixpath.normpath(spelling).split("/") if part not in ("", ".", ".."))
-
-
-def _leaves(path: str, text: bytes) -> bool:
-    folder = posixpath.dirname(path)
-    reached = (posixpath.normpath(posixpath.join(folder, os.fsdecode(match[1]))) for match in _SPELLED.finditer(text))
-    return any(place.startswith(("/", "../")) for place in reached)
 
 
 def header_state(roots: Sequence[str], library: str) -> str:

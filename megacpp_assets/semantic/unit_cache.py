@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from megacpp_assets.semantic import _visitor, parsed, precompiled, toolchain, unit_entry, worker
+from megacpp_assets.semantic import _visitor, compiler_view, parsed, precompiled, toolchain, unit_entry, worker
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.tree_contents import TreeContents, header_state
 from megacpp_assets.semantic.worker import READS_OUTSIDE, Batch, Header, UnitResult
@@ -51,6 +51,7 @@ class UnitCache:
             "code": _code(),
             "compiler": dict(plain.toolchain.identity),
             "headers": header_state(plain.toolchain.header_roots, plain.toolchain.library),
+            "visible": plain.toolchain.visible,
             "limits": asdict(plain.limits),
             "wall_s": wall_s,
         }
@@ -69,7 +70,7 @@ class UnitCache:
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
         """Remember what `unit` of the batch `asked` gave; `done` is the batch that its worker got, with a built header.
 
-        Nothing is kept where anything outside tree and compiler decided the outcome.
+        A failure that may be the machine's is not kept.
         """
         self.parsed.add(unit.path)
         if self._store is None or result.file.reason.startswith(_PASSING):
@@ -101,8 +102,6 @@ class UnitCache:
     def _put(self, key: str, reads: set[str], outcome: bytes) -> None:
         assert self._store is not None
         inside = sorted(path for path in reads if not path.startswith(("/", f"{WORK_FOLDER}/pch/")))
-        if self._contents.leave_tree(inside):
-            return
         both = [inside, sorted(path for path in reads if path.startswith("/"))]
         self._store.put(self._outcome_key(key, both), outcome)
         self._store.put(key, orjson.dumps(both))
@@ -135,7 +134,7 @@ def _files_of(header: Header) -> set[str]:
 def _code() -> str:
     """Identity of the code that makes an outcome: no version to forget."""
     digest = hashlib.sha256()
-    for module in (_visitor, parsed, precompiled, toolchain, unit_entry, worker):
+    for module in (_visitor, compiler_view, parsed, precompiled, toolchain, unit_entry, worker):
         digest.update(Path(_file(module)).read_bytes())
     return digest.hexdigest()
 

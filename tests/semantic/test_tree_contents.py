@@ -98,15 +98,6 @@ def test_the_reach_of_a_file_is_what_its_includes_may_lead_to(tmp_path: Path) ->
     assert contents.meant(b'#include "../../include/lib/b.h"') == {"include/lib/b.h"}
 
 
-@pytest.mark.parametrize(
-    ("directive", "leaves"),
-    [('"/etc/passwd"', True), ('"../../x.h"', True), ('"../x.h"', False), ("<sub/../../x.h>", False), ("<x.h>", False)],
-)
-def test_an_include_from_outside_the_tree_is_noticed(tmp_path: Path, directive: str, leaves: bool) -> None:
-    write_tree(tmp_path, {"src/a.cc": f"#include {directive}\n"})
-    assert TreeContents(tmp_path).leave_tree(["src/a.cc"]) is leaves
-
-
 def test_a_text_made_to_stall_is_read_in_time_linear_in_its_length(tmp_path: Path) -> None:
     pieces = (
         "\n",

@@ -188,11 +188,21 @@ def test_a_quarantined_file_keeps_its_reason_and_reaches_no_worker(tmp_path: Pat
     assert again[0].reason == "crash: the parser did not survive the file"
 
 
-def test_what_the_rest_of_the_machine_decides_is_never_kept(line: Line, tmp_path: Path) -> None:
-    (tmp_path / "host.h").write_text("int host;\n")
-    tree = {"climbs.cc": '#include "../host.h"\n', "names.cc": f'#include "{tmp_path}/nothing.h"\n', "fine.cc": ""}
+def test_what_lies_elsewhere_on_the_machine_decides_nothing(line: Line) -> None:
+    tree = {"climbs.cc": '#include "../host.h"\n', "names.cc": f'#include "{line.folder}/host.h"\n', "fine.cc": ""}
     assert line.parse(tree) == (3, 0)
-    assert line.parse(tree) == (2, 1)
+    (line.folder / "host.h").write_text("int host;\n")
+    assert line.parse(tree) == (0, 3)
+
+
+def test_a_link_out_of_the_tree_is_looked_at_each_time(line: Line) -> None:
+    files = write_tree(line.folder / "tree", {"a.cc": '#include "link.h"\n'})
+    (line.folder / "tree/link.h").symlink_to(line.folder / "host.h")
+    (line.folder / "host.h").write_text("int host;\n")
+    for _ in range(2):
+        memory = Memory(line.store)
+        parse_tree(line.folder / "tree", files, toolchain(), InProcess(), options=IN_PROCESS, memory=memory)
+        assert (memory.parsed, memory.reused) == (1, 0)
 
 
 def test_where_all_units_are_known_their_header_is_not_built(sharing: Line) -> None:
