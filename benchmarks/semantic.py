@@ -33,20 +33,24 @@ from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.analysis import analyse
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, ParsedFile
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit, plan_units
 from megacpp_assets.semantic.repository import Repository, build_repository
 from megacpp_assets.semantic.scratch import Sources, export
+from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.work import read_work
 
 BENCH = "semantic"
 CATALOGUE = "upstream"
 REPOSITORIES = ("fmt", "googletest")
 LEAST_CALLS = 0.995
 """Of the calls that a full parse gives a target, at least this share must have one in ours too."""
+DATASETS = ("first", "again")
 CHECKED_EVERY = 10
 """One unit of this many is looked at for that."""
 IN_PROCESS = replace(DEFAULT_OPTIONS, limits=replace(DEFAULT_OPTIONS.limits, applied=False))
@@ -56,12 +60,21 @@ IN_PROCESS = replace(DEFAULT_OPTIONS, limits=replace(DEFAULT_OPTIONS.limits, app
 class Checkout:
     """A repository's files as stage 2 takes them: `tree` holds them, `units` is the plan of their parses."""
 
-    name: str
+    spec: SemanticJsonlSpec
     tree: Path
     sources: Sources
     files: tuple[SourceFile, ...]
     units: tuple[Unit, ...]
-    toolchain: Toolchain
+
+    @property
+    def toolchain(self) -> Toolchain:
+        """The compiler of both sides."""
+        return self.spec.toolchain
+
+    @property
+    def name(self) -> str:
+        """The repository and its tag."""
+        return f"{self.spec.repo.name} {self.spec.repo.ref}"
 
 
 class InProcess:
@@ -161,7 +174,17 @@ def memory(checkout: Checkout, _runs: int) -> None:
     report(Figure(BENCH, f"peak memory per worker, {described(checkout)}", "MB"), peak.megabytes)
 
 
-FIGURES = {"bare": bare, "full": full, "clangd": clangd, "memory": memory}
+def rerun(checkout: Checkout, _runs: int) -> None:
+    """Units that the whole stage parses when nothing has changed, all files: for another dataset of the data root."""
+    first, again = (stage.run(replace(checkout.spec, dataset=dataset)) for dataset in DATASETS)
+    if [entry.sha256 for entry in first.manifest.files] != [entry.sha256 for entry in again.manifest.files]:
+        raise SystemExit("what was not parsed again is not what was parsed")
+    parsed = [float(read_work(artifact)["units_parsed"]) for artifact in (again, first)]
+    figure = Figure(BENCH, f"units parsed again with nothing changed, {checkout.name}", "units")
+    report(figure, *parsed, peer_name="the first run")
+
+
+FIGURES = {"bare": bare, "full": full, "clangd": clangd, "rerun": rerun, "memory": memory}
 
 
 def index(checkout: Checkout, executor: BatchExecutor) -> Repository:
@@ -214,14 +237,18 @@ def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
         root, tree = Path(name, "root"), Path(name, "tree")
         root.mkdir()
         tree.mkdir()
-        raw = fetch(PinnedReposSpec(root, pin(entry, entry.ref, root)))
+        pinned = pin(entry, entry.ref, root)
+        raw = fetch(PinnedReposSpec(root, pinned))
         with blob_reader(raw) as blobs:
             sources = export(tree, source_files(raw), blobs, SemanticRecipe().file_bytes)
         chosen = {file.path for file, _ in sources.taken[::every]}
         files = [*(file for file, _ in sources.taken), *sources.companions]
         files = [file if file.path in chosen else replace(file, skipped="not in the sample") for file in files]
         units = plan_units(tree, files, DEFAULT_OPTIONS.standards)
-        yield Checkout(f"{entry.name} {entry.ref}", tree, sources, tuple(files), tuple(units), find_toolchain())
+        spec = SemanticJsonlSpec(
+            root, DATASETS[0], pinned.partition, pinned.commit, pinned.license, SemanticRecipe(), find_toolchain()
+        )
+        yield Checkout(spec, tree, sources, tuple(files), tuple(units))
 
 
 def entries(sources: Sequence[str]) -> list[CatalogueEntry]:

@@ -46,16 +46,17 @@ def measure(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_line_has_the_agreed_keys_and_a_positive_figure(upstream: str) -> None:
-    done = measure("--figures", "bare,full,memory", upstream)
+    done = measure("--figures", "bare,full,rerun,memory", upstream)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [list(line) for line in lines] == [KEYS] * 4
-    assert [line["unit"] for line in lines] == ["CPU-s", "files/CPU-s", "files/CPU-s", "MB"]
-    assert all(line["ours"] > 0 and "shape v1, 3 files" in line["figure"] for line in lines)
-    assert [line["ratio"] is None for line in lines] == [False, False, False, True]
-    bare, below_main, everything, _ = lines
+    assert [list(line) for line in lines] == [KEYS] * 5
+    assert [line["unit"] for line in lines] == ["CPU-s", "files/CPU-s", "files/CPU-s", "units", "MB"]
+    assert all("shape v1" in line["figure"] and (line["ours"] > 0) == (line["unit"] != "units") for line in lines)
+    assert [line["ratio"] is None for line in lines] == [False, False, False, False, True]
+    bare, below_main, everything, rerun, _ = lines
     assert bare["ours"] > 0.5 * bare["peer"]
     assert below_main["peer"] > everything["peer"]
+    assert (rerun["ours"], rerun["peer"]) == (0, 3)
 
 
 def test_a_source_that_is_no_reference_says_what_one_looks_like() -> None:
