@@ -71,10 +71,9 @@ def recorded(calls: list[Call]) -> Iterator[None]:
 
 def replay(tree: Path, calls: Sequence[Call]) -> None:
     """The same parses, with the same flags, and no walk. Precompiled headers are written once more, elsewhere."""
-    index = lambda: cindex.Index.create(excludeDecls=True)  # noqa: E731 - as our visitor makes it
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as folder, working_directory(tree):
         for call in calls:
-            unit = index().parse(call.path, list(call.arguments), options=call.flags)
+            unit = cindex.Index.create(excludeDecls=True).parse(call.path, list(call.arguments), options=call.flags)
             if call.saved:
                 unit.save(os.path.join(folder, "saved.pch"))
 
