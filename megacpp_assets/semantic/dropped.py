@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,45 +13,54 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline_macros import MacroNames, between, next_solid, with_macros
 from megacpp_assets.semantic.ranges import cover
 from megacpp_assets.semantic.treesitter import has_errors, syntax_outline
 
 _SPACE, _NEWLINE = 32, 10
 _OPEN, _CLOSE = b"{}"
 _BODIED = frozenset({Role.FUNCTION, Role.BODY})
+_WORDS = re.compile(rb"[A-Za-z_]\w*")
+_GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Braces:
-    """The braces of a file that are code: not in comments, literals or directives."""
+    """The braces of a file that are code: not in comments, literals or directives (`hidden` marks those)."""
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         data = np.frombuffer(code, dtype=np.uint8)
-        hidden = cover(len(code), *np.concatenate([lexed.comments, lexed.literals, lexed.directives]).T)
-        self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~hidden)
+        self.hidden = cover(len(code), *np.concatenate([lexed.comments, lexed.literals, lexed.directives]).T)
+        self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
         self._steps = np.where(data[self._places] == _OPEN, 1, -1)
         self._directives = lexed.directives[:, 0]
 
-    def closing(self, opening: int, limit: int) -> int:
-        """Behind the brace that closes the one at `opening`; 0 if none does before `limit`."""
-        first, last = np.searchsorted(self._places, (opening, limit))
-        level = np.cumsum(self._steps[first:last])
-        closed = np.flatnonzero(level == 0)
-        return int(self._places[first + closed[0]]) + 1 if len(closed) else 0
-
     def made_whole(self, nodes: Sequence[Node], limit: int) -> list[Node]:
         """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
-        ends: dict[int, int] = {}
+        ends = {}
         for node in nodes:
-            if node.role is Role.BODY:
-                closing = self.closing(node.start, limit)
-                if closing > node.end and not self._directed(node.start, closing):
-                    ends[node.end] = closing
+            closing = self._closing.get(node.start, limit) + 1 if node.role is Role.BODY else 0
+            if node.end < closing <= limit and not self._directed(node.start, closing):
+                ends[node.end] = closing
+        if not ends:
+            return list(nodes)
+        swallowed = cover(limit, np.array(list(ends)), np.array(list(ends.values())))
         return [
             replace(node, end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
             for node in nodes
-            if not any(old <= node.start < new for old, new in ends.items())
+            if node.start < limit and not swallowed[node.start]
         ]
+
+    @cached_property
+    def _closing(self) -> dict[int, int]:
+        """The closing brace of each opening one that has one."""
+        found, opened = {}, []
+        for place, step in zip(self._places.tolist(), self._steps.tolist(), strict=True):
+            if step > 0:
+                opened.append(place)
+            elif opened:
+                found[opened.pop()] = place
+        return found
 
     def _directed(self, start: int, end: int) -> bool:
         first, last = np.searchsorted(self._directives, (start, end))
@@ -63,32 +73,47 @@ class Braces:
         return int(level[-1] - min(0, level.min())) if len(level) else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a dropped stretch is read with: the file, its braces and macros."""
+
+    code: bytes
+    lexed: Lexed
+    braces: Braces
+    macros: MacroNames
+
+
 def dropped_nodes(
-    code: bytes, lexed: Lexed, nodes: Sequence[Node], owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
+    around: Around, nodes: Sequence[Node], owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
 ) -> Iterator[Node]:
     """Nodes of the dropped `ranges` that lie in a namespace, a class or nothing (`owner` indexes `nodes`)."""
-    braces = Braces(code, lexed)
-    for start, end in ranges:
-        if not 0 <= start < end <= len(code):
+    for start, end in sorted(set(ranges)):
+        if not 0 <= start < end <= len(around.code):
             continue
         holder = nodes[owner[start]] if owner[start] >= 0 else None
-        inside = holder is None or (holder.role is Role.CLASS and b"{" in code[holder.start : start])
-        if inside or (holder is not None and holder.role is Role.NAMESPACE):
-            yield from _region(code, lexed, braces, (start, end), holder)
+        if holder is None or between(around.code, holder, start):
+            yield from _region(around, start, end, holder)
 
 
-def _region(code: bytes, lexed: Lexed, braces: Braces, region: tuple[int, int], holder: Node | None) -> Iterator[Node]:
-    start, end = region
+def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterator[Node]:
     opening, scope = _opening(holder)
-    closing = b"}" * braces.left_open(start, end) + (b"};" if opening else b"")
+    closing = b"}" * around.braces.left_open(start, end) + (b"};" if opening else b"")
+    text, blanked = _readable(around, start, end)
     shift = start - len(opening)
-    text = opening + _readable(code, lexed, region) + closing
+    uses = np.array([(first - shift, last - shift) for first, last in blanked], dtype=np.int64).reshape(-1, 2)
+    found = with_macros(opening + text + closing, uses, uses[:0], syntax_outline(opening + text + closing, scope))
     nodes = [
-        replace(node, start=node.start + shift, end=min(node.end + shift, end))
-        for node in syntax_outline(text, scope)
+        _spaced(replace(node, start=node.start + shift, end=min(node.end + shift, end)), around)
+        for node in found
         if node.start >= len(opening) and node.start + shift < end
     ]
-    yield from braces.made_whole(nodes, end)
+    yield from around.braces.made_whole(nodes, end)
+
+
+def _spaced(node: Node, around: Around) -> Node:
+    if node.kind == k.MACRO_USE and around.code[node.start : node.end] in around.macros.spaces:
+        return replace(node, role=Role.NAMESPACE)
+    return node
 
 
 def _opening(holder: Node | None) -> tuple[bytes, str]:
@@ -100,21 +125,34 @@ def _opening(holder: Node | None) -> tuple[bytes, str]:
     return keyword + (name.encode() if _WORD.fullmatch(name) else b"") + b" {", scope
 
 
-def _readable(code: bytes, lexed: Lexed, region: tuple[int, int]) -> bytes:
-    """The region without the directives at its edges, or without any where those tear its declarations."""
-    start, end = region
-    inner = lexed.directives[(lexed.directives[:, 1] > start) & (lexed.directives[:, 0] < end)]
-    edges = inner[[0, -1]] if len(inner) else inner
-    text = _blanked(code, region, edges)
-    if len(inner) > len(np.unique(edges[:, 0])) and has_errors(text):
-        return _blanked(code, region, inner)
-    return text
+def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[int, int]]]:
+    """The region without the directives at its edges, and where macros or directives within it defeat the syntax,
+    without those; with the ranges of the macros taken out."""
+    directives = around.lexed.directives
+    inner = directives[(directives[:, 1] > start) & (directives[:, 0] < end)].tolist()
+    edges = [inner[0], inner[-1]] if inner else []
+    text = _blanked(around.code, start, end, edges)
+    if not has_errors(text):
+        return text, []
+    macros = list(_bare_macros(around, start, end))
+    plain = _blanked(around.code, start, end, edges + macros)
+    bare = _blanked(around.code, start, end, inner + macros)
+    return (bare if has_errors(plain) and not has_errors(bare) else plain), macros
 
 
-def _blanked(code: bytes, region: tuple[int, int], directives: NDArray[np.int64]) -> bytes:
-    start, end = region
+def _bare_macros(around: Around, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Known macros that are no part of an expression: a word, an attribute, `~` or nothing more follows."""
+    for match in _WORDS.finditer(around.code, start, end):
+        if match[0] not in around.macros.known or around.braces.hidden[match.start()]:
+            continue
+        following = next_solid(around.code, match.end())
+        if following >= end or _GOES_ON.match(around.code, following):
+            yield match.span()
+
+
+def _blanked(code: bytes, start: int, end: int, ranges: Sequence[Sequence[int]]) -> bytes:
     data = np.frombuffer(code, dtype=np.uint8)[start:end].copy()
-    for first, last in (directives - start).tolist():
-        part = data[max(first, 0) : last]
+    for first, last in ranges:
+        part = data[max(first - start, 0) : last - start]
         part[part != _NEWLINE] = _SPACE
     return data.tobytes()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.dropped import Braces, dropped_nodes
+from megacpp_assets.semantic.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_clang import clang_outline
+from megacpp_assets.semantic.outline_macros import invocations, macro_names
 from megacpp_assets.semantic.parsed import ParsedFile, Symbol
 from megacpp_assets.semantic.ranges import cover, paint
 from megacpp_assets.semantic.treesitter import syntax_outline
@@ -67,7 +68,11 @@ def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
 
 def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
     """Nodes of the text that the preprocessor dropped outside functions."""
-    found = dropped_nodes(code, lexed, outline.nodes, outline.owner, parsed.skipped_ranges)
+    if parsed.cursors is None:
+        return []
+    names = macro_names(code, invocations(lexed, parsed.cursors), outline.nodes)
+    around = Around(code, lexed, Braces(code, lexed), names)
+    found = dropped_nodes(around, outline.nodes, outline.owner, parsed.skipped_ranges)
     return [replace(node, depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 

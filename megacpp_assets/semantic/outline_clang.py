@@ -11,9 +11,8 @@ from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_ends import declaration_ends
-from megacpp_assets.semantic.outline_macros import invocations, macro_made, with_macros
+from megacpp_assets.semantic.outline_macros import attributes, invocations, macro_made, with_macros
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbol
-from megacpp_assets.semantic.ranges import flattened, keys
 
 _PLAIN_ROLE = {
     **dict.fromkeys((k.NAMESPACE, k.LINKAGE), Role.NAMESPACE),
@@ -41,21 +40,24 @@ _IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
 def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[int, Symbol]) -> list[Node]:
     """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
     chosen = np.flatnonzero(_structural(cursors))
-    made = macro_made(cursors)
+    uses = invocations(lexed, cursors)
+    made = macro_made(cursors, uses)
     bodies = _bodies(cursors)
     bodies = bodies[np.isin(cursors.parent[bodies], chosen) & ~made[cursors.parent[bodies]]]
     has_body = np.zeros(len(cursors.kind) + 1, dtype=bool)
     has_body[cursors.parent[bodies]] = True
-    roles = _roles(cursors, chosen, has_body, made)
-    uses = invocations(lexed, cursors)
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
-    facts = zip(chosen.tolist(), ends.tolist(), _depths(cursors, chosen).tolist(), roles, strict=True)
-    nodes = [_node(cursors, symbols, index, (end, depth, role)) for index, end, depth, role in facts]
+    nodes = [
+        _node(cursors, symbols, index, (end, *_place(cursors, index, bool(has_body[index]), made)))
+        for index, end in zip(chosen.tolist(), ends.tolist(), strict=True)
+    ]
     nodes += [
         Node(int(cursors.start[body]), int(cursors.end[body]), Role.BODY, int(cursors.depth[body]), "")
         for body in bodies.tolist()
     ]
-    return sorted(with_macros(code, lexed, uses, nodes), key=lambda node: (node.start, -node.end, node.depth))
+    return sorted(
+        with_macros(code, uses, attributes(code, lexed), nodes), key=lambda node: (node.start, -node.end, node.depth)
+    )
 
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
@@ -73,13 +75,6 @@ def _structural(cursors: Cursors) -> NDArray[np.bool_]:
     return found
 
 
-def _depths(cursors: Cursors, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Depths of the `chosen` cursors, flat where a macro made them, so that TEST(a, b) { … } is a function."""
-    ranges = keys(cursors.start, cursors.end)
-    macros = ranges[cursors.kind == k.MACRO_USE]
-    return flattened(cursors.depth[chosen].astype(np.int64), ranges[chosen], macros)
-
-
 def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     """Indices of the compound statements and try blocks that are bodies of functions; `= default` has none."""
     parents = np.maximum(cursors.parent, 0)
@@ -87,21 +82,19 @@ def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
 
 
-def _roles(
-    cursors: Cursors, chosen: NDArray[np.int64], has_body: NDArray[np.bool_], made: NDArray[np.bool_]
-) -> list[Role]:
-    roles = []
-    for index in chosen.tolist():
-        kind, parent = int(cursors.kind[index]), int(cursors.parent[index])
-        while made[index] and parent >= 0 and made[parent]:
-            parent = int(cursors.parent[parent])
-        role = Role.OTHER if made[index] else _PLAIN_ROLE[kind]
-        if has_body[index] and kind in k.FUNCTIONS:
-            role = Role.FUNCTION
-        elif role in _BECOMES_MEMBER and parent >= 0 and _IN_CLASS[cursors.kind[parent]]:
-            role = Role.MEMBER
-        roles.append(role)
-    return roles
+def _place(cursors: Cursors, index: int, body: bool, made: NDArray[np.bool_]) -> tuple[int, Role]:
+    """Depth and role. All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a
+    function."""
+    kind, outer = int(cursors.kind[index]), index
+    while made[outer] and cursors.parent[outer] >= 0 and made[cursors.parent[outer]]:
+        outer = int(cursors.parent[outer])
+    role = Role.OTHER if made[index] else _PLAIN_ROLE[kind]
+    holder = int(cursors.parent[outer])
+    if body and kind in k.FUNCTIONS:
+        role = Role.FUNCTION
+    elif role in _BECOMES_MEMBER and holder >= 0 and _IN_CLASS[cursors.kind[holder]]:
+        role = Role.MEMBER
+    return int(cursors.depth[outer]), role
 
 
 def _node(cursors: Cursors, symbols: Mapping[int, Symbol], index: int, facts: tuple[int, int, Role]) -> Node:

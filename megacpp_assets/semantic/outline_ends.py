@@ -14,7 +14,7 @@ from megacpp_assets.semantic.parsed import Cursors
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
 _SEMICOLON, _COMMA, _BRACE = b";,}"
-_TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]*?\)\)")
+_TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
 _TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
 
 

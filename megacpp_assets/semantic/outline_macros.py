@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed, inside
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import keys, paint
+from megacpp_assets.semantic.ranges import paint
 
-_ATTRIBUTE = re.compile(rb"\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]*?\)\)|__declspec\s*\([^;{}()]*\)")
+_ATTRIBUTE = re.compile(rb"\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)|__declspec\s*\([^;{}()]*\)")
 _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS})
 
 Range = tuple[int, int]
@@ -35,11 +36,46 @@ def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
     return ranges[ranges[:, 0] >= reached]
 
 
-def macro_made(cursors: Cursors) -> NDArray[np.bool_]:
-    """Cursors that a macro made from nothing but its arguments: their range is an invocation's."""
-    ranges = keys(cursors.start, cursors.end)
-    uses = cursors.kind == k.MACRO_USE
-    return np.isin(ranges, ranges[uses]) & ~uses
+def attributes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
+    """Ranges of the attributes outside comments: shape (n, 2), ascending."""
+    found = np.array([match.span() for match in _ATTRIBUTE.finditer(code)], dtype=np.int64).reshape(-1, 2)
+    return found[~inside(lexed.comments, found[:, 0])]
+
+
+def macro_made(cursors: Cursors, uses: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cursors of what an invocation alone declares: they lie in it, and not in its arguments."""
+    if not len(uses):
+        return np.zeros(len(cursors.kind), dtype=bool)
+    first, last = uses[np.maximum(np.searchsorted(uses[:, 0], cursors.start, side="right") - 1, 0)].T
+    within = (first <= cursors.start) & (cursors.end <= last) & (cursors.kind != k.MACRO_USE)
+    return np.asarray(within & ((cursors.start == first) | (cursors.end == last)))
+
+
+@dataclass(frozen=True, slots=True)
+class MacroNames:
+    """Names of the macros that a file invokes, and of those that open or close a namespace in it."""
+
+    known: frozenset[bytes] = frozenset()
+    spaces: frozenset[bytes] = frozenset()
+
+
+def macro_names(code: bytes, uses: NDArray[np.int64], nodes: Sequence[Node]) -> MacroNames:
+    """The macros that `code` invokes at `uses`."""
+    names = [_NAME.match(code, start) for start in uses[:, 0].tolist()]
+    borders = _borders(uses, nodes).tolist()
+    return MacroNames(
+        frozenset(name[0] for name in names if name),
+        frozenset(name[0] for name, border in zip(names, borders, strict=True) if name and border),
+    )
+
+
+def _borders(uses: NDArray[np.int64], nodes: Sequence[Node]) -> NDArray[np.bool_]:
+    """Which of `uses` open or close a namespace."""
+    spaces = [node for node in nodes if node.role is Role.NAMESPACE]
+    starts = np.array([node.start for node in spaces], dtype=np.int64)
+    ends = np.array(sorted(node.end for node in spaces), dtype=np.int64)
+    first, last = np.searchsorted(ends, uses[:, 0], side="right"), np.searchsorted(ends, uses[:, 1], side="right")
+    return np.asarray(np.isin(uses[:, 0], starts) | (first < last))
 
 
 def next_solid(code: bytes, offset: int) -> int:
@@ -48,47 +84,47 @@ def next_solid(code: bytes, offset: int) -> int:
     return match.end() if match else offset
 
 
-def with_macros(code: bytes, lexed: Lexed, uses: NDArray[np.int64], nodes: Sequence[Node]) -> list[Node]:
-    """`nodes` with what stands before them, and the invocations that stand where a declaration could."""
+def with_macros(code: bytes, uses: NDArray[np.int64], prefixes: NDArray[np.int64], nodes: Sequence[Node]) -> list[Node]:
+    """`nodes` with what stands before them (invocations of `uses` on their line, attributes of `prefixes` on any), and
+    the invocations that stand where a declaration could."""
     nodes, linkages = _without_bare_linkage(nodes)
     at_start = defaultdict(list)
     for number, node in enumerate(nodes):
         if node.role is not Role.NAMESPACE and node.role is not Role.BODY:
             at_start[node.start].append(number)
-    starts = {number: nodes[number].start for numbers in at_start.values() for number in numbers}
+    starts: dict[int, int] = {}
     alone: list[Node] = []
-    for start, end, belongs in _prefixes(code, lexed, uses, nodes, linkages):
+    for start, end, belongs, holder in _candidates(code, uses, (*prefixes.tolist(), *linkages), nodes):
         following = next_solid(code, end)
         if following in at_start and (belongs or b"\n" not in code[end:following]):
             at_start[start] += at_start[following]
             starts.update((number, start) for number in at_start[following])
         elif not belongs:
             stop = following + 1 if code[following : following + 1] == b";" else end
-            alone.append(Node(start, stop, Role.OTHER, 0, "", kind=k.MACRO_USE))
-    placed = [replace(node, start=starts.get(number, node.start)) for number, node in enumerate(nodes)]
-    return placed + _placed(len(code), placed, alone)
+            role = Role.MEMBER if holder is not None and holder.role is Role.CLASS else Role.OTHER
+            alone.append(Node(start, stop, role, holder.depth + 1 if holder else 1, "", kind=k.MACRO_USE))
+    placed = list(nodes)
+    for number, start in starts.items():
+        placed[number] = replace(nodes[number], start=start)
+    return placed + alone
 
 
-def _prefixes(
-    code: bytes, lexed: Lexed, uses: NDArray[np.int64], nodes: Sequence[Node], linkages: list[Range]
-) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, whether it belongs to what follows even over a line break), the last one first.
+def _candidates(
+    code: bytes, uses: NDArray[np.int64], prefixes: Sequence[Range], nodes: Sequence[Node]
+) -> list[tuple[int, int, bool, Node | None]]:
+    """(start, end, whether it belongs to what follows even over a line break, holder), the last one first.
 
     Only where declarations stand: in no node but namespaces and the braces of classes.
     """
     owner = _owner(len(code), nodes)
-    edges = {node.start for node in nodes if node.role is Role.NAMESPACE}
-    closing = np.array(sorted(node.end for node in nodes if node.role is Role.NAMESPACE), dtype=np.int64)
-    found = [(start, end, True) for start, end in linkages]
-    for start, end in uses.tolist():
-        closes = np.searchsorted(closing, end, "right") > np.searchsorted(closing, start, "right")
-        if start not in edges and not closes and _between(code, nodes, owner, start):
-            found.append((start, end, False))
-    for match in _ATTRIBUTE.finditer(code):
-        if _between(code, nodes, owner, match.start()):
-            hidden = inside(lexed.comments, np.array([match.start()]))[0]
-            found += [] if hidden else [(*match.span(), True)]
-    return iter(sorted(found, reverse=True))
+    found = [(start, end, False) for start, end in uses[~_borders(uses, nodes)].tolist()]
+    found += [(start, end, True) for start, end in prefixes]
+    result = []
+    for start, end, belongs in sorted(found, reverse=True):
+        holder = nodes[owner[start]] if owner[start] >= 0 else None
+        if holder is None or between(code, holder, start):
+            result.append((start, end, belongs, holder))
+    return result
 
 
 def _owner(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
@@ -97,23 +133,9 @@ def _owner(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
     return paint(size, starts, ends, np.array([node.depth for node in nodes], dtype=np.int64))
 
 
-def _between(code: bytes, nodes: Sequence[Node], owner: NDArray[np.int32], offset: int) -> bool:
-    """Whether a declaration could stand at `offset`."""
-    if owner[offset] < 0:
-        return True
-    node = nodes[owner[offset]]
-    return node.role is Role.NAMESPACE or (node.role is Role.CLASS and b"{" in code[node.start : offset])
-
-
-def _placed(size: int, nodes: Sequence[Node], alone: Sequence[Node]) -> list[Node]:
-    """`alone` with the depths of their places; a class has them as members."""
-    owner = _owner(size, nodes)
-    result = []
-    for node in alone:
-        holder = nodes[owner[node.start]] if owner[node.start] >= 0 else None
-        role = Role.MEMBER if holder is not None and holder.role is Role.CLASS else Role.OTHER
-        result.append(replace(node, role=role, depth=holder.depth + 1 if holder else 1))
-    return result
+def between(code: bytes, holder: Node, offset: int) -> bool:
+    """Whether a declaration could stand at `offset`, which `holder` owns: in a namespace or a class's braces."""
+    return holder.role is Role.NAMESPACE or (holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0)
 
 
 def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range]]:
@@ -122,6 +144,6 @@ def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range
     for node in nodes:
         if node.role not in _HOLDERS or node.kind in k.CLASSES:
             last[node.end] = min(node.start, last.get(node.end, node.start))
-    bare = [node for node in nodes if node.kind == k.LINKAGE and last.get(node.end, -1) > node.start]
-    kept = [node for node in nodes if node not in bare]
-    return kept, [(node.start, last[node.end]) for node in bare]
+    bare = [node.kind == k.LINKAGE and last.get(node.end, -1) > node.start for node in nodes]
+    kept = [node for node, is_bare in zip(nodes, bare, strict=True) if not is_bare]
+    return kept, [(node.start, last[node.end]) for node, is_bare in zip(nodes, bare, strict=True) if is_bare]

@@ -32,7 +32,7 @@ from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import jsonl_path, raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)

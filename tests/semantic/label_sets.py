@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +22,10 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.analysis import FileFacts, analyse
-from megacpp_assets.semantic.plan import Standards, plan_units
+from megacpp_assets.semantic.parse import parse_tree
 from megacpp_assets.semantic.scratch import export
-from megacpp_assets.semantic.worker import Batch, Limits, parse_batch
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from tests.semantic.parsing_trees import toolchain
+from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain
 
 LABELS = Path(__file__).with_name("labels")
 _FILE_BYTES = 1 << 20
@@ -116,14 +115,14 @@ def _painted(
     chosen = pin(CatalogueEntry(url.rpartition("/")[2], url, ref), ref, root)
     assert {labels.commit for labels in members} == {chosen.commit}
     raw = fetch(PinnedReposSpec(root, chosen))
+    wanted = {labels.path for labels in members}
     with tempfile.TemporaryDirectory(dir=root) as name, blob_reader(raw) as blobs:
-        tree = Path(name)
-        sources = export(tree, source_files(raw), blobs, _FILE_BYTES)
-        units = plan_units(tree, [*(file for file, _ in sources.taken), *sources.companions], Standards())
-        wanted = {labels.path for labels in members}
-        chosen_units = tuple(unit for unit in units if unit.path in wanted)
-        parsed = parse_batch(Batch(name, chosen_units, toolchain(), Limits(applied=False)))
-    outcomes = {file.path: file for file in parsed.files}
+        sources = export(Path(name), source_files(raw), blobs, _FILE_BYTES)
+        files = [*(file for file, _ in sources.taken), *sources.companions]
+        files = [file if file.path in wanted else replace(file, skipped="not labelled") for file in files]
+        parsed = parse_tree(Path(name), files, toolchain(), InProcess(), options=IN_PROCESS)
+    outcomes = {file.path: file for file in parsed}
     texts = {file.path: (file, source) for file, source in sources.taken}
     for labels in members:
+        assert outcomes[labels.path].status == "clean", outcomes[labels.path]
         yield analyse(*texts[labels.path], outcomes[labels.path])
