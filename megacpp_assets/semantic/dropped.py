@@ -75,10 +75,11 @@ class Braces:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a dropped stretch is read with: the file, its braces and macros."""
+    """What a dropped stretch is read with: the file, where it has code (`solid`), its braces and macros."""
 
     code: bytes
     lexed: Lexed
+    solid: NDArray[np.bool_]
     braces: Braces
     macros: MacroNames
 
@@ -88,7 +89,7 @@ def dropped_nodes(
 ) -> Iterator[Node]:
     """Nodes of the dropped `ranges` that lie in a namespace, a class or nothing (`owner` indexes `nodes`)."""
     for start, end in sorted(set(ranges)):
-        if not 0 <= start < end <= len(around.code):
+        if not 0 <= start < end <= len(around.code) or not around.solid[start:end].any():
             continue
         holder = nodes[owner[start]] if owner[start] >= 0 else None
         if holder is None or between(around.code, holder, start):
@@ -129,7 +130,8 @@ def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[i
     """The region without the directives at its edges, and where macros or directives within it defeat the syntax,
     without those; with the ranges of the macros taken out."""
     directives = around.lexed.directives
-    inner = directives[(directives[:, 1] > start) & (directives[:, 0] < end)].tolist()
+    first, last = np.searchsorted(directives[:, 1], start, side="right"), np.searchsorted(directives[:, 0], end)
+    inner = directives[first:last].tolist()
     edges = [inner[0], inner[-1]] if inner else []
     text = _blanked(around.code, start, end, edges)
     if not has_errors(text):

@@ -68,10 +68,10 @@ def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
 
 def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
     """Nodes of the text that the preprocessor dropped outside functions."""
-    if parsed.cursors is None:
+    if parsed.cursors is None or not parsed.skipped_ranges:
         return []
     names = macro_names(code, invocations(lexed, parsed.cursors), outline.nodes)
-    around = Around(code, lexed, Braces(code, lexed), names)
+    around = Around(code, lexed, outline.solid, Braces(code, lexed), names)
     found = dropped_nodes(around, outline.nodes, outline.owner, parsed.skipped_ranges)
     return [replace(node, depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
