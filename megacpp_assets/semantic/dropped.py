@@ -22,6 +22,8 @@ _OPEN, _CLOSE = b"{}"
 _BODIED = frozenset({Role.FUNCTION, Role.BODY})
 _WORDS = re.compile(rb"[A-Za-z_]\w*")
 _GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
+_ARGUMENTS = re.compile(rb"\([^(){};]*(?:\([^(){};]*\)[^(){};]*)*\)")
+_BODY_FOLLOWS = frozenset({b"{", b":", b"-", b".", b"<"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -83,6 +85,10 @@ class Around:
     braces: Braces
     macros: MacroNames
 
+    def opens_line(self, offset: int) -> bool:
+        """Whether nothing but space stands before `offset` on its line."""
+        return not self.code[self.code.rfind(b"\n", 0, offset) + 1 : offset].strip()
+
 
 def dropped_nodes(
     around: Around, nodes: Sequence[Node], owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
@@ -143,13 +149,23 @@ def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[i
 
 
 def _bare_macros(around: Around, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Known macros that are no part of an expression: a word, an attribute, `~` or nothing more follows."""
-    for match in _WORDS.finditer(around.code, start, end):
-        if match[0] not in around.macros.known or around.braces.hidden[match.start()]:
+    """Known macros that are no part of an expression: a word, an attribute, `~` or nothing more follows; or they open a
+    line, with arguments and without a body."""
+    code, reached = around.code, start
+    for match in _WORDS.finditer(code, start, end):
+        if match[0] not in around.macros.known or around.braces.hidden[match.start()] or match.start() < reached:
             continue
-        following = next_solid(around.code, match.end())
-        if following >= end or _GOES_ON.match(around.code, following):
+        reached = next_solid(code, match.end())
+        arguments = _ARGUMENTS.match(code, reached, end) if around.opens_line(match.start()) else None
+        if arguments and _byte(code, next_solid(code, arguments.end())) not in _BODY_FOLLOWS:
+            reached = arguments.end()
+            yield match.start(), reached
+        elif reached >= end or _GOES_ON.match(code, reached):
             yield match.span()
+
+
+def _byte(code: bytes, offset: int) -> bytes:
+    return code[offset : offset + 1]
 
 
 def _blanked(code: bytes, start: int, end: int, ranges: Sequence[Sequence[int]]) -> bytes:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
+from megacpp_assets.semantic.instantiations import with_instantiations
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_ends import declaration_ends
-from megacpp_assets.semantic.outline_macros import attributes, invocations, macro_made, with_macros
+from megacpp_assets.semantic.outline_macros import invocations, macro_made, prefixes, with_macros
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbol
 
 _PLAIN_ROLE = {
@@ -55,9 +56,8 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[
         Node(int(cursors.start[body]), int(cursors.end[body]), Role.BODY, int(cursors.depth[body]), "")
         for body in bodies.tolist()
     ]
-    return sorted(
-        with_macros(code, uses, attributes(code, lexed), nodes), key=lambda node: (node.start, -node.end, node.depth)
-    )
+    nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
+    return sorted(nodes, key=lambda node: (node.start, -node.end, node.depth))
 
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
@@ -93,6 +93,8 @@ def _place(cursors: Cursors, index: int, body: bool, made: NDArray[np.bool_]) ->
     if body and kind in k.FUNCTIONS:
         role = Role.FUNCTION
     elif role in _BECOMES_MEMBER and holder >= 0 and _IN_CLASS[cursors.kind[holder]]:
+        role = Role.MEMBER
+    elif role is Role.CLASS and holder >= 0 and cursors.kind[holder] == k.FRIEND:
         role = Role.MEMBER
     return int(cursors.depth[outer]), role
 

@@ -15,6 +15,8 @@ from megacpp_assets.semantic.parsed import Cursors
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
 _SEMICOLON, _COMMA, _BRACE = b";,}"
 _TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
+_BRACKET = re.compile(rb"[()\[\]{};]")
+_FARTHEST = 4000
 _TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
 
 
@@ -49,20 +51,39 @@ def _following(
 
 
 def _out_of_macros(starts: NDArray[np.int64], ends: NDArray[np.int64], uses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ends that lie inside an invocation that began behind the start, moved to its end."""
+    """Ends that lie inside an invocation, moved to its end; not where the start lies in its arguments."""
     if not len(uses):
         return ends
     index = np.maximum(np.searchsorted(uses[:, 0], ends) - 1, 0)
-    torn = (uses[index, 0] < ends) & (ends < uses[index, 1]) & (starts < uses[index, 0])
+    torn = (uses[index, 0] < ends) & (ends < uses[index, 1]) & (starts <= uses[index, 0])
     return np.where(torn, uses[index, 1], ends)
 
 
 def _over_tail(code: bytes, offset: int, macros: dict[int, int]) -> int:
-    """Behind the semicolon after attributes, macros and `= default` at `offset`; 0 if something else is there."""
+    """Behind the semicolon after what may follow a declarator at `offset`; 0 if something else is there.
+
+    That is attributes, macros, `= default`, and the parameters where libclang ends at the name (it does so before
+    `-> decltype(…)` in templates).
+    """
     while code[offset : offset + 1] != b";":
         match = _TAIL.match(code, offset)
         end = match.end() if match else macros.get(offset, 0)
+        if not end and code[offset : offset + 1] == b"(":
+            return _over_parameters(code, offset)
         if not end:
             return 0
         offset = next_solid(code, end)
     return offset + 1
+
+
+def _over_parameters(code: bytes, offset: int) -> int:
+    """Behind the first semicolon outside brackets; 0 if there is none or a brace comes first."""
+    depth = 0
+    for match in _BRACKET.finditer(code, offset, offset + _FARTHEST):
+        mark = match[0]
+        if depth == 0 and mark in b"{})]":
+            return 0
+        if depth == 0 and mark == b";":
+            return match.end()
+        depth += (mark in b"([{") - (mark in b")]}")
+    return 0

@@ -20,6 +20,11 @@ from megacpp_assets.semantic.ranges import paint
 
 _ATTRIBUTE = re.compile(rb"\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)|__declspec\s*\([^;{}()]*\)")
 _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
+_TEMPLATE = re.compile(rb"(?<![\w.:>])template\s*<")
+_BRACKET = re.compile(rb"->|[<>()\[\]{};]")
+_CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
+_DEEPEST = 32
+"""More brackets within each other are no template's head."""
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS})
 
@@ -36,10 +41,28 @@ def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
     return ranges[ranges[:, 0] >= reached]
 
 
-def attributes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
-    """Ranges of the attributes outside comments: shape (n, 2), ascending."""
-    found = np.array([match.span() for match in _ATTRIBUTE.finditer(code)], dtype=np.int64).reshape(-1, 2)
+def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
+    """Ranges of attributes and template heads, outside comments: shape (n, 2)."""
+    spans = [match.span() for match in _ATTRIBUTE.finditer(code)]
+    spans += [(match.start(), end) for match in _TEMPLATE.finditer(code) if (end := _head_end(code, match.end() - 1))]
+    found = np.array(spans, dtype=np.int64).reshape(-1, 2)
     return found[~inside(lexed.comments, found[:, 0])]
+
+
+def _head_end(code: bytes, opening: int) -> int:
+    """Behind the `>` that closes the `<` at `opening`; 0 if brackets do not match."""
+    opened: list[bytes] = []
+    for match in _BRACKET.finditer(code, opening):
+        mark = match[0]
+        if mark in _CLOSING and (mark != b"<" or not opened or opened[-1] == b"<"):
+            opened.append(mark)
+        elif mark == _CLOSING[opened[-1]]:
+            opened.pop()
+        elif mark not in b"<->" or len(opened) > _DEEPEST:
+            break
+        if not opened:
+            return match.end()
+    return 0
 
 
 def macro_made(cursors: Cursors, uses: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -84,9 +107,9 @@ def next_solid(code: bytes, offset: int) -> int:
     return match.end() if match else offset
 
 
-def with_macros(code: bytes, uses: NDArray[np.int64], prefixes: NDArray[np.int64], nodes: Sequence[Node]) -> list[Node]:
-    """`nodes` with what stands before them (invocations of `uses` on their line, attributes of `prefixes` on any), and
-    the invocations that stand where a declaration could."""
+def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], nodes: Sequence[Node]) -> list[Node]:
+    """`nodes` with what stands before them (invocations of `uses` on their line, attributes and template heads of
+    `before` on any), and the invocations that stand where a declaration could."""
     nodes, linkages = _without_bare_linkage(nodes)
     at_start = defaultdict(list)
     for number, node in enumerate(nodes):
@@ -94,7 +117,7 @@ def with_macros(code: bytes, uses: NDArray[np.int64], prefixes: NDArray[np.int64
             at_start[node.start].append(number)
     starts: dict[int, int] = {}
     alone: list[Node] = []
-    for start, end, belongs, holder in _candidates(code, uses, (*prefixes.tolist(), *linkages), nodes):
+    for start, end, belongs, holder in _candidates(code, uses, (*before.tolist(), *linkages), nodes):
         following = next_solid(code, end)
         if following in at_start and (belongs or b"\n" not in code[end:following]):
             at_start[start] += at_start[following]
@@ -110,15 +133,15 @@ def with_macros(code: bytes, uses: NDArray[np.int64], prefixes: NDArray[np.int64
 
 
 def _candidates(
-    code: bytes, uses: NDArray[np.int64], prefixes: Sequence[Range], nodes: Sequence[Node]
+    code: bytes, uses: NDArray[np.int64], before: Sequence[Range], nodes: Sequence[Node]
 ) -> list[tuple[int, int, bool, Node | None]]:
     """(start, end, whether it belongs to what follows even over a line break, holder), the last one first.
 
     Only where declarations stand: in no node but namespaces and the braces of classes.
     """
-    owner = _owner(len(code), nodes)
+    owner = innermost(len(code), nodes)
     found = [(start, end, False) for start, end in uses[~_borders(uses, nodes)].tolist()]
-    found += [(start, end, True) for start, end in prefixes]
+    found += [(start, end, True) for start, end in before]
     result = []
     for start, end, belongs in sorted(found, reverse=True):
         holder = nodes[owner[start]] if owner[start] >= 0 else None
@@ -127,7 +150,8 @@ def _candidates(
     return result
 
 
-def _owner(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
+def innermost(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
+    """Which of `nodes` each byte lies in, -1 for none."""
     starts = np.array([node.start for node in nodes], dtype=np.int64)
     ends = np.array([node.end for node in nodes], dtype=np.int64)
     return paint(size, starts, ends, np.array([node.depth for node in nodes], dtype=np.int64))

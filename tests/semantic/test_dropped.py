@@ -55,6 +55,17 @@ def test_macros_of_the_file_do_not_confuse_what_is_dropped() -> None:
     assert found["func_sig"] == "intf();NOTEautoget()->T"
 
 
+def test_invocations_in_dropped_text_stand_alone_as_they_do_elsewhere() -> None:
+    text = (
+        "#define KIND(t) struct K;\n#define MAKE(n) void n()\nKIND(int)\nMAKE(a) {}\n"
+        "#ifdef NONE\nKIND(const char8_t)\nKIND(long double);\nMAKE(b) { return; }\n#endif\n"
+    )
+    found = labels(text)
+    assert found["other"] == "KIND(int)KIND(constchar8_t)KIND(longdouble);"
+    assert found["func_sig"] == "MAKE(a)MAKE(b)"
+    assert found["func_body"] == "{}{return;}"
+
+
 def test_a_body_that_macros_cut_short_for_the_syntax_ends_at_its_brace() -> None:
     body = "{\n  TRY { one(); }\n  CATCH(...) {}\n  two(error, 1);\n}"
     found = labels(f"#if 0\nvoid f(int error) noexcept {body}\nint next();\n#endif\n")

@@ -97,6 +97,21 @@ RULES = [
     ("enum { kOne, kTwo } mode;", "other", "mode;"),
     ("#define REG(n) namespace a { int n; struct S { void f() {} }; }\nREG(x);", "other", "REG(x);"),
     ("#define KIND(n) struct n { enum { value = 1 }; }\nKIND(x);\n", "other", "KIND(x);"),
+    ("#define ITER(n) using type = n\nstruct S {\n  ITER(int);\n};", "class_member", "ITER(int);"),
+    ("struct S { template <class T>\n  friend class R; };", "class_member", "template<classT>friendclassR;"),
+    ("template <class T> T f(T v);\ntemplate int f<int>(int);", "other", "templateintf<int>(int);"),
+    ("template <class T> struct S {};\nextern template struct S<int>;", "other", "externtemplatestructS<int>;"),
+    (
+        "template <class T> struct S { template <class U> int f(U u); };\n"
+        "template <class T>\ntemplate <class U>\nint S<T>::f(U u) {}",
+        "func_sig",
+        "template<classT>template<classU>intS<T>::f(Uu)",
+    ),
+    (
+        "struct S { template <class T> auto f(T *t) const -> decltype(t->x(), 1); };",
+        "class_member",
+        "template<classT>autof(T*t)const->decltype(t->x(),1);",
+    ),
     ("#define MOCK(n) void n() { } int n##_\nstruct S {\n  MOCK(Get);\n};", "class_member", "MOCK(Get);"),
 ]  # fmt: skip
 
