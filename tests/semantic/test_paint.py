@@ -94,6 +94,7 @@ RULES = [
     ('extern "C" { int f(int v); }', "namespace", 'extern"C"{}'),
     ("struct S { S(); };\nS::S() = default;", "func_sig", "S::S()=default;"),
     ("#define ID(x) x\n#define ONE 1\nenum { kOne = ID(ONE), kTwo };", "class_member", "kOne=ID(ONE),kTwo"),
+    ("#define RETURNS(e) { return e; }\nint f(int v) RETURNS(2 * v)", "func_body", "RETURNS(2*v)"),
     ("enum { kOne, kTwo } mode;", "other", "mode;"),
     ("#define REG(n) namespace a { int n; struct S { void f() {} }; }\nREG(x);", "other", "REG(x);"),
     ("#define KIND(n) struct n { enum { value = 1 }; }\nKIND(x);\n", "other", "KIND(x);"),
