@@ -23,7 +23,7 @@ def with_instantiations(code: bytes, lexed: Lexed, nodes: Sequence[Node]) -> lis
         found = found[~inside(spans, found[:, 0])]
     if not len(found):
         return list(nodes)
-    places = dict(found.tolist())
+    places = {int(start): int(end) for start, end in found}
     result = [replace(node, role=Role.OTHER, definition=False) if node.start in places else node for node in nodes]
     owner = innermost(len(code), nodes)
     for start in sorted(set(places) - {node.start for node in nodes}):
