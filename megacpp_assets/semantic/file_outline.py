@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_clang import clang_outline
+from megacpp_assets.semantic.outline_macros import invocations, macro_names
 from megacpp_assets.semantic.parsed import ParsedFile, Symbol
 from megacpp_assets.semantic.ranges import cover, paint
 from megacpp_assets.semantic.treesitter import syntax_outline
@@ -42,10 +44,11 @@ def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile, symbols: Mapping
     solid = _solid(code, lexed)
     nodes = [] if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, symbols)
     owner = _owners(len(code), nodes)
-    gap = solid & _gap(nodes, owner, parsed)
-    if gap.any():
-        nodes = sorted(nodes + _fill(code, gap, solid), key=lambda node: (node.start, -node.end, node.depth))
-        owner = _owners(len(code), nodes)
+    for fill in (_dropped, _missed):
+        found = fill(code, lexed, parsed, FileOutline(tuple(nodes), owner, solid, solid))
+        if found:
+            nodes = sorted([*nodes, *found], key=lambda node: (node.start, -node.end, node.depth))
+            owner = _owners(len(code), nodes)
     return FileOutline(tuple(nodes), owner, solid, solid | cover(len(code), *lexed.directives.T))
 
 
@@ -63,19 +66,24 @@ def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
     return paint(size, starts, ends, levels)
 
 
-def _gap(nodes: list[Node], owner: NDArray[np.int32], parsed: ParsedFile) -> NDArray[np.bool_]:
-    """Bytes that no node claims, and those the preprocessor dropped outside functions."""
-    holder = np.array([node.role in (Role.NAMESPACE, Role.CLASS) for node in nodes] + [True])
-    dropped = np.array(parsed.skipped_ranges, dtype=np.int64).reshape(-1, 2)
-    skipped = cover(len(owner), *np.clip(dropped, 0, len(owner)).T)
-    return np.asarray((owner < 0) | (skipped & holder[owner]))
+def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
+    """Nodes of the text that the preprocessor dropped outside functions."""
+    if parsed.cursors is None or not parsed.skipped_ranges:
+        return []
+    names = macro_names(code, invocations(lexed, parsed.cursors), outline.nodes)
+    around = Around(code, lexed, outline.solid, Braces(code, lexed), names)
+    found = dropped_nodes(around, outline.nodes, outline.owner, parsed.skipped_ranges)
+    return [replace(node, depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 
-def _fill(code: bytes, gap: NDArray[np.bool_], solid: NDArray[np.bool_]) -> list[Node]:
-    """tree-sitter's nodes whose code lies in the gap from first to last byte."""
-    missing = np.concatenate(([0], np.cumsum(solid & ~gap)))
+def _missed(code: bytes, lexed: Lexed, _parsed: ParsedFile, outline: FileOutline) -> list[Node]:
+    """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte."""
+    gap = outline.solid & (outline.owner < 0)
+    if not gap.any():
+        return []
+    missing = np.concatenate(([0], np.cumsum(outline.solid & ~gap)))
     return [
         replace(node, depth=node.depth + _SYNTAX_DEPTH)
-        for node in syntax_outline(code)
+        for node in Braces(code, lexed).made_whole(syntax_outline(code), len(code))
         if node.end > node.start and missing[node.end] == missing[node.start] and gap[node.start : node.end].any()
     ]

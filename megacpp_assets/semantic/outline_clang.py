@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
-from megacpp_assets.semantic.lexer import Lexed, inside
+from megacpp_assets.semantic.instantiations import with_instantiations
+from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline_ends import declaration_ends
+from megacpp_assets.semantic.outline_macros import invocations, macro_made, prefixes, with_macros
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbol
-from megacpp_assets.semantic.ranges import cover, flattened, keys
-
-_SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
-_SEMICOLON, _COMMA = ord(";"), ord(",")
 
 _PLAIN_ROLE = {
     **dict.fromkeys((k.NAMESPACE, k.LINKAGE), Role.NAMESPACE),
@@ -40,25 +39,24 @@ _IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
 
 
 def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[int, Symbol]) -> list[Node]:
-    """Nodes of `cursors` in pre-order, each stretched over its closing semicolon."""
+    """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
     chosen = np.flatnonzero(_structural(cursors))
+    uses = invocations(lexed, cursors)
+    made = macro_made(cursors, uses)
     bodies = _bodies(cursors)
-    depths = _depths(cursors, chosen)
+    bodies = bodies[np.isin(cursors.parent[bodies], chosen) & ~made[cursors.parent[bodies]]]
     has_body = np.zeros(len(cursors.kind) + 1, dtype=bool)
     has_body[cursors.parent[bodies]] = True
-    ends = _with_terminator(code, lexed, cursors, chosen)
+    ends = declaration_ends(code, lexed, cursors, chosen, uses)
     nodes = [
-        _node(cursors, symbols, index, (end, depth, body))
-        for index, end, depth, body in zip(
-            chosen.tolist(), ends.tolist(), depths.tolist(), has_body[chosen].tolist(), strict=True
-        )
+        _node(cursors, symbols, index, (end, *_place(cursors, index, bool(has_body[index]), made)))
+        for index, end in zip(chosen.tolist(), ends.tolist(), strict=True)
     ]
-    outer = np.isin(cursors.parent[bodies], chosen)
     nodes += [
         Node(int(cursors.start[body]), int(cursors.end[body]), Role.BODY, int(cursors.depth[body]), "")
-        for body in bodies[outer].tolist()
+        for body in bodies.tolist()
     ]
-    nodes += _macro_uses(code, lexed, cursors, nodes)
+    nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
     return sorted(nodes, key=lambda node: (node.start, -node.end, node.depth))
 
 
@@ -77,13 +75,6 @@ def _structural(cursors: Cursors) -> NDArray[np.bool_]:
     return found
 
 
-def _depths(cursors: Cursors, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Depths of the `chosen` cursors, flat where a macro made them, so that TEST(a, b) { … } is a function."""
-    ranges = keys(cursors.start, cursors.end)
-    macros = ranges[cursors.kind == k.MACRO_USE]
-    return flattened(cursors.depth[chosen].astype(np.int64), ranges[chosen], macros)
-
-
 def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     """Indices of the compound statements and try blocks that are bodies of functions; `= default` has none."""
     parents = np.maximum(cursors.parent, 0)
@@ -91,29 +82,26 @@ def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
 
 
-def _with_terminator(code: bytes, lexed: Lexed, cursors: Cursors, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ends of the `chosen` cursors, moved past a semicolon (an enumerator's comma) that follows."""
-    data = np.frombuffer(code, dtype=np.uint8)
-    solid = np.flatnonzero(~_SPACE[data])
-    solid = solid[~inside(lexed.comments, solid)]
-    ends = cursors.end[chosen].astype(np.int64)
-    if not len(solid):
-        return ends
-    where = np.searchsorted(solid, ends)
-    following = solid[np.minimum(where, len(solid) - 1)]
-    mark = np.where(where < len(solid), data[following], 0)
-    takes = (mark == _SEMICOLON) | ((mark == _COMMA) & (cursors.kind[chosen] == k.ENUM_CONSTANT))
-    return np.where(takes, following + 1, ends)
-
-
-def _node(cursors: Cursors, symbols: Mapping[int, Symbol], index: int, facts: tuple[int, int, bool]) -> Node:
-    end, depth, body = facts
-    kind, parent, usr = int(cursors.kind[index]), int(cursors.parent[index]), int(cursors.usr[index])
-    role = _PLAIN_ROLE[kind]
+def _place(cursors: Cursors, index: int, body: bool, made: NDArray[np.bool_]) -> tuple[int, Role]:
+    """Depth and role. All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a
+    function."""
+    kind, outer = int(cursors.kind[index]), index
+    while made[outer] and cursors.parent[outer] >= 0 and made[cursors.parent[outer]]:
+        outer = int(cursors.parent[outer])
+    role = Role.OTHER if made[index] else _PLAIN_ROLE[kind]
+    holder = int(cursors.parent[outer])
     if body and kind in k.FUNCTIONS:
         role = Role.FUNCTION
-    elif role in _BECOMES_MEMBER and parent >= 0 and _IN_CLASS[cursors.kind[parent]]:
+    elif role in _BECOMES_MEMBER and holder >= 0 and _IN_CLASS[cursors.kind[holder]]:
         role = Role.MEMBER
+    elif role is Role.CLASS and holder >= 0 and cursors.kind[holder] == k.FRIEND:
+        role = Role.MEMBER
+    return int(cursors.depth[outer]), role
+
+
+def _node(cursors: Cursors, symbols: Mapping[int, Symbol], index: int, facts: tuple[int, int, Role]) -> Node:
+    end, depth, role = facts
+    usr = int(cursors.usr[index])
     symbol = symbols.get(usr)
     return Node(
         start=int(cursors.start[index]),
@@ -123,35 +111,5 @@ def _node(cursors: Cursors, symbols: Mapping[int, Symbol], index: int, facts: tu
         name=symbol.qualified_name if symbol else "",
         usr=usr,
         definition=bool(cursors.flags[index] & FLAG_DEFINITION),
-        kind=kind,
-    )
-
-
-def _macro_uses(code: bytes, lexed: Lexed, cursors: Cursors, nodes: list[Node]) -> list[Node]:
-    """Macro invocations that stand where a declaration could: in no other node but namespaces.
-
-    One that opens or closes a namespace is that namespace's text, and makes no node.
-    """
-    uses = np.flatnonzero(cursors.kind == k.MACRO_USE)
-    starts, ends = cursors.start[uses].astype(np.int64), cursors.end[uses].astype(np.int64)
-    spaces = [node for node in nodes if node.role is Role.NAMESPACE]
-    held = [node for node in nodes if node.role is not Role.NAMESPACE]
-    taken = cover(len(code), *_bounds(held)) if held else np.zeros(len(code), dtype=bool)
-    free = (ends > starts) & ~taken[starts] & ~inside(lexed.directives, starts)
-    edges = {node.start for node in spaces}
-    closing = np.array(sorted(node.end for node in spaces), dtype=np.int64)
-    result, reached = [], 0
-    for start, end in sorted(zip(starts[free].tolist(), ends[free].tolist(), strict=True)):
-        closes = len(closing) and np.searchsorted(closing, end, "right") > np.searchsorted(closing, start, "right")
-        if start >= reached and start not in edges and not closes:
-            stop = end + (code[end : end + 1] == b";")
-            result.append(Node(start, stop, Role.OTHER, 1, "", kind=k.MACRO_USE))
-        reached = max(reached, end)
-    return result
-
-
-def _bounds(nodes: list[Node]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return (
-        np.array([node.start for node in nodes], dtype=np.int64),
-        np.array([node.end for node in nodes], dtype=np.int64),
+        kind=int(cursors.kind[index]),
     )

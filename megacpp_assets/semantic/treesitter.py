@@ -56,11 +56,16 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
 
 
-def syntax_outline(code: bytes) -> list[Node]:
-    """Nodes in pre-order; names are as written, qualified by the enclosing scopes, USRs are 0."""
+def has_errors(code: bytes) -> bool:
+    """Whether the syntax of `code` cannot be told throughout."""
+    return _parser().parse(code).root_node.has_error
+
+
+def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
+    """Nodes in pre-order; names are as written, qualified by `scope` and the enclosing scopes, USRs are 0."""
     tree = _parser().parse(code)
     found: list[Node] = []
-    stack = [_Visit(tree.root_node, 1, "", False)]
+    stack = [_Visit(tree.root_node, 1, scope, False)]
     while stack:
         stack.extend(reversed(_visit(code, stack.pop(), found)))
     return sorted(found, key=lambda node: (node.start, -node.end, node.depth))
@@ -109,9 +114,14 @@ def _end(code: bytes, node: tree_sitter.Node) -> int:
 
 
 def _declared(node: tree_sitter.Node) -> tree_sitter.Node:
-    while node.type in _WRAPPERS and node.named_children:
+    while node.named_children and (node.type in _WRAPPERS or _is_bare_linkage(node)):
         node = node.named_children[-1]
     return node
+
+
+def _is_bare_linkage(node: tree_sitter.Node) -> bool:
+    """`extern "C"` without braces."""
+    return node.type == "linkage_specification" and node.named_children[-1].type != "declaration_list"
 
 
 def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE, STRUCTURE_CATEGORIES
 from megacpp_assets.semantic.kinds import BUCKET_PREPROCESSOR
 from megacpp_assets.semantic.symbol_names import symbol_id
 from tests.semantic.sources import labels, one
@@ -75,6 +75,61 @@ def test_a_test_macro_before_a_block_is_a_function() -> None:
 def test_a_macro_that_opens_a_namespace_is_namespace_text() -> None:
     found = labels("#define OPEN namespace a {\n#define CLOSE }\nOPEN\nint f() { return 1; }\nCLOSE\n")
     assert found["namespace"] == "OPENCLOSE"
+
+
+MACROS = '#define NOTE\n#define API __attribute__((visibility("default")))\n#define GUARDED(m)\n'
+RULES = [
+    ("NOTE void f();", "func_sig", "NOTEvoidf();"),
+    ("API NOTE void f() {}", "func_sig", "APINOTEvoidf()"),
+    ("NOTE using T = int;", "typedef", "NOTEusingT=int;"),
+    ("namespace n {\nNOTE\nvoid f();\n}", "other", "NOTE"),
+    ("[[noreturn]]\nvoid f();", "func_sig", "[[noreturn]]voidf();"),
+    ("__attribute__((cold)) void f();", "func_sig", "__attribute__((cold))voidf();"),
+    ("struct S {\n  API void f();\n};", "class_member", "APIvoidf();"),
+    ("struct S {\n  NOTE\n  void f() {}\n};", "class_member", "NOTE"),
+    ("struct API S {};", "class_decl", "structAPIS{};"),
+    ("struct S { int v GUARDED(mu); };", "class_member", "intvGUARDED(mu);"),
+    ("void f() GUARDED(mu);", "func_sig", "voidf()GUARDED(mu);"),
+    ('extern "C" int f(int v) { return v; }', "func_sig", 'extern"C"intf(intv)'),
+    ('extern "C" { int f(int v); }', "namespace", 'extern"C"{}'),
+    ("struct S { S(); };\nS::S() = default;", "func_sig", "S::S()=default;"),
+    ("#define ID(x) x\n#define ONE 1\nenum { kOne = ID(ONE), kTwo };", "class_member", "kOne=ID(ONE),kTwo"),
+    ("#define RETURNS(e) { return e; }\nint f(int v) RETURNS(2 * v)", "func_body", "RETURNS(2*v)"),
+    ("enum { kOne, kTwo } mode;", "other", "mode;"),
+    ("#define REG(n) namespace a { int n; struct S { void f() {} }; }\nREG(x);", "other", "REG(x);"),
+    ("#define KIND(n) struct n { enum { value = 1 }; }\nKIND(x);\n", "other", "KIND(x);"),
+    ("#define ITER(n) using type = n\nstruct S {\n  ITER(int);\n};", "class_member", "ITER(int);"),
+    ("struct S { template <class T>\n  friend class R; };", "class_member", "template<classT>friendclassR;"),
+    ("template <class T> T f(T v);\ntemplate int f<int>(int);", "other", "templateintf<int>(int);"),
+    ("template <class T> struct S {};\nextern template struct S<int>;", "other", "externtemplatestructS<int>;"),
+    (
+        "template <class T> struct S { template <class U> int f(U u); };\n"
+        "template <class T>\ntemplate <class U>\nint S<T>::f(U u) {}",
+        "func_sig",
+        "template<classT>template<classU>intS<T>::f(Uu)",
+    ),
+    (
+        "struct S { template <class T> auto f(T *t) const -> decltype(t->x(), 1); };",
+        "class_member",
+        "template<classT>autof(T*t)const->decltype(t->x(),1);",
+    ),
+    ("#define MOCK(n) void n() { } int n##_\nstruct S {\n  MOCK(Get);\n};", "class_member", "MOCK(Get);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "category", "expected"), RULES)
+def test_what_stands_beside_a_declaration_is_told_from_what_stands_alone(
+    text: str, category: str, expected: str
+) -> None:
+    assert labels(MACROS + text + "\n")[category] == expected
+
+
+def test_white_space_belongs_to_what_it_lies_in() -> None:
+    text = "int a;\n\nnamespace n {\n\nint f() {\n  return 1;\n}\n\n}\n"
+    painted = [STRUCTURE_CATEGORIES[category] for category in one(text)[1][c.STRUCTURE_IDS].tolist()]
+    assert painted[text.index("\n\n")] == "other"
+    assert painted[text.index("\n\nint f")] == "namespace"
+    assert painted[text.index("\n  return")] == "func_body"
 
 
 def _column(text: str, name: str) -> NDArray[np.int64]:
