@@ -13,16 +13,20 @@ from pathlib import Path
 
 from megacpp_assets.storage.atomic import write_atomic
 
-VIEW_FILE = ".megacpp/view.json"
-"""Where `write_view` leaves the overlay, relative to the tree."""
+_ENDING = ".view.json"
 
 
-def write_view(tree: Path, visible: Mapping[str, str]) -> None:
-    """Write the view of `tree` below it; `visible` are the folders beside it, name -> real path.
+def view_arguments(tree: str) -> tuple[str, str]:
+    """The arguments that confine a parse in the working directory `tree` to its view.
 
-    A parse that names a view that is not there is an error, not an open door.
+    A view that is not there is an error of the parse, not an open door. It lies beside the tree, out of its own sight.
     """
-    folders = {**visible, os.path.realpath(tree): os.path.realpath(tree)}
+    return "-ivfsoverlay", f"../{os.path.basename(tree)}{_ENDING}"
+
+
+def write_view(tree: str, visible: Mapping[str, str]) -> None:
+    """Write the view of `tree`, a real path, beside it; `visible` are the other folders in it, name -> real path."""
+    folders = {**visible, tree: tree}
     view = {
         "version": 0,
         "case-sensitive": True,
@@ -34,4 +38,4 @@ def write_view(tree: Path, visible: Mapping[str, str]) -> None:
             for name, folder in sorted(folders.items())
         ],
     }
-    write_atomic(tree / VIEW_FILE, json.dumps(view).encode())
+    write_atomic(Path(tree + _ENDING), json.dumps(view).encode())

@@ -83,15 +83,15 @@ def parse_tree(
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
     `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths;
-    the call may add `tree/.megacpp` (stub headers, precompiled headers, the compiler's view) and nothing else. The
-    result depends on the bytes of the tree, the toolchain's identity and the options, never on where the tree lies, who
-    parses, or what the `memory` of earlier runs spares them.
+    the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
+    and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
+    where the tree lies, who parses, or what the `memory` of earlier runs spares them.
     `report` is told once what became of the shared headers, equal for equal results. Raises `ParseFailure` only if two
     symbols of the tree share one 64-bit hash.
     """
     root = Path(os.path.realpath(tree))
     units = plan_units(root, files, options.standards, database=options.database)
-    write_view(root, toolchain.visible)
+    write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain, options.wall_s)
     crew = Crew(executor, options.batch_files, options.wall_s)

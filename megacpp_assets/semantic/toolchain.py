@@ -18,7 +18,7 @@ from typing import Any
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.compiler_view import VIEW_FILE, write_view
+from megacpp_assets.semantic.compiler_view import view_arguments, write_view
 
 MAJOR = "18"
 _DO_HEADERS = "apt-get install libstdc++-12-dev libc6-dev (or the C++ standard library headers of your system)"
@@ -83,11 +83,17 @@ def self_test(library: str, resource_dir: str, seen: Toolchain | None = None) ->
 
     With `seen` the parser sees what it sees of a tree: the toolchain's headers must be found there too.
     """
-    includes: set[str] = set()
-    with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder, working_directory(Path(folder)):
-        view = ["-ivfsoverlay", VIEW_FILE] if seen else []
+    with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder:
+        tree = os.path.realpath(Path(folder, "tree"))
+        os.mkdir(tree)
         if seen:
-            write_view(Path(folder), seen.visible)
+            write_view(tree, seen.visible)
+        return _probe(library, resource_dir, Path(tree), view_arguments(tree) if seen else ())
+
+
+def _probe(library: str, resource_dir: str, tree: Path, view: tuple[str, ...]) -> list[str]:
+    includes: set[str] = set()
+    with working_directory(tree):
         for name, (language, text) in _PROBES.items():
             Path(name).write_text(text, encoding="utf-8")
             arguments = ["-x", language, "-resource-dir", resource_dir, "-Wno-everything", *view]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.compiler_view import VIEW_FILE
+from megacpp_assets.semantic.compiler_view import view_arguments
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.precompiled import outside_part
@@ -146,7 +146,7 @@ def _allow_cpu(limits: Limits) -> None:
 
 
 def _common(batch: Batch) -> list[str]:
-    return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, "-ivfsoverlay", VIEW_FILE]
+    return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
 
 
 def _limit(what: int, value: int) -> None:

@@ -55,7 +55,7 @@ def reads(canary: Path) -> dict[str, bytes]:
         "assembler": f'__asm {{ .include "{path}" }}\nasm(".incbin \\"{path}\\"\\n.include \\"{path}\\"");',
         "line": f'#line 1 "{path}"\n# 1 "{path}" 1 3',
         "link": '#include "out.h"\n#include "away/canary.h"',
-        "view": '#include "../.megacpp/view.json"\n#include ".megacpp/view.json"',
+        "view": '#include "../../tree.view.json"\n#include "../tree.view.json"',
     }
     return {
         f"{name}.cc": f"{line}\nint from_{name}() {{ return undeclared_{name}; }}\n".encode()

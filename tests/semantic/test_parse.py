@@ -150,7 +150,7 @@ def test_hostile_arguments_of_a_database_write_nothing(tmp_path: Path) -> None:
     parsed = parse_in_process_of(tree, files)
     assert {(file.status, file.mode) for file in parsed} == {("clean", "database")}
     assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*")} - before == {
-        Path("tree/.megacpp"), Path("tree/.megacpp/view.json")
+        Path("tree.view.json")
     }  # fmt: skip
 
 
