@@ -215,6 +215,6 @@ def test_errors_that_only_the_header_makes_are_parsed_away(tmp_path: Path) -> No
 
 
 def test_a_tree_with_a_folder_of_our_name_shares_nothing(tmp_path: Path) -> None:
-    found, report = parse(tmp_path, {**TREE, ".megacpp": "the tree's own"}, precompile=True)
+    found, report = parse(tmp_path, {**TREE, ".megacpp/own.txt": "the tree's own"}, precompile=True)
     assert report == HeaderReport()
     assert {file.status for file in found.values()} == {"clean"}
