@@ -27,7 +27,10 @@ from megacpp_assets.storage.jsonl import read_records
 FAILED_FILES_PER_CENT: Final = 5
 UNLABELLED_PER_CENT: Final = 1
 RESOLVED_PER_CENT: Final = 97
-INFERRED_PER_CENT: Final = 60
+INFERRED_PER_CENT: Final = 80
+NEAREST_PER_CENT: Final = 40
+"""Units of no target are headers for the most part, whose templates are not instantiated: 56 % on fmt, 91 % on
+googletest, and 41 % on abseil in an earlier measurement. Inferred units are sources too: 89 % and 97 %."""
 FEW_UNITS: Final = 10
 
 Record = dict[str, Any]
@@ -53,11 +56,15 @@ _CORPUS_RULES: Final = {
     "coverage_is_told": "the statistics' coverage equal to the table's",
     "characters_labelled": f"at most {UNLABELLED_PER_CENT} % of the characters unlabelled",
     "database_calls_resolved": f"at least {RESOLVED_PER_CENT} % of the calls resolved in units with a real database",
-    "other_calls_resolved": f"at least {INFERRED_PER_CENT} % of the calls resolved in the other units",
+    "inferred_calls_resolved": f"at least {INFERRED_PER_CENT} % of the calls resolved in units with inferred arguments",
+    "nearest_calls_resolved": f"at least {NEAREST_PER_CENT} % of the calls resolved in units with a neighbour's",
     "arguments_as_asked": "a database from --configure, where one was asked for",
 }
 CHECKS: Final = (*_RECORD_RULES, *_CORPUS_RULES)
-WARNINGS: Final = ("characters_labelled", "database_calls_resolved", "other_calls_resolved", "arguments_as_asked")
+WARNINGS: Final = (
+    "characters_labelled", "database_calls_resolved", "inferred_calls_resolved", "nearest_calls_resolved",
+    "arguments_as_asked",
+)  # fmt: skip
 """Checks that warn. What a repository depends on may be missing here, it may be made of templates, whose dependent
 calls no compiler resolves before they are instantiated (headers, parsed alone), or of text that no grammar covers."""
 
@@ -80,8 +87,9 @@ def check(artifact: Artifact) -> list[CheckResult]:
         "units_clean": _clean(coverage),
         "coverage_is_told": _told(coverage, artifact),
         "characters_labelled": _unlabelled(coverage),
-        "database_calls_resolved": _resolved("database_calls_resolved", _with_database(coverage), RESOLVED_PER_CENT),
-        "other_calls_resolved": _resolved("other_calls_resolved", _without_database(coverage), INFERRED_PER_CENT),
+        "database_calls_resolved": _resolved(coverage, "database", RESOLVED_PER_CENT),
+        "inferred_calls_resolved": _resolved(coverage, "inferred", INFERRED_PER_CENT),
+        "nearest_calls_resolved": _resolved(coverage, "nearest", NEAREST_PER_CENT),
         "arguments_as_asked": _as_asked(artifact),
     }
     return [
@@ -280,17 +288,11 @@ def _told(coverage: list[Record], artifact: Artifact) -> Verdict:
     return not differing, _CORPUS_RULES["coverage_is_told"], found
 
 
-def _with_database(coverage: list[Record]) -> list[Record]:
-    return [row for row in coverage if row["mode"] == "database"]
-
-
-def _without_database(coverage: list[Record]) -> list[Record]:
-    return [row for row in coverage if row["mode"] != "database"]
-
-
-def _resolved(name: str, rows: list[Record], least: int) -> Verdict:
+def _resolved(coverage: list[Record], mode: str, least: int) -> Verdict:
+    rows = [row for row in coverage if row["mode"] == mode]
     calls, resolved = (sum(row[column] for row in rows) for column in ("calls", "resolved_calls"))
-    return resolved * 100 >= least * calls, _CORPUS_RULES[name], f"{resolved} of {calls} in {len(rows)} files"
+    found = f"{resolved} of {calls} in {len(rows)} files"
+    return resolved * 100 >= least * calls, _CORPUS_RULES[f"{mode}_calls_resolved"], found
 
 
 def _as_asked(artifact: Artifact) -> Verdict:
