@@ -14,7 +14,7 @@ from megacpp_assets.cli.options import data_root_option, split_list
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DEFAULT_DATASET, MIXTURE_STAGES, PHASE_ROW_TOKENS, REPO_STAGES, STAGES
-from megacpp_assets.contract.recipe import PROFILES, Recipe, load_recipe
+from megacpp_assets.contract.recipe import PROFILES, Recipe, configuring, load_recipe
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.pinning import pin_corpus
 from megacpp_assets.storage.layout import checkpoint_path, data_root
@@ -43,13 +43,14 @@ Running it again runs nothing that is complete; after a crash or a kill it goes 
 )
 @click.option("--phases", default="", metavar="NAME,…", help="Curriculum phases. Default: the recipe's.")
 @click.option("--until", type=click.Choice(STAGES), default=STAGES[-1], help="Last stage to run.")
+@click.option("--configure", is_flag=True, help="Ask each tree's own cmake, in a sandbox, for its compile database.")
 @data_root_option
 def run_command(
-    profile: str | None, repos: str, specialists: str, phases: str, until: str, data_root: str | None
+    profile: str | None, repos: str, specialists: str, phases: str, until: str, configure: bool, data_root: str | None
 ) -> None:
     """Arguments to a plan; the rest is `_run`."""
     wanted = split_list(repos)
-    recipe = load_recipe(profile or _profile_of(wanted))
+    recipe = configuring(load_recipe(profile or _profile_of(wanted)), configure)
     root = _root(data_root)
     with _only_run(root):
         corpus = pin_corpus(root, recipe, wanted or recipe.repos)
@@ -95,6 +96,10 @@ def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Seq
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished))
+    for step, done in bars.finished:
+        for warning in done.receipt.warnings:
+            words = f"{step.stage} {step.partition}: expected {warning.expected}; found {warning.found}"
+            console.print(f"warning: {words}", markup=False, highlight=False)
     if until == STAGES[-1]:
         paths = [checkpoint_path(corpus.dataset, mixture, recipe.training.steps) for mixture in mixtures]
         _audit(corpus, paths, console)

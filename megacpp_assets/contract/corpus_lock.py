@@ -46,12 +46,16 @@ class TokenizerPin:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLock:
-    """The pins of one dataset. Mixtures read exactly these repositories, so an old tag never leaks into a new one."""
+    """The pins of one dataset. Mixtures read exactly these repositories, so an old tag never leaks into a new one.
+
+    `configure` tells whether its trees were asked for their compile databases.
+    """
 
     dataset: str
     profile: str
     repos: tuple[RepoPin, ...] = ()
     tokenizer: TokenizerPin | None = None
+    configure: bool = False
 
     def pin(self, name: str) -> RepoPin:
         """The pin of repository `name`; `SpecError` if the lock has none."""
@@ -85,6 +89,8 @@ class LockFile:
         for name in sorted(self.datasets):
             corpus = self.datasets[name]
             table: dict[str, Any] = {"profile": corpus.profile}
+            if corpus.configure:
+                table["configure"] = True
             if corpus.tokenizer is not None:
                 table["tokenizer"] = asdict(corpus.tokenizer)
             table["repo"] = {
@@ -111,4 +117,5 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
         profile=table["profile"],
         repos=tuple(RepoPin(name=repo, **pin) for repo, pin in table["repo"].items()),
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
+        configure=bool(table.get("configure", False)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -16,11 +16,15 @@ PROFILES = ("sample", "upstream")
 
 @dataclass(frozen=True, slots=True)
 class SemanticRecipe:
-    """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes."""
+    """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes.
+
+    `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
+    """
 
     document_tokens: int = 4096
     dependency_depth: int = 5
     file_bytes: int = 1_000_000
+    configure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,11 @@ class Recipe:
     tokenizer: TokenizerRecipe
     mixture: MixtureRecipe
     training: TrainingRecipe
+
+
+def configuring(recipe: Recipe, wanted: bool) -> Recipe:
+    """`recipe` with or without asking trees for their compile databases."""
+    return replace(recipe, semantic=replace(recipe.semantic, configure=wanted))
 
 
 def load_recipe(profile: str) -> Recipe:

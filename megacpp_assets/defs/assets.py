@@ -12,7 +12,7 @@ from megacpp_assets.defs.launch import pipes_launch
 from megacpp_assets.defs.metadata import describe
 from megacpp_assets.defs.partitions import MIXTURES, REPO_REFS, mixture_of
 from megacpp_assets.defs.resources import CorpusResource
-from megacpp_assets.line.checks import CHECKS_OF_STAGE
+from megacpp_assets.line.checks import CHECKS_OF_STAGE, WARNING_CHECKS
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.execute import Done, execute
 from megacpp_assets.line.listener import current_listener
@@ -93,7 +93,10 @@ def _asset(spec: StageAsset, locked: Sequence[RepoRef]) -> dg.AssetsDefinition:
                 description=spec.description,
             )
         ],
-        check_specs=[dg.AssetCheckSpec(name, asset=spec.stage, blocking=True) for name in CHECKS_OF_STAGE[spec.stage]],
+        check_specs=[
+            dg.AssetCheckSpec(name, asset=spec.stage, blocking=(spec.stage, name) not in WARNING_CHECKS)
+            for name in CHECKS_OF_STAGE[spec.stage]
+        ],
         partitions_def=_partitions(spec.stage),
     )
     def body(
@@ -106,7 +109,11 @@ def _asset(spec: StageAsset, locked: Sequence[RepoRef]) -> dg.AssetsDefinition:
         for check in done.receipt.checks:
             metadata = {"expected": check.expected, "found": check.found}
             yield dg.AssetCheckResult(
-                passed=check.passed, asset_key=spec.stage, check_name=check.name, metadata=metadata
+                passed=check.passed,
+                asset_key=spec.stage,
+                check_name=check.name,
+                metadata=metadata,
+                severity=dg.AssetCheckSeverity.ERROR if check.blocking else dg.AssetCheckSeverity.WARN,
             )
 
     return body

@@ -14,6 +14,7 @@ from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.page import PAGE_FILE
 
 _SAMPLE_ROWS = 5
@@ -36,7 +37,13 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
     }
-    shown |= _numbers(artifact.manifest.stats)
+    shown |= _numbers(artifact.manifest.stats) | read_work(artifact)
+    shown |= _tables(artifact.manifest.stats)
+    if done.receipt.warnings:
+        warned = (
+            f"- **{check.name}**: expected {check.expected}; found {check.found}" for check in done.receipt.warnings
+        )
+        shown["warnings"] = dg.MetadataValue.md("\n".join(warned))
     parquet = artifact.files(".parquet")
     if parquet:
         shown |= _table(artifact)
@@ -55,6 +62,15 @@ def _numbers(stats: Mapping[str, Any]) -> Metadata:
         (f"stat_{name}" if name in reserved else name): value
         for name, value in stats.items()
         if isinstance(value, int | float | str)
+    }
+
+
+def _tables(stats: Mapping[str, Any]) -> Metadata:
+    """Numbers by name, such as the files that were left out by reason."""
+    return {
+        name: dg.MetadataValue.md("\n".join(["| | |", "|---|---|", *(f"| {key} | {value[key]} |" for key in value)]))
+        for name, value in stats.items()
+        if isinstance(value, dict) and value and all(isinstance(number, int | float) for number in value.values())
     }
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from megacpp_assets.quality import enriched, megatron, packed, repos, semantic, tokenized, tokenizer, training
 
+WARNING_CHECKS: Final = frozenset(("semantic_jsonl", name) for name in semantic.WARNINGS)
+"""(stage, check) of the checks that warn and block nothing."""
 CHECKS_OF_STAGE: Final[Mapping[str, tuple[str, ...]]] = {
     "pinned_repos": tuple(repos.CHECKS),
     "semantic_jsonl": tuple(semantic.CHECKS),

@@ -10,7 +10,7 @@ from megacpp_assets.contract.corpus_lock import CorpusLock
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, PHASE_ROW_TOKENS
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.contract.recipe import Recipe, load_recipe
+from megacpp_assets.contract.recipe import Recipe, configuring, load_recipe
 from megacpp_assets.storage.lock_file import read_corpus, read_lock
 
 
@@ -64,4 +64,4 @@ class Corpus:
 def open_corpus(root: Path, dataset: str = "") -> Corpus:
     """The corpus of `dataset`, or of the lock's active one; `SpecError` if the lock has none."""
     lock = read_corpus(root, dataset or read_lock(root).active)
-    return Corpus(root, lock, load_recipe(lock.profile))
+    return Corpus(root, lock, configuring(load_recipe(lock.profile), lock.configure))

@@ -33,7 +33,8 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     names = [made.name for made in pins]
     if len(set(names)) != len(names):
         raise SpecError("--repos", expected="each repository once", found=", ".join(names))
-    corpus = replace(before, repos=tuple(sorted(pins, key=lambda made: made.name)))
+    ordered = tuple(sorted(pins, key=lambda made: made.name))
+    corpus = replace(before, repos=ordered, configure=recipe.semantic.configure)
     update_lock(root, lambda lock: _with(lock, corpus))
     return Corpus(root, corpus, recipe)
 

@@ -11,8 +11,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import write_atomic
-
-RECEIPTS_DIRECTORY = "receipts"
+from megacpp_assets.storage.layout import RECEIPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +25,18 @@ class Receipt:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
+        """Whether every blocking check passed."""
+        return not self.failures
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The checks that did not pass."""
-        return tuple(check for check in self.checks if not check.passed)
+        """The blocking checks that did not pass."""
+        return tuple(check for check in self.checks if check.blocking and not check.passed)
+
+    @property
+    def warnings(self) -> tuple[CheckResult, ...]:
+        """The other checks that did not pass."""
+        return tuple(check for check in self.checks if not check.blocking and not check.passed)
 
 
 def write_receipt(artifact: Artifact, receipt: Receipt) -> None:
@@ -52,4 +56,4 @@ def read_receipt(artifact: Artifact) -> Receipt | None:
 
 
 def _path(root: Path, path: str) -> Path:
-    return root / RECEIPTS_DIRECTORY / f"{path}.json"
+    return root / RECEIPTS / f"{path}.json"

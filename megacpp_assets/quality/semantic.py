@@ -16,13 +16,19 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.file_policy import POLICY
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.semantic.configured import CONFIGURE_DONE
+from megacpp_assets.semantic.coverage import coverage_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import read_records
 
 FAILED_FILES_PER_CENT: Final = 5
 UNLABELLED_PER_CENT: Final = 1
+RESOLVED_PER_CENT: Final = 97
+INFERRED_PER_CENT: Final = 60
+FEW_UNITS: Final = 10
 
 Record = dict[str, Any]
 Ranges = list[tuple[int, int]]
@@ -42,9 +48,18 @@ _CORPUS_RULES: Final = {
     "roots_unique": "no root text twice",
     "definitions_are_placed": "every definition in a document or in the skip list with a reason",
     "files_parsed": f"at most {FAILED_FILES_PER_CENT} % of the files failed",
+    "reasons_are_stated": "a reason of contract/file_policy.py for each file left out, its flags for each other",
+    "units_clean": f"one file at least without errors among {FEW_UNITS} or more: none means broken headers",
+    "coverage_is_told": "the statistics' coverage equal to the table's",
     "characters_labelled": f"at most {UNLABELLED_PER_CENT} % of the characters unlabelled",
+    "database_calls_resolved": f"at least {RESOLVED_PER_CENT} % of the calls resolved in units with a real database",
+    "other_calls_resolved": f"at least {INFERRED_PER_CENT} % of the calls resolved in the other units",
+    "arguments_as_asked": "a database from --configure, where one was asked for",
 }
 CHECKS: Final = (*_RECORD_RULES, *_CORPUS_RULES)
+WARNINGS: Final = ("characters_labelled", "database_calls_resolved", "other_calls_resolved", "arguments_as_asked")
+"""Checks that warn. What a repository depends on may be missing here, it may be made of templates, whose dependent
+calls no compiler resolves before they are instantiated (headers, parsed alone), or of text that no grammar covers."""
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -61,11 +76,17 @@ def check(artifact: Artifact) -> list[CheckResult]:
         "roots_unique": _repeated(scan.root_texts),
         "definitions_are_placed": _unplaced(scan, artifact),
         "files_parsed": _failed_files(coverage),
+        "reasons_are_stated": _stated(coverage),
+        "units_clean": _clean(coverage),
+        "coverage_is_told": _told(coverage, artifact),
         "characters_labelled": _unlabelled(coverage),
+        "database_calls_resolved": _resolved("database_calls_resolved", _with_database(coverage), RESOLVED_PER_CENT),
+        "other_calls_resolved": _resolved("other_calls_resolved", _without_database(coverage), INFERRED_PER_CENT),
+        "arguments_as_asked": _as_asked(artifact),
     }
     return [
         *(CheckResult(name, not scan.broken[name], rule, scan.found(name)) for name, rule in _RECORD_RULES.items()),
-        *(CheckResult(name, *corpus[name]) for name in _CORPUS_RULES),
+        *(CheckResult(name, *corpus[name], blocking=name not in WARNINGS) for name in _CORPUS_RULES),
     ]
 
 
@@ -236,3 +257,42 @@ def _unlabelled(coverage: list[Record]) -> Verdict:
     total = sum(row["characters"] for row in coverage)
     holds = unlabelled * 100 <= UNLABELLED_PER_CENT * total
     return holds, _CORPUS_RULES["characters_labelled"], f"{unlabelled} of {total}"
+
+
+def _stated(coverage: list[Record]) -> Verdict:
+    said = [(row["filepath"], word) for row in coverage for word in row["flags"]]
+    said += [(row["filepath"], row["reason"]) for row in coverage if row["status"] == "skipped"]
+    unknown = [f"{path}: {word!r}" for path, word in said if word not in POLICY]
+    return not unknown, _CORPUS_RULES["reasons_are_stated"], f"{len(unknown)} without {unknown[:3]}"
+
+
+def _clean(coverage: list[Record]) -> Verdict:
+    read = [row for row in coverage if row["status"] != "skipped"]
+    clean = sum(row["status"] == "clean" for row in read)
+    return clean > 0 or len(read) < FEW_UNITS, _CORPUS_RULES["units_clean"], f"{clean} of {len(read)} clean"
+
+
+def _told(coverage: list[Record], artifact: Artifact) -> Verdict:
+    table = coverage_of(coverage)
+    stats = artifact.manifest.stats
+    differing = sorted(name for name, value in table.items() if stats.get(name) != value)
+    found = ", ".join(f"{name}: {stats.get(name)}, not {table[name]}" for name in differing[:3]) or "equal"
+    return not differing, _CORPUS_RULES["coverage_is_told"], found
+
+
+def _with_database(coverage: list[Record]) -> list[Record]:
+    return [row for row in coverage if row["mode"] == "database"]
+
+
+def _without_database(coverage: list[Record]) -> list[Record]:
+    return [row for row in coverage if row["mode"] != "database"]
+
+
+def _resolved(name: str, rows: list[Record], least: int) -> Verdict:
+    calls, resolved = (sum(row[column] for row in rows) for column in ("calls", "resolved_calls"))
+    return resolved * 100 >= least * calls, _CORPUS_RULES[name], f"{resolved} of {calls} in {len(rows)} files"
+
+
+def _as_asked(artifact: Artifact) -> Verdict:
+    said = str(artifact.manifest.stats.get("configure", CONFIGURE_DONE))
+    return said == CONFIGURE_DONE, _CORPUS_RULES["arguments_as_asked"], said

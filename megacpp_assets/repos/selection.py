@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+from megacpp_assets.contract import file_policy
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.repos.fetch import TreeEntry
 
@@ -56,14 +57,14 @@ def _source_file(entry: TreeEntry, header_language: str, license_id: str) -> Sou
 
 def _reason(entry: TreeEntry, language: str) -> str:
     if entry.mode == _SYMLINK:
-        return "symbolic link"
+        return file_policy.SYMLINK
     if entry.mode == _GITLINK:
-        return "submodule"
+        return file_policy.SUBMODULE
     if not language:
-        return "not C or C++"
+        return file_policy.NOT_CODE
     if not _is_plain(entry.path):
-        return "unsafe path"
-    return "" if entry.bytes else "empty"
+        return file_policy.UNSAFE_PATH
+    return "" if entry.bytes else file_policy.EMPTY
 
 
 def _is_plain(path: str) -> bool:

@@ -17,11 +17,12 @@ _EXACT = frozenset(
     "-m32 -m64 -pthread -ansi -nostdinc -nostdinc++ -trigraphs -fPIC -fpic -fPIE -fpie "
     "-fexceptions -fno-exceptions -fcxx-exceptions -fno-cxx-exceptions -frtti -fno-rtti "
     "-fsigned-char -fno-signed-char -funsigned-char -fno-unsigned-char -fshort-enums -fno-short-enums -fshort-wchar "
-    "-fno-short-wchar -fchar8_t -fno-char8_t -fms-extensions -fno-ms-extensions -fgnu89-inline -fno-gnu89-inline "
+    "-fno-short-wchar -fchar8_t -fno-char8_t -fno-ms-extensions -fgnu89-inline -fno-gnu89-inline "
     "-ffreestanding -fno-freestanding -fhosted -fno-builtin -fno-threadsafe-statics -fno-operator-names "
     "-fsized-deallocation -fno-sized-deallocation -faligned-allocation -fno-aligned-allocation -fasm -fno-asm "
     "-fblocks -fno-blocks -fwrapv -fno-strict-aliasing -fno-common -fcommon -fno-delete-null-pointer-checks".split()
 )
+# Not -fms-extensions: it brings __asm blocks, whose assembler opens any file for .incbin, past the compiler's view.
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -39,7 +40,7 @@ _PATTERNS = tuple(
 _FOLDERS = ("-isystem", "-iquote", "-idirafter", "-I")
 _FILES = ("-include", "-imacros")
 _VALUES = ("-D", "-U", "-x")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
@@ -60,11 +61,12 @@ def language_of(arguments: Sequence[str]) -> str | None:
 def for_language(arguments: Sequence[str], language: str, standard: str) -> tuple[str, ...]:
     """A complete command line but for the toolchain: `-x`, one fitting `-std`, then the allowed `arguments`.
 
-    A `-std` of the other language would be an error; `standard` is used where none fits.
+    An option of the other language would be an error; `standard` is used where none fits.
     """
     standards = [argument for argument in arguments if argument.startswith("-std=")]
     fitting = [argument for argument in standards if ("++" in argument) == (language == "c++")]
-    rest = [argument for argument in arguments if not argument.startswith(("-x", "-std=", "-ansi"))]
+    unfit = ("-x", "-std=", "-ansi", *(("-fgnu89-inline",) if language == "c++" else ()))
+    rest = [argument for argument in arguments if not argument.startswith(unfit)]
     return ("-x", language, fitting[-1] if fitting else f"-std={standard}", *rest)
 
 

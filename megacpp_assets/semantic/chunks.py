@@ -127,7 +127,7 @@ def _macros(code: bytes, lexed: Lexed, taken: NDArray[np.int64]) -> Iterator[_Gr
     previous = b""
     for number, ((start, end), name) in enumerate(zip(lexed.directives.tolist(), lexed.names, strict=True)):
         place = int(np.searchsorted(taken[:, 0], start, side="right")) - 1
-        words = code[start:end].partition(name.encode())[2].split(None, 1)
+        words = code[start:end].partition(name.encode() or b"#")[2].split(None, 1)
         guards = number == 1 and lexed.names[0] == "ifndef" and words == [previous]
         if name == "define" and words and not guards and (place < 0 or taken[place, 1] <= start):
             yield _Group(start, end, (), "preamble", words[0].split(b"(")[0].decode(errors="replace"), False)

@@ -17,11 +17,16 @@ from typing import Any
 import orjson
 
 from megacpp_assets.semantic.arguments import allowed
-from megacpp_assets.semantic.tree_paths import TreePaths
+from megacpp_assets.semantic.tree_paths import MAX_PARTS, TreePaths
 
 DATABASE = "compile_commands.json"
+CONFIGURED = f".megacpp/configured/{DATABASE}"
+"""Where a configure of our own leaves the database; no tree can: the folder's name is refused in a commit."""
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 4
+MAX_ENTRIES = 200_000
+_VOTERS = 2000
+"""So many entries say where the tree lies; asking all would cost more than the parse of a hostile tree is worth."""
 _BUILD_FOLDERS = (
     "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "out/build",
 )  # fmt: skip
@@ -38,12 +43,14 @@ class _Entry:
 def find_database(tree: Path, explicit: str | None = None) -> str | None:
     """Tree-relative path of the database to use, None if the tree has none (search order: CONTRACTS 2).
 
-    The root wins; else the build folders together, then a walk of depth 4: the file with the most entries.
+    The one of a configure that was asked for wins, then the root's; else the build folders together, then a walk of
+    depth 4: the file with the most entries.
     """
     if explicit is not None:
         return explicit if (tree / explicit).is_file() else None
-    if _is_file(tree / DATABASE):
-        return DATABASE
+    for path in (CONFIGURED, DATABASE):
+        if _is_file(tree / path):
+            return path
     for group in (_build_candidates(tree), _walk_candidates(tree)):
         found = sorted({path for path in group if _is_file(tree / path)})
         if found:
@@ -60,7 +67,7 @@ def read_database(tree: Path, path: str) -> Mapping[str, tuple[str, ...]]:
     result: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         base = paths.inside(entry.directory, home)
-        source = paths.inside(entry.file, home if base is None else base)
+        source = paths.file(entry.file, home if base is None else base)
         if source is not None and source not in result:
             result[source] = allowed(entry.arguments[1:], paths, home if base is None else base)
     return result
@@ -92,7 +99,7 @@ def _read_entries(path: Path) -> list[_Entry]:
         raw = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError:
         return []
-    items = raw if isinstance(raw, list) else []
+    items = raw[:MAX_ENTRIES] if isinstance(raw, list) else []
     return [entry for item in items if isinstance(item, dict) and (entry := _entry(item)) is not None]
 
 
@@ -118,11 +125,11 @@ def _split(command: str) -> list[str] | None:
 def _source_root(entries: Sequence[_Entry], paths: TreePaths) -> str:
     """The absolute folder under which the database knows the tree: the one that explains most of its files."""
     votes: Counter[str] = Counter()
-    for entry in entries:
+    for entry in entries[:_VOTERS]:
         absolute = posixpath.normpath(posixpath.join(entry.directory, entry.file))
         parts = absolute.split("/") if absolute.startswith("/") else []
         # The longest suffix that is a file of the tree says where its root is.
-        for cut in range(1, len(parts)):
+        for cut in range(1, len(parts) if len(parts) <= MAX_PARTS else 0):
             if paths.file("/".join(parts[cut:])) is not None:
                 votes["/".join(parts[:cut]) or "/"] += 1
                 break

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.contract.errors import ParseFailure
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.batches import Crew, group_by_arguments, run_batches
+from megacpp_assets.semantic.compiler_view import write_view
 from megacpp_assets.semantic.parsed import ParsedFile
-from megacpp_assets.semantic.plan import Standards, Unit, plan_units
+from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
+from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader, shared_headers
 from megacpp_assets.semantic.toolchain import Toolchain
-from megacpp_assets.semantic.worker import Batch, BatchResult, Limits, parse_batch
+from megacpp_assets.semantic.unit_cache import Memory, UnitCache
+from megacpp_assets.semantic.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
+
+AUDIT_FRACTION = 0.02
+"""Part of the units of a shared header that are parsed without it as well; at least one is."""
+AUDIT_TOLERANCE = 0.005
+"""Part of an audit's calls that may differ before the header is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
     """What decides the outcome beside tree and toolchain; belongs in the stage's configuration.
 
-    `database` is the tree-relative path of a compile database to use instead of searching. A batch of
-    `batch_files` files may take `wall_s` seconds per file before it counts as hung.
+    `database` is the tree-relative path of a compile database to use instead of searching; `precompile` shares headers
+    between units. A batch of `batch_files` files may take `wall_s` seconds per file before it counts as hung.
     """
 
     standards: Standards = field(default_factory=Standards)
     database: str | None = None
+    precompile: bool = True
     limits: Limits = field(default_factory=Limits)
     batch_files: int = 16
     wall_s: float = 120.0
 
 
 DEFAULT_OPTIONS = ParseOptions()
-_PIECES = 4
+_MERGE_EVERY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderReport:
+    """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit.
+
+    `units_audited` are units parsed with and without, `calls_compared` the calls of those without errors.
+    """
+
+    headers: int = 0
+    unbuilt: int = 0
+    dropped: int = 0
+    units_audited: int = 0
+    calls_compared: int = 0
+    calls_differing: int = 0
+
+
+def unheard(report: HeaderReport) -> None:
+    """Where nobody asks for the report."""
 
 
 def parse_tree(
@@ -48,77 +77,164 @@ def parse_tree(
     progress: Progress = silent,
     *,
     options: ParseOptions = DEFAULT_OPTIONS,
+    report: Callable[[HeaderReport], None] = unheard,
+    memory: Memory | None = None,
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
     `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths;
-    the call may add `tree/.megacpp` (stub headers, precompiled headers) and nothing else. The result depends on the
-    bytes of the tree, the toolchain's identity and the options, never on where the tree lies or who parses.
-    Raises `ParseFailure` only if two symbols of the tree share one 64-bit hash.
+    the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
+    and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
+    where the tree lies, who parses, or what the `memory` of earlier runs spares them.
+    `report` is told once what became of the shared headers, equal for equal results. Raises `ParseFailure` only if two
+    symbols of the tree share one 64-bit hash.
     """
-    units = plan_units(tree, files, options.standards, database=options.database)
+    root = Path(os.path.realpath(tree))
+    units = plan_units(root, files, options.standards, database=options.database)
+    write_view(str(root), toolchain.visible)
+    plain = Batch(str(root), (), toolchain, options.limits)
+    cache = UnitCache(memory.store if memory else None, plain, options.wall_s)
+    crew = Crew(executor, options.batch_files, options.wall_s)
+    usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew, cache)
     parsed: dict[str, ParsedFile] = {}
     checks: list[NDArray[np.uint64]] = []
     progress(0, len(units))
-    for unit_results in _run(tree, units, toolchain, executor, options):
-        parsed.update((file.path, file) for file in unit_results.files)
-        checks.append(unit_results.checks)
+    for result in usable.parse(units):
+        parsed[result.file.path] = result.file
+        checks.append(result.checks)
+        if len(checks) == _MERGE_EVERY:
+            checks = [_refuse_collisions(checks)]
         progress(len(parsed), len(units))
     _refuse_collisions(checks)
+    report(usable.report)
+    if memory:
+        memory.parsed += len(cache.parsed)
+        memory.reused += len(units) - len(cache.parsed)
     return [parsed[unit.path] for unit in units]
 
 
-def group_batches(units: Sequence[Unit], size: int) -> list[tuple[Unit, ...]]:
-    """Units that share their arguments, in path order, at most `size` together."""
-    groups: dict[tuple[str, ...], list[Unit]] = defaultdict(list)
-    for unit in units:
-        groups[unit.arguments].append(unit)
-    return [
-        tuple(group[start : start + size])
-        for _, group in sorted(groups.items())
-        for start in range(0, len(group), size)
-    ]
+def _shared(root: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
+    """The headers that pay; none where the tree itself uses our folder."""
+    if (root / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
+        return []
+    return shared_headers(units, lambda path: read_source(root / path))
 
 
-def _run(
-    tree: Path, units: Sequence[Unit], toolchain: Toolchain, executor: BatchExecutor, options: ParseOptions
-) -> Iterator[BatchResult]:
-    """Run all batches; one that dies is cut smaller until the guilty file stands alone."""
-    pending = group_batches(units, options.batch_files)
-    condemned: set[str] = set()
-    while pending:
-        batches = [Batch(os.path.realpath(tree), group, toolchain, options.limits) for group in pending]
-        longest = options.wall_s * max(len(group) for group in pending)
-        retry: list[tuple[Unit, ...]] = []
-        for outcome in executor.run(parse_batch, batches, timeout_s=longest):
-            group = pending[outcome.index]
-            if outcome.value is not None:
-                yield outcome.value
-            elif len(group) == 1 and group[0].path in condemned:
-                yield _failed(group[0], outcome)
+class _Headers:
+    """Shared headers of one tree: built, audited on a sample of their units, used for the rest if they pass.
+
+    A batch names the header that its units are to share; `_built` holds what became of it, by its place. Only what the
+    cache does not know is parsed, and only for that a header is built.
+    """
+
+    def __init__(self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache) -> None:
+        self._plain = plain
+        self._crew = crew
+        self._cache = cache
+        self._batches = [
+            replace(plain, units=header.units, header=Header(header.text, f"{PCH_FOLDER}/{index}.pch"))
+            for index, header in enumerate(shared)
+        ]
+        self._built: dict[str, Header | None] = {}
+        self.report = HeaderReport(headers=len(shared))
+
+    def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
+        """Every unit's outcome, each once."""
+        usable = self._usable()
+        waiting = {unit.path for batch in usable for unit in batch.units}
+        rest = [unit for unit in units if unit.path not in waiting]
+        good: list[Batch] = []
+        for batch, sample, results in self._audited(usable):
+            if self._passes(sample, results):
+                yield from results
+                good.append(replace(batch, units=tuple(unit for unit in batch.units if unit not in sample)))
             else:
-                condemned.update(unit.path for unit in group)
-                retry += _cut(group)
-        pending = retry
+                rest += batch.units
+        plain = [replace(self._plain, units=group) for group in group_by_arguments(rest)]
+        yield from self._run([*good, *plain])
+
+    def _usable(self) -> list[Batch]:
+        """The batches whose header compiles, which is tried where units of its audit are not known."""
+        batches = [batch for batch in self._batches if not self._cache.cannot_build(batch)]
+        audits = map(_audit, batches)
+        self._build([audit for audit in audits if any(self._cache.find(unit, audit) is None for unit in audit.units)])
+        usable = [batch for batch in batches if batch.header and self._built.get(batch.header.output, batch.header)]
+        self.report = replace(self.report, unbuilt=len(self._batches) - len(usable))
+        return usable
+
+    def _build(self, batches: Sequence[Batch]) -> None:
+        """Build the headers of `batches` that have not been tried yet."""
+        new = [batch for batch in batches if batch.header and batch.header.output not in self._built]
+        first = [replace(batch, units=batch.units[:1]) for batch in new]
+        for outcome in self._crew.executor.run(build_header, first, timeout_s=self._crew.wall_s):
+            batch = new[outcome.index]
+            self._built[_place(batch)] = outcome.value
+            if outcome.value is None:
+                self._cache.keep_unbuilt(batch, outcome.failure or "")
+
+    def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, tuple[Unit, ...], list[UnitResult]]]:
+        """Each batch with the sample of its units, and what became of those."""
+        audits = [_audit(batch) for batch in usable]
+        results = {result.file.path: result for result in self._run(audits)}
+        for batch, audit in zip(usable, audits, strict=True):
+            yield batch, audit.units, [results[unit.path] for unit in audit.units]
+
+    def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
+        """The outcome of every unit of `batches`: known from before, or parsed now and known from now on."""
+        missing: list[Batch] = []
+        for batch in batches:
+            left = []
+            for unit in batch.units:
+                found = self._cache.find(unit, batch)
+                if found is None:
+                    left.append(unit)
+                else:
+                    yield found
+            if left:
+                missing.append(replace(batch, units=tuple(left)))
+        self._build(missing)
+        # A header that was good in an earlier run and is not now is this machine's trouble: then nobody shares it.
+        asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
+        by_path = {unit.path: batch for batch in asked for unit in batch.units}
+        ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
+        for done, results in run_batches(ready, self._crew):
+            for unit, result in zip(done.units, results, strict=True):
+                self._cache.keep(unit, by_path[unit.path], done, result)
+                yield result
+
+    def _passes(self, sample: Sequence[Unit], results: Sequence[UnitResult]) -> bool:
+        calls, differing = sum(result.calls for result in results), sum(result.differing for result in results)
+        passes = differing <= AUDIT_TOLERANCE * calls
+        self.report = replace(
+            self.report,
+            dropped=self.report.dropped + (not passes),
+            units_audited=self.report.units_audited + len(sample),
+            calls_compared=self.report.calls_compared + calls,
+            calls_differing=self.report.calls_differing + differing,
+        )
+        return passes
 
 
-def _cut(group: tuple[Unit, ...]) -> list[tuple[Unit, ...]]:
-    size = -(-len(group) // _PIECES)
-    return [group[start : start + size] for start in range(0, len(group), size)]
+def _sample(units: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Units chosen by the hash of their path: the same in every run, and not all from one folder."""
+    count = max(1, round(AUDIT_FRACTION * len(units)))
+    return tuple(sorted(units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count])
 
 
-def _failed(unit: Unit, outcome: Outcome[BatchResult]) -> BatchResult:
-    # The executor's words may name this machine; the kind of failure is what is recorded.
-    kind = (outcome.failure or "crash").partition(":")[0]
-    file = ParsedFile(unit.path, "failed", unit.mode, f"{kind}: the parser did not survive the file")
-    return BatchResult((file,), np.empty((0, 2), np.uint64))
+def _audit(batch: Batch) -> Batch:
+    return replace(batch, units=_sample(batch.units), audit=True)
 
 
-def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> None:
-    if not checks:
-        return
-    pairs = np.unique(np.concatenate(checks), axis=0)
-    usrs, counts = np.unique(pairs[:, 0], return_counts=True)
-    if (counts > 1).any():
-        clash = int(usrs[counts > 1][0])
-        raise ParseFailure(f"symbol hash {clash:016x}", expected="one symbol", found="two")
+def _place(batch: Batch) -> str:
+    return batch.header.output if batch.header else ""
+
+
+def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """All pairs of `checks`, each once, by hash; `ParseFailure` where one hash has two."""
+    pairs: NDArray[np.uint64] = np.concatenate([NO_CHECKS, *checks])
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    repeated = pairs[1:, 0] == pairs[:-1, 0]
+    clashes = pairs[1:][repeated & (pairs[1:, 1] != pairs[:-1, 1])]
+    if clashes.size:
+        raise ParseFailure(f"symbol hash {int(clashes[0, 0]):016x}", expected="one symbol", found="two")
+    return np.delete(pairs, np.flatnonzero(repeated) + 1, axis=0)

@@ -37,7 +37,7 @@ FLAG_OVERLOADED = 4
 """`ref` is one of several overload candidates (a dependent call)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Symbol:
     """An entity seen as declared or referenced: USR hash, qualified name (`a::b::f`), CXCursorKind, spelling."""
 

@@ -105,9 +105,11 @@ def _ancestors(path: str) -> Iterator[str]:
 def _inferred_folders(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
     # What is not selected may still be included: generated fragments, files over the size limit.
     present = [file.path for file in files if _regular(tree, file.path)]
-    texts = ((file.path, _read(tree / file.path, _SOURCE_BYTES)) for file in selected)
+    texts = ((file.path, read_source(tree / file.path)) for file in selected)
     templates = {
-        path: _read(tree / path, _TEMPLATE_BYTES).decode("utf-8", "replace") for path in present if is_template(path)
+        path: read_source(tree / path, _TEMPLATE_BYTES).decode("utf-8", "replace")
+        for path in present
+        if is_template(path)
     }
     inference = infer(present, texts, templates)
     folders = [include_folder("-I", folder) for folder in inference.folders]
@@ -129,7 +131,8 @@ def _regular(tree: Path, path: str) -> bool:
     return os.path.isfile(real) and real.startswith(os.path.realpath(tree) + os.sep)
 
 
-def _read(path: Path, limit: int) -> bytes:
+def read_source(path: Path, limit: int = _SOURCE_BYTES) -> bytes:
+    """The first `limit` bytes of a regular file, nothing of any other."""
     if not path.is_file() or path.is_symlink():
         return b""
     with path.open("rb") as file:

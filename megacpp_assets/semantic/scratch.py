@@ -7,17 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from megacpp_assets.contract import file_policy
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.compile_database import DATABASE
 from megacpp_assets.semantic.infer import include_spellings, is_template
 from megacpp_assets.semantic.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
-REFUSED_PATH = "path is not a plain relative path"
-REFUSED_CLASH = "path clashes with another file's folder"
 _RESERVED = ".megacpp"
 _COMPANION_BYTES = 64 << 20
-_NO_BLOB = frozenset({"symbolic link", "submodule"})
+_NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     for file in ordered:
         if not file.language:
             continue
-        reason = file.skipped or ("" if is_plain(file.path) else REFUSED_PATH)
+        reason = file.skipped or ("" if is_plain(file.path) else file_policy.NOT_PLAIN_PATH)
         data = b"" if reason else blobs.read(file.blob)
         reason = reason or refusal(data, limit) or _write(tree / file.path, data)
         if reason:
@@ -49,6 +48,13 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     here = {file.path for file, _ in taken}
     rest = [file for file in ordered if file.path not in here]
     return Sources(tuple(taken), tuple(refused), tuple(_companions(tree, rest, taken, blobs)))
+
+
+def export_whole(folder: Path, files: Iterable[SourceFile], blobs: BlobReader) -> None:
+    """Write below `folder` every file of the commit that can be written there, for the tree's own build description."""
+    for file in sorted(files, key=lambda entry: entry.path.encode()):
+        if file.skipped not in _NO_BLOB and is_plain(file.path) and file.bytes <= _COMPANION_BYTES:
+            _write(folder / file.path, blobs.read(file.blob))
 
 
 def _companions(
@@ -96,5 +102,5 @@ def _write(target: Path, data: bytes) -> str:
         with target.open("xb") as file:
             file.write(data)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        return REFUSED_CLASH
+        return file_policy.CLASHING_PATH
     return ""

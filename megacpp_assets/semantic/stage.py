@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from megacpp_assets.contract.recipe import SemanticRecipe, as_config
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.analysis import FileFacts, analyse
 from megacpp_assets.semantic.char_store import CharStore
+from megacpp_assets.semantic.configure import require_sandbox
+from megacpp_assets.semantic.configured import leave_database
 from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
-from megacpp_assets.semantic.parse import parse_tree
+from megacpp_assets.semantic.parse import HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.records import Origin, record, write_shards
 from megacpp_assets.semantic.repository import Repository, build_repository
@@ -27,12 +30,16 @@ from megacpp_assets.semantic.scratch import Sources, export
 from megacpp_assets.semantic.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.text import SourceText
 from megacpp_assets.semantic.toolchain import Toolchain
+from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import jsonl_path, raw_path
+from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.work import write_work
 
-VERSION = "2"
+VERSION = "3"
+_cmake = cache(require_sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             "license": spec.license,
             "dep_level_def": DEP_LEVEL_DEFINITION,
             "toolchain": dict(spec.toolchain.identity),
+            **({"cmake": _cmake()} if spec.recipe.configure else {}),
             **as_config(spec.recipe),
         },
         inputs=(raw_path(spec.repo),),
@@ -86,18 +94,30 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             tree.mkdir()
             with blob_reader(inputs[0]) as blobs:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
-            parsed = _parse(tree, sources, spec.toolchain, progress)
-            return _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+                asked = spec.recipe.configure
+                configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
+            parsed, headers = _parse(tree, sources, spec.toolchain, memory, progress)
+            stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+            return {**stats, **configured, "shared_headers": asdict(headers)}
 
-    return publish(target(spec), produce)
+    memory = Memory(Cache(spec.root / semantic_cache_path()))
+    artifact = publish(target(spec), produce)
+    if memory.parsed or memory.reused:
+        write_work(artifact, {"units_parsed": memory.parsed, "units_reused": memory.reused})
+        memory.store.trim()
+    return artifact
 
 
-def _parse(tree: Path, sources: Sources, toolchain: Toolchain, progress: Progress) -> dict[str, ParsedFile]:
+def _parse(
+    tree: Path, sources: Sources, toolchain: Toolchain, memory: Memory, progress: Progress
+) -> tuple[dict[str, ParsedFile], HeaderReport]:
     files = [*(file for file, _ in sources.taken), *sources.companions]
+    reports = [HeaderReport()]
     if not sources.taken:
-        return {}
+        return {}, reports[-1]
     with open_executor() as executor:
-        return {file.path: file for file in parse_tree(tree, files, toolchain, executor, progress)}
+        parsed = parse_tree(tree, files, toolchain, executor, progress, report=reports.append, memory=memory)
+    return {file.path: file for file in parsed}, reports[-1]
 
 
 def _analyse(
@@ -133,32 +153,21 @@ def _write(
 
     shards = write_shards(publication, records())
     symbols = write_symbols(publication, repository.files)
-    write_coverage(publication, repository.files, sources.refused, by_file)
+    coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, skipped)
-    return {"shards": shards, "symbols": symbols, **counts, **_totals(repository, sources, skipped)}
+    return {"shards": shards, "symbols": symbols, **counts, **coverage, **_totals(repository, skipped)}
 
 
 def _counted(document: Document) -> dict[str, int]:
     return {"documents": 1, "characters": len(document.text), "document_chunks": len(document.boundaries)}
 
 
-def _totals(repository: Repository, sources: Sources, skipped: Sequence[Skipped]) -> dict[str, Any]:
-    files = repository.files
+def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:
     calls = int((repository.edges.edge == CALL_EDGE).sum())
     reasons = Counter(entry.reason.split(" as ")[0] for entry in skipped)
     return {
-        "files": len(files),
-        "skipped_files": len(sources.refused),
-        "units_clean": sum(facts.parsed.status == "clean" for facts in files),
-        "units_errors": sum(facts.parsed.status == "errors" for facts in files),
-        "units_failed": sum(facts.parsed.status == "failed" for facts in files),
-        "source_characters": sum(len(facts.source.text) for facts in files),
-        "unlabelled_characters": sum(facts.unlabelled for facts in files),
         "chunks": len(repository.nodes),
         "call_edges": calls,
         "type_edges": len(repository.edges.edge) - calls,
-        "calls": sum(facts.links.calls for facts in files),
-        "calls_resolved": sum(facts.links.resolved for facts in files),
-        "calls_with_candidates": sum(facts.links.candidates for facts in files),
         "skipped": dict(sorted(reasons.items())),
     }

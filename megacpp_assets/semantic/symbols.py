@@ -11,6 +11,7 @@ import pyarrow as pa
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.analysis import FileFacts
+from megacpp_assets.semantic.coverage import coverage_of
 from megacpp_assets.semantic.documents import Skipped
 from megacpp_assets.semantic.outline import Role
 from megacpp_assets.semantic.symbol_names import symbol_id
@@ -93,9 +94,9 @@ def write_symbols(publication: Publication, files: Sequence[FileFacts]) -> int:
 
 def write_coverage(
     publication: Publication, files: Sequence[FileFacts], refused: Sequence[tuple[SourceFile, str]], roots: Counter[int]
-) -> int:
-    """Write the coverage report; `refused` are files that were not read, with their reasons, `roots` the documents by
-    file number."""
+) -> dict[str, Any]:
+    """Write the coverage report and return it in numbers; `refused` are files that were not read, with their reasons,
+    `roots` the documents by file number."""
     rows = [
         (
             facts.source.path,
@@ -115,7 +116,8 @@ def write_coverage(
         for number, facts in enumerate(files)
     ]
     rows += [(file.path, "skipped", "", reason, [], 0, file.bytes, 0, 0, 0, 0, 0, 0) for file, reason in refused]
-    return _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
+    _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
+    return coverage_of(dict(zip(FILES.names, row, strict=True)) for row in rows)
 
 
 def write_skipped(publication: Publication, skipped: Sequence[Skipped]) -> int:

@@ -12,17 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-REFUSED_LARGE = "over the size limit"
-REFUSED_BINARY = "binary (NUL byte)"
-REFUSED_UTF16 = "UTF-16 or UTF-32"
-REFUSED_ENCODING = "not UTF-8"
-REFUSED_LFS = "LFS pointer"
-REFUSED_GENERATED = "generated"
-REFUSED_EMPTY = "empty"
-
-FLAG_BOM = "bom"
-FLAG_CRLF = "crlf"
-FLAG_BIDI = "bidi"
+from megacpp_assets.contract import file_policy
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -52,7 +42,7 @@ class SourceText:
     @property
     def code(self) -> bytes:
         """The bytes to analyse: as `data`, a byte order mark blanked out."""
-        return b"   " + self.data[3:] if FLAG_BOM in self.flags else self.data
+        return b"   " + self.data[3:] if file_policy.BOM in self.flags else self.data
 
     def chars(self, offsets: Any) -> NDArray[np.int64]:
         """Character offsets of byte `offsets` (which must lie on character boundaries or at the end)."""
@@ -69,18 +59,23 @@ def lead_bytes(data: bytes) -> NDArray[np.bool_]:
 
 
 def refusal(data: bytes, limit: int) -> str:
-    """Why a blob is left out ("" if it is taken): see the constants; `limit` is in bytes."""
+    """Why a blob is left out ("" if it is taken), in the words of contract/file_policy.py; `limit` is in bytes."""
     head = data[:_HEAD_BYTES]
     verdicts = (
-        (not data.strip(), REFUSED_EMPTY),
-        (data.startswith(_LFS), REFUSED_LFS),
-        (len(data) > limit, REFUSED_LARGE),
-        (data.startswith(_UTF16), REFUSED_UTF16),
-        (b"\0" in data, REFUSED_BINARY),
-        (_GENERATED.search(head) is not None, REFUSED_GENERATED),
-        (not _decodes(data), REFUSED_ENCODING),
+        (not data.strip(), file_policy.EMPTY),
+        (data.startswith(_LFS), file_policy.LFS_POINTER),
+        (len(data) > limit, file_policy.TOO_LARGE),
+        (data.startswith(_UTF16), file_policy.UTF16),
+        (b"\0" in data, file_policy.BINARY),
+        (_GENERATED.search(head) is not None, file_policy.GENERATED),
+        (not _decodes(data), file_policy.NOT_UTF8),
+        (_has_long_line(data), file_policy.LONG_LINE),
     )
     return next((reason for refused, reason in verdicts if refused), "")
+
+
+def _has_long_line(data: bytes) -> bool:
+    return len(data) > file_policy.LINE_BYTES and max(map(len, data.split(b"\n"))) > file_policy.LINE_BYTES
 
 
 def _decodes(data: bytes) -> bool:
@@ -95,8 +90,8 @@ def decode(path: str, data: bytes) -> SourceText:
     """The text of an accepted blob; raises `UnicodeDecodeError` for one that `refusal` would turn away."""
     text = data.decode()
     present = (
-        (FLAG_BOM, data.startswith(_BOM)),
-        (FLAG_CRLF, b"\r\n" in data),
-        (FLAG_BIDI, _BIDI.search(text) is not None),
+        (file_policy.BOM, data.startswith(_BOM)),
+        (file_policy.CRLF, b"\r\n" in data),
+        (file_policy.BIDI, _BIDI.search(text) is not None),
     )
     return SourceText(path, data, text, tuple(flag for flag, found in present if found))

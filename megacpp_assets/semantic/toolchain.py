@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import posixpath
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic import _visitor
+from megacpp_assets.semantic.compiler_view import view_arguments, write_view
 
 MAJOR = "18"
 _DO_HEADERS = "apt-get install libstdc++-12-dev libc6-dev (or the C++ standard library headers of your system)"
@@ -26,6 +28,7 @@ _PROBES = {
 }
 _GCC_DIR = re.compile(r"^(?P<root>/.*/gcc/[^/]+/(?P<version>[0-9.]+))/")
 _CPP_DIR = re.compile(r"^(?P<root>/.*/include/c\+\+/(?P<version>[0-9.]+|v1))/")
+_VERSIONED_DIR = re.compile(r"^/.*?/(c\+\+|gcc/[^/]+)/([0-9.]+|v1)(?=/(?!\.\./))")
 ENVIRONMENT = (
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT",
     "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "QA_OVERRIDE_GCC3_OPTIONS", "LIBCLANG_NOTHREADS", "PWD",
@@ -38,13 +41,20 @@ ENVIRONMENT = (
 class Toolchain:
     """Where the compiler lies on this machine, and `identity`: versions only, part of the stage's configuration.
 
-    `header_roots` are the folders (real paths) outside a tree whose headers a source may include.
+    `header_roots` are the folders (real paths) outside a tree whose headers a source may include; `header_names` pairs
+    every name, dots removed, by which the compiler comes to one of them with its real path.
     """
 
     library: str
     resource_dir: str
     header_roots: tuple[str, ...]
+    header_names: tuple[tuple[str, str], ...]
     identity: Mapping[str, str]
+
+    @property
+    def visible(self) -> dict[str, str]:
+        """Folders that the parser sees beside the tree: name -> real path."""
+        return {self.resource_dir: self.resource_dir, **dict(self.header_names)}
 
     def owns(self, path: str) -> bool:
         """Whether the file at `path` is one of the toolchain's own headers, whatever links lead there."""
@@ -63,16 +73,31 @@ def find_toolchain() -> Toolchain:
     if f"version {MAJOR}." not in version:
         raise EnvironmentLacks("libclang", expected=f"major {MAJOR}", found=version, do="pip install libclang==18.1.1")
     includes = self_test(str(library), str(resources))
-    return _describe(str(library), resources, version, includes)
+    toolchain = _describe(str(library), resources, version, includes)
+    self_test(toolchain.library, toolchain.resource_dir, toolchain)
+    return toolchain
 
 
-def self_test(library: str, resource_dir: str) -> list[str]:
-    """Parse `<stddef.h>` and `<vector>` and give the files read; `EnvironmentLacks` if anything is wrong with them."""
+def self_test(library: str, resource_dir: str, seen: Toolchain | None = None) -> list[str]:
+    """Parse `<stddef.h>` and `<vector>` and give the files read; `EnvironmentLacks` if anything is wrong with them.
+
+    With `seen` the parser sees what it sees of a tree: the toolchain's headers must be found there too.
+    """
+    with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder:
+        tree = os.path.realpath(Path(folder, "tree"))
+        os.mkdir(tree)
+        if seen:
+            write_view(tree, seen.visible)
+        return _probe(library, resource_dir, Path(tree), view_arguments(tree) if seen else ())
+
+
+def _probe(library: str, resource_dir: str, tree: Path, view: tuple[str, ...]) -> list[str]:
     includes: set[str] = set()
-    with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder, working_directory(Path(folder)):
+    with working_directory(tree):
         for name, (language, text) in _PROBES.items():
             Path(name).write_text(text, encoding="utf-8")
-            found = _parse_probe(library, name, ["-x", language, "-resource-dir", resource_dir, "-Wno-everything"])
+            arguments = ["-x", language, "-resource-dir", resource_dir, "-Wno-everything", *view]
+            found = _parse_probe(library, name, arguments)
             if found["errors"]:
                 raise EnvironmentLacks(
                     "C++ toolchain", expected=f"{text.split()[-3]} parses without errors", found=found["errors"],
@@ -122,7 +147,22 @@ def _describe(library: str, resources: Path, version: str, includes: Sequence[st
         "cxx_library": f"c++/{cpp['version']}" if cpp else "unknown",
         "gcc": gcc["version"] if gcc else "none",
     }
-    return Toolchain(library, str(resources), tuple(sorted(roots)), identity)
+    ordered = tuple(sorted(roots))
+    return Toolchain(library, str(resources), ordered, header_names(includes, ordered), identity)
+
+
+def header_names(includes: Sequence[str], roots: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """(name, real path) of each of `roots`, and of the C++ and gcc folders as the read files `includes` spell them.
+
+    The compiler finds those through paths such as `/../lib/gcc/12/../../../include/c++/12`; where `/lib` is a link, the
+    same path with its dots removed names another folder. Whole roots get no second name: it would be searched too.
+    """
+    names = {root: root for root in roots}
+    for path in includes:
+        folder = _VERSIONED_DIR.match(path)
+        if folder:
+            names[posixpath.normpath("/" + folder[0].lstrip("/"))] = os.path.realpath(folder[0])
+    return tuple(sorted(names.items()))
 
 
 def _distribution_version(name: str) -> str:

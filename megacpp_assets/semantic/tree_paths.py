@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from dataclasses import dataclass
 
 _PRECOMPILED = (".pch", ".gch")
+MAX_PARTS = 128
+_LENGTH = 4096
+_UNNAMEABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,11 @@ class TreePaths:
 
     def inside(self, path: str, base: str = "") -> str | None:
         """Normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None if outside."""
-        if not path or "\0" in path or len(path) > 4096:
+        whole = posixpath.join(base, path)
+        # Resolving costs a look at the disk per part: what no real tree needs is not resolved at all.
+        if not path or _UNNAMEABLE.search(whole) or len(whole) > _LENGTH or whole.count("/") > MAX_PARTS:
             return None
-        relative = self._relative(posixpath.join(base, path))
+        relative = self._relative(whole)
         if relative is None:
             return None
         real = os.path.realpath(self._absolute(relative))

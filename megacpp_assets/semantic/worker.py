@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
+from megacpp_assets.semantic.compiler_view import view_arguments
+from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.plan import Unit
+from megacpp_assets.semantic.precompiled import outside_part
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 
 DETAILED_RECORD = 1
@@ -26,6 +30,13 @@ INCOMPLETE = 2
 changes nothing that a file itself spells; an error inside an instantiation is not counted."""
 KEEP_GOING = 0x200
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
+HEADER_FLAGS = PLAIN_FLAGS | 16 | 64
+"""For a precompiled header: made to be saved, without the bodies of functions."""
+CALL_EXPRESSION = 103
+
+READS_OUTSIDE = "reads outside the tree"
+NO_CHECKS = np.empty((0, 2), np.uint64)
+Inclusions = tuple[tuple[bytes, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +50,103 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    """A precompiled header: its text, the tree-relative path of its compiled form, and who includes whom inside."""
+
+    text: str
+    output: str
+    inclusions: Inclusions = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Units of one tree for one worker, in path order."""
+    """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
+
+    With `audit` each unit is parsed plainly too, and the calls of both are compared.
+    """
 
     tree: str
     units: tuple[Unit, ...]
     toolchain: Toolchain
     limits: Limits
+    header: Header | None = None
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class BatchResult:
-    """Outcomes in the order of the batch's units. `checks` pairs each USR hash met with a second hash of its USR."""
+class UnitResult:
+    """Outcome of one unit. `checks` pairs each USR hash met with a second hash of its USR.
 
-    files: tuple[ParsedFile, ...]
-    checks: NDArray[np.uint64]
+    `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
+    compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
+    those that it changes.
+    """
+
+    file: ParsedFile
+    checks: NDArray[np.uint64] = field(default_factory=lambda: NO_CHECKS)
+    reads: tuple[str, ...] = ()
+    calls: int = 0
+    differing: int = 0
 
 
-def parse_batch(batch: Batch) -> BatchResult:
-    """Parse every unit of `batch`. Raises nothing for what a file holds; a crash of libclang ends the process."""
+def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
+    """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
+    with _confined(batch) as readable:
+        return tuple(_outcome(unit, batch, readable) for unit in batch.units)
+
+
+def build_header(batch: Batch) -> Header | None:
+    """Compile `batch.header` with the arguments of its units, or what it has from outside the tree; None if both fail.
+
+    The header returned tells the text that was compiled.
+    """
+    header = batch.header
+    if header is None:
+        return None
+    with _confined(batch) as readable:
+        texts = dict.fromkeys((header.text, outside_part(header.text)))
+        built = (_compile(replace(header, text=text), batch, readable) for text in texts if text)
+        return next((header for header in built if header is not None), None)
+
+
+def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None:
+    """The header with its inclusions; None if it has errors or reads outside the tree."""
+    source = Path(header.output).with_suffix(".h")
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(header.text, encoding="utf-8")
+    _, language, *rest = batch.units[0].arguments
+    # Another host may have the same headers with other times: they are compared by size only.
+    arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
+    _allow_cpu(batch.limits)
+    try:
+        found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
+    except RuntimeError:
+        return None
+    if found["errors"] or readable.count_outside(found["includes"]):
+        return None
+    return replace(header, inclusions=tuple(found["inclusions"]))
+
+
+@contextmanager
+def _confined(batch: Batch) -> Iterator[_Readable]:
+    """Work inside the tree, and under the limits where those are applied."""
     with working_directory(Path(batch.tree)):
         if batch.limits.applied:
             _limit(resource.RLIMIT_AS, batch.limits.memory_bytes)
             _limit(resource.RLIMIT_CORE, 0)
-        readable = _Readable(os.getcwd(), batch.toolchain)
-        outcomes = [_parse(unit, batch, readable) for unit in batch.units]
+        yield _Readable(os.getcwd(), batch.toolchain)
         if batch.limits.applied:
             _limit(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    checks = [checks for _, checks in outcomes if checks.size]
-    return BatchResult(
-        tuple(file for file, _ in outcomes),
-        np.unique(np.concatenate(checks), axis=0) if checks else np.empty((0, 2), np.uint64),
-    )
+
+
+def _allow_cpu(limits: Limits) -> None:
+    if limits.applied:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_s)
+
+
+def _common(batch: Batch) -> list[str]:
+    return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
 
 
 def _limit(what: int, value: int) -> None:
@@ -86,6 +162,11 @@ class _Readable:
         self._tree = os.path.realpath(tree)
         self._toolchain = toolchain
         self._known: dict[bytes, bool] = {}
+        self._names: dict[bytes, str] = {}
+
+    def names(self, paths: Sequence[bytes]) -> tuple[str, ...]:
+        """`paths` as text; equal ones are one object, which keeps what a worker sends back small."""
+        return tuple(self._names.setdefault(path, os.fsdecode(path)) for path in paths)
 
     def count_outside(self, paths: Sequence[bytes]) -> int:
         return sum(not self._allows(path) for path in paths)
@@ -97,29 +178,64 @@ class _Readable:
         return self._known[path]
 
 
-def _parse(unit: Unit, batch: Batch, readable: _Readable) -> tuple[ParsedFile, NDArray[np.uint64]]:
-    nothing = np.empty((0, 2), np.uint64)
-    if batch.limits.applied:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + batch.limits.cpu_s)
-    arguments = [*unit.arguments, "-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir]
+def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
+    """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always."""
+    quick = _parse(unit, batch, readable, batch.header)
+    if batch.header is None or (quick.file.status == "clean" and not batch.audit):
+        return quick
+    plain = _parse(unit, batch, readable, None)
+    reads = tuple(sorted({*quick.reads, *plain.reads}))
+    better = quick if quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file) else plain
+    if not batch.audit or plain.file.status != "clean":
+        return replace(better, reads=reads)  # where the plain parse lost something, it is no measure
+    calls, differing = _compare_calls(plain.file, better.file)
+    return replace(better, reads=reads, calls=calls, differing=differing)
+
+
+def _faults(file: ParsedFile) -> tuple[bool, int]:
+    return file.status == "failed", file.errors
+
+
+def _compare_calls(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
+    """(calls in `plain`, how many of them `quick` lacks or has too many: equal are place and entity)."""
+    ours, theirs = _calls(plain), _calls(quick)
+    return ours.total(), max((ours - theirs).total(), (theirs - ours).total())
+
+
+def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
+    """Calls as (start, end, entity). One of several candidates is a guess between equals: there the name counts."""
+    if file.cursors is None:
+        return Counter()
+    calls = file.cursors.kind == CALL_EXPRESSION
+    names = {symbol.usr: symbol.qualified_name for symbol in file.symbols}
+    columns = (file.cursors.start, file.cursors.end, file.cursors.ref, file.cursors.flags & FLAG_OVERLOADED)
+    rows = zip(*(column[calls].tolist() for column in columns), strict=True)
+    return Counter((start, end, names.get(ref, "") if guessed else ref) for start, end, ref, guessed in rows)
+
+
+def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> UnitResult:
+    _allow_cpu(batch.limits)
+    arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
         found = _visitor.parse(batch.toolchain.library, unit.path, arguments, PLAIN_FLAGS, batch.limits.cursors)
     except RuntimeError as error:
-        return ParsedFile(unit.path, "failed", unit.mode, str(error)), nothing
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
     outside = readable.count_outside(found["includes"])
     if outside:
-        return ParsedFile(unit.path, "failed", unit.mode, f"reads outside the tree: {outside} files"), nothing
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
     checks = np.array([(row[0], row[4]) for row in found["symbols"]], np.uint64).reshape(-1, 2)
-    return _parsed_file(unit, found), checks
+    return UnitResult(_parsed_file(unit, found, header), checks, readable.names(found["includes"]))
 
 
-def _parsed_file(unit: Unit, found: dict[str, Any]) -> ParsedFile:
-    symbols = sorted(
+def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:
+    symbols = [
         Symbol(usr, name.decode("utf-8", "replace"), kind, spelling.decode("utf-8", "replace"))
-        for usr, name, kind, spelling, _ in found["symbols"]
-    )
-    inside = {os.fsdecode(path) for path in found["includes"] if not path.startswith(b"/")}
+        for usr, name, kind, spelling, _ in sorted(found["symbols"])
+    ]
+    included = set(found["includes"])
+    if header is not None:
+        included |= _reached(os.fsencode(unit.path), [*found["inclusions"], *header.inclusions])
+    inside = {os.fsdecode(path) for path in included if not path.startswith(b"/")}
     return ParsedFile(
         path=unit.path,
         status="errors" if found["errors"] else "clean",
@@ -130,3 +246,17 @@ def _parsed_file(unit: Unit, found: dict[str, Any]) -> ParsedFile:
         includes=tuple(sorted(inside - {unit.path})),
         skipped_ranges=tuple(found["skipped_ranges"]),
     )
+
+
+def _reached(path: bytes, inclusions: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
+    """Every file that the one at `path` includes, directly or not."""
+    below: dict[bytes, list[bytes]] = defaultdict(list)
+    for includer, included in inclusions:
+        below[includer].append(included)
+    reached: set[bytes] = set()
+    pending = [path]
+    while pending:
+        fresh = set(below[pending.pop()]) - reached
+        reached |= fresh
+        pending += fresh
+    return reached

@@ -10,6 +10,10 @@ from megacpp_assets.contract.partition import Mixture, RepoRef
 
 DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
 LOCK_FILE = "corpus.lock"
+CACHE = "cache"
+"""What can be made again and is part of no artifact; removing it costs only time."""
+RECEIPTS = "receipts"
+"""What running a step took and whether its checks passed."""
 REGISTRY = "tokenizer/registry.git"
 
 
@@ -26,6 +30,11 @@ def data_root(value: str | None = None) -> Path:
 def raw_path(repo: RepoRef) -> str:
     """Stage 1: bare git objects of one commit and its file list."""
     return f"cpp_raw/{repo.key}"
+
+
+def semantic_cache_path() -> str:
+    """Parsed units of all repositories and datasets, by content."""
+    return f"{CACHE}/semantic"
 
 
 def jsonl_path(dataset: str, repo: RepoRef) -> str:

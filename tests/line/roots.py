@@ -10,7 +10,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_file
 
-NOT_DATA = {"dagster", "receipts", ".locks"}
+NOT_DATA = {"dagster", "receipts", ".locks", "cache"}
 """Folders of a data root that hold facts of the machine, not data."""
 
 SMALL = ("--repos", "sample-format,sample-kernel", "--specialists", "base,small_cpp")

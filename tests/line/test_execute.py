@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,17 @@ def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(
     assert not execute(step).receipt.passed
     assert finished(step) is None
     open_artifact(tmp_path, "a").verify()
+
+
+def test_a_check_that_only_warns_stops_nothing_and_is_told(tmp_path: Path) -> None:
+    step = replace(
+        _step(tmp_path, "a"), check=lambda _artifact: [CheckResult("likely", False, "most", "few", blocking=False)]
+    )
+    receipt = execute(step).receipt
+    assert receipt.passed and [warning.name for warning in receipt.warnings] == ["likely"]
+    again = finished(step)
+    assert again is not None and again.receipt == receipt
+    execute(_step(tmp_path, "b", inputs=("a",)))
 
 
 def test_the_first_unfinished_steps_failed_check_is_told_with_what_it_found(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import zstandard
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.quality.semantic import CHECKS, check
+from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.semantic.toolchain import find_toolchain
 from megacpp_assets.storage.artifact import Artifact, open_artifact
@@ -146,11 +147,54 @@ def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
         next(row for row in rows if row["status"] != "skipped")["status"] = "failed"
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["files_parsed"]
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["files_parsed", "coverage_is_told"]
+
+
+def test_a_compiler_that_reads_nothing_cleanly_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        rows += [{**rows[0], "filepath": f"more{number}.cc", "status": "errors"} for number in range(FEW_UNITS)]
+        for row in rows:
+            row["status"] = "errors" if row["status"] == "clean" else row["status"]
+
+    assert "units_clean" in _failed(rewrite(artifact, "files.parquet", change))
+
+
+def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["status"] != "skipped")["calls"] += 1
+
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told"]
+
+
+def test_a_file_left_out_for_no_stated_reason_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["status"] == "skipped")["reason"] = ""
+
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["reasons_are_stated", "coverage_is_told"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [("database", "database_calls_resolved"), ("nearest", "other_calls_resolved")]
+)
+def test_calls_that_stay_unresolved_warn_by_provenance(artifact: Artifact, mode: str, name: str) -> None:
+    def change(rows: list[Row]) -> None:
+        for row in rows:
+            row["mode"] = mode
+            row["calls"] += 100
+
+    warned = [result for result in check(rewrite(artifact, "files.parquet", change)) if not result.passed]
+    assert [(result.name, result.blocking) for result in warned] == [("coverage_is_told", True), (name, False)]
+
+
+def test_a_configure_that_failed_warns_with_its_reason(artifact: Artifact) -> None:
+    stats = {**artifact.manifest.stats, "configure": "cmake did not end in 300 s"}
+    planted = replace(artifact, manifest=replace(artifact.manifest, stats=stats))
+    (warned,) = (result for result in check(planted) if not result.passed)
+    assert (warned.name, warned.blocking, warned.found) == ("arguments_as_asked", False, "cmake did not end in 300 s")
 
 
 def test_too_many_unlabelled_characters_are_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
         rows[0]["unlabelled_characters"] = 10**6
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["characters_labelled"]
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told", "characters_labelled"]

@@ -45,7 +45,9 @@ class OneWorkerDies:
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """What one local worker makes of the repository, the file that kills the parser included."""
-    found = parsed(LocalPool(1), tmp_path_factory.mktemp("expected"))
+    folder = tmp_path_factory.mktemp("expected")
+    found = parsed(LocalPool(1), folder)
+    assert list(folder.glob(".megacpp/pch/*.pch"))
     states = {path: status for path, status, *_ in found}
     assert states.pop(KILLER) == "failed"
     assert len(states) > 7 and set(states.values()) == {"clean"}
@@ -95,4 +97,5 @@ def test_a_cluster_one_of_whose_workers_dies_gives_what_one_local_worker_gives(
     with cluster(tmp_path / "cluster", workers=2) as running:
         executor = OneWorkerDies(DaskPool(running.address), tmp_path / "scratch")
         assert parsed(executor, tmp_path / "tree") == expected
+        assert list((tmp_path / "tree").glob(".megacpp/pch/*.pch"))
         assert running.killed() == 1

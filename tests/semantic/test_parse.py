@@ -12,9 +12,8 @@ import pytest
 
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import ParseFailure
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, _refuse_collisions, group_batches, parse_tree
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, _refuse_collisions, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
-from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.worker import Limits
 from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
 
@@ -82,6 +81,18 @@ def test_a_file_that_kills_the_parser_loses_only_itself(tmp_path: Path, pool: Lo
     assert steps[-1] == (len(files), len(files))
 
 
+def test_a_shared_header_that_kills_the_parser_takes_its_includers_only(tmp_path: Path, pool: LocalPool) -> None:
+    deadly = "#pragma once\nstatic int sum = " + "1+" * 200_000 + "1;\n"
+    users = {f"use{index}.cpp": '#include "deadly.h"\nint a;\n' for index in range(2)}
+    good = {f"good{index}.cpp": "#include <cstdio>\nint a;\n" for index in range(3)}
+    files = write_tree(tmp_path, {"deadly.h": deadly, **users, **good})
+    reports: list[HeaderReport] = []
+    parsed = parse_tree(tmp_path, files, toolchain(), pool, report=reports.append)
+    assert {file.path for file in parsed if file.status == "failed"} == {"deadly.h", *users}
+    assert {file.path for file in parsed if file.status == "clean"} == set(good)
+    assert (reports[0].headers, reports[0].unbuilt) == (1, 1)
+
+
 def test_a_file_that_never_ends_is_stopped_by_its_cpu_limit(tmp_path: Path, pool: LocalPool) -> None:
     endless = "template <int N, int M> struct F { enum { v = F<N - 1, M * 2>::v + F<N - 1, M * 2 + 1>::v }; };\n"
     endless += "template <int M> struct F<0, M> { enum { v = M }; };\nint x = F<26, 1>::v;\n"
@@ -92,25 +103,25 @@ def test_a_file_that_never_ends_is_stopped_by_its_cpu_limit(tmp_path: Path, pool
     assert bad.status == "failed"
 
 
-def test_a_file_outside_the_tree_makes_its_reader_fail_and_leaves_no_trace(tmp_path: Path) -> None:
-    canary = tmp_path / "canary.txt"
+def test_a_file_outside_the_tree_does_not_exist_for_the_parser(tmp_path: Path) -> None:
+    canary = tmp_path / "canary.h"
     canary.write_text("int CANARY_b71f;\n")
     tree = tmp_path / "tree"
     hostile = {
         "absolute.cpp": f'#include "{canary}"\nint a;\n',
-        "climb.cpp": '#include "../canary.txt"\nint a;\n',
-        "link.cpp": '#include "link.h"\nint a;\n',
+        "climb.cpp": '#include "../canary.h"\nint a;\n',
         "passwd.cpp": '#include "/etc/passwd"\nint a;\n',
-        "fine.cpp": "int a;\n",
+        "pipe.cpp": '#include "/proc/self/fd/0"\nint a;\n',
+        "probe.cpp": f'#if __has_include("{canary}") || __has_include("/etc/passwd")\n#error seen\n#endif\n',
+        "link.cpp": '#include "link.h"\nint a;\n',
     }
     files = write_tree(tree, hostile)
     (tree / "link.h").symlink_to(canary)
     found = {file.path: file for file in parse_in_process_of(tree, files)}
-    assert found["fine.cpp"].status == "clean"
-    for path in hostile.keys() - {"fine.cpp"}:
-        assert found[path].status == "failed"
-        assert found[path].reason == "reads outside the tree: 1 files"
-        assert found[path].cursors is None
+    assert {path: file.errors for path, file in found.items()} == {
+        **dict.fromkeys(hostile, 1), "probe.cpp": 0, "link.cpp": 0,
+    }  # fmt: skip
+    assert (found["link.cpp"].status, found["link.cpp"].reason) == ("failed", "reads outside the tree: 1 files")
     assert "CANARY_b71f" not in repr([facts(file) for file in found.values()])
 
 
@@ -135,10 +146,12 @@ def test_hostile_arguments_of_a_database_write_nothing(tmp_path: Path) -> None:
     entries.append({"directory": str(tree), "file": "all.cpp", "arguments": ["c++", *arguments]})
     sources = dict.fromkeys([*names, "all.cpp"], "int a;\n")
     files = write_tree(tree, {**sources, "compile_commands.json": json.dumps(entries)})
-    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
+    before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*")}
     parsed = parse_in_process_of(tree, files)
     assert {(file.status, file.mode) for file in parsed} == {("clean", "database")}
-    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+    assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*")} - before == {
+        Path("tree.view.json")
+    }  # fmt: skip
 
 
 def test_a_missing_include_is_an_error_and_the_rest_is_still_parsed(tmp_path: Path) -> None:
@@ -157,14 +170,6 @@ def test_the_environment_of_the_caller_does_not_change_the_result(
     found = parse_in_process(tmp_path / "tree", {"a.cpp": "#include <only_here.h>\n"})["a.cpp"]
     assert found.status == "errors"
     assert "CPATH" in os.environ
-
-
-def test_batches_hold_files_of_equal_arguments_in_path_order() -> None:
-    units = [Unit(f"{index:02}.cpp", ("-DA",) if index % 3 else ("-DB",), "inferred", False) for index in range(10)]
-    batches = group_batches(units, 4)
-    assert [len(batch) for batch in batches] == [4, 2, 4]
-    assert all(len({unit.arguments for unit in batch}) == 1 for batch in batches)
-    assert sorted(unit.path for batch in batches for unit in batch) == [unit.path for unit in units]
 
 
 def test_two_symbols_behind_one_hash_are_refused() -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract.file_policy import CLASHING_PATH, NOT_PLAIN_PATH
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.scratch import REFUSED_CLASH, REFUSED_PATH, export, is_plain
+from megacpp_assets.semantic.scratch import export, is_plain
 
 
 class _Blobs:
@@ -35,13 +36,13 @@ def test_an_unsafe_path_is_recorded_and_nothing_is_written(tmp_path: Path) -> No
     tree = tmp_path / "tree"
     tree.mkdir()
     sources = _export(tree, {"../out.h": b"int x;", "in.h": b"int y;"})
-    assert [(file.path, reason) for file, reason in sources.refused] == [("../out.h", REFUSED_PATH)]
+    assert [(file.path, reason) for file, reason in sources.refused] == [("../out.h", NOT_PLAIN_PATH)]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["in.h", "tree"]
 
 
 def test_a_file_where_another_needs_a_folder_is_recorded(tmp_path: Path) -> None:
     sources = _export(tmp_path, {"a.h": b"int x;", "a.h/b.h": b"int y;"})
-    assert [reason for _, reason in sources.refused] == [REFUSED_CLASH]
+    assert [reason for _, reason in sources.refused] == [CLASHING_PATH]
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from megacpp_assets.semantic.stage import SemanticJsonlSpec, run
 from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.work import read_work
 from tests.semantic.repositories import semantic_spec
 
 
@@ -79,3 +81,14 @@ def test_a_second_run_touches_no_file(spec: SemanticJsonlSpec, artifact: Artifac
     before = {path: path.stat().st_mtime_ns for path in artifact.directory.rglob("*")}
     run(spec)
     assert {path: path.stat().st_mtime_ns for path in artifact.directory.rglob("*")} == before
+
+
+def test_a_stage_that_finds_every_unit_known_publishes_the_same_bytes(
+    base: Path, toolchain: Toolchain, artifact: Artifact
+) -> None:
+    root = base / "warm"
+    first = run(semantic_spec(base, root, toolchain))
+    shutil.rmtree(first.directory)
+    again = run(semantic_spec(base, root, toolchain))
+    assert again.manifest.to_bytes() == first.manifest.to_bytes() == artifact.manifest.to_bytes()
+    assert read_work(again) == {"units_parsed": 0, "units_reused": 3}

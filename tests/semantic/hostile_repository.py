@@ -1,0 +1,101 @@
+"""A git repository whose tree mixes good generated files with everything hostile, and what stage 2 makes of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.stage import PinnedReposSpec
+from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.semantic.stage import SemanticJsonlSpec
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import read_records
+from tests.repos.git_tree import git, make_repository
+from tests.semantic.parsing_trees import toolchain
+
+GOOD_FOLDER = "good/"
+ODD_NAMES = (
+    "new\nline.cc", 'quo"te.cc', "apo'strophe.cc", "$(touch evil).cc", "`id`.cc", "-o.cc", "@args.cc", "=root.cc",
+    "sp ace.cc", "tab\t.cc", "back\\slash.cc", "c:colon.cc", "per%cent.cc", "star*.cc", "\u202egnp.cc", "\u00e9.cc",
+    "e\u0301.cc", "UPPER.CC", ".hidden.cc", "deep/" * 100 + "deep.cc", "long" * 60 + ".cc", "con.cc", ".megacpp/a.cc",
+)  # fmt: skip
+LINKS = {
+    "host.cc": "/etc/passwd", "up.cc": "../../../etc/passwd", "loop.cc": "loop.cc", "root": "/",
+    "inside.cc": "good/m0.cc", "bad/out.h": "CANARY", "bad/away": "AWAY",
+}  # fmt: skip
+
+
+def good(count: int) -> dict[str, bytes]:
+    """`count` sources that call each other through headers; nothing in them is named by any other file."""
+    files: dict[str, bytes] = {}
+    for index in range(count):
+        before = f"good::step{index - 1}(value)" if index % 7 else "value"
+        header = f"#pragma once\nnamespace good {{ struct Box{index} {{ int value; }}; int step{index}(int value); }}\n"
+        source = f'#include "m{index}.h"\n' + (f'#include "m{index - 1}.h"\n' if index % 7 else "")
+        source += (
+            f"namespace good {{\n// Step {index}.\nstatic int own{index}(Box{index} box) {{ return box.value; }}\n"
+        )
+        source += f"int step{index}(int value) {{ return own{index}(Box{index}{{{before}}}) + {index}; }}\n}}\n"
+        files |= {f"{GOOD_FOLDER}m{index}.h": header.encode(), f"{GOOD_FOLDER}m{index}.cc": source.encode()}
+    return files
+
+
+def plant_canary(folder: Path) -> tuple[Path, str]:
+    """A readable file of the host with a word that nothing else holds: (its path, the word)."""
+    word = f"canary_{secrets.token_hex(12)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "canary.h"
+    path.write_text(f"int {word};\n")
+    return path, word
+
+
+def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | None = None) -> SemanticJsonlSpec:
+    """Stage 2 of a repository of `files`, stage 1 done; with a canary also odd names and links that lead to it."""
+    upstream, root = base / name / "upstream", base / name / "data"
+    make_repository(upstream, dict(files))
+    if canary is not None:
+        _make_strange(upstream, canary)
+    root.mkdir()
+    chosen = pin(CatalogueEntry("mixed", str(upstream), "v1"), "v1", root)
+    fetch(PinnedReposSpec(root, chosen))
+    return SemanticJsonlSpec(root, "d", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain())
+
+
+def _make_strange(upstream: Path, canary: Path) -> None:
+    for index, name in enumerate(ODD_NAMES):
+        path = upstream / "names" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"int named{index}() {{ return {index}; }}\n")
+    (Path(os.fsdecode(os.fsencode(upstream / "names") + b"/\xff\xfe.cc"))).write_text("int unnamed;\n")
+    for name, where in LINKS.items():
+        path = upstream / name
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to({"CANARY": str(canary), "AWAY": str(canary.parent)}.get(where, where))
+    git(upstream, "add", "-A")
+    git(upstream, "commit", "-q", "-m", "strange")
+    git(upstream, "tag", "-f", "-a", "v1", "-m", "v1")
+
+
+def good_documents(artifact: Artifact) -> list[bytes]:
+    """The documents of the good files, byte for byte but for the commit that they come from."""
+    return [
+        orjson.dumps({key: value for key, value in record.items() if key != c.COMMIT})
+        for record in read_records(artifact)
+        if record[c.FILEPATH].startswith(GOOD_FOLDER)
+    ]
+
+
+def everything(artifact: Artifact) -> bytes:
+    """All that the stage left: files as they are, and documents decompressed."""
+    parts = [path.read_bytes() for path in sorted(artifact.directory.rglob("*")) if path.is_file()]
+    records: list[dict[str, Any]] = list(read_records(artifact))
+    return b"\0".join([*parts, orjson.dumps(records), artifact.manifest.to_bytes()])

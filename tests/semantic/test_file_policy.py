@@ -1,0 +1,80 @@
+"""One file of each odd kind through stages 1 and 2: what is left out says why, what is taken keeps its bytes."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import file_policy as policy
+from megacpp_assets.quality.semantic import check
+from megacpp_assets.semantic.stage import run
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import read_records
+from tests.repos.git_tree import git
+from tests.semantic.hostile_repository import LINKS, spec_of
+
+CODE = "int kept{n}(int value) {{ return value + {n}; }}\n"
+LEFT_OUT = {
+    "blank.cc": (b" \n", policy.EMPTY),
+    "nothing.cc": (b"", policy.EMPTY),
+    "pointer.cc": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", policy.LFS_POINTER),
+    "large.cc": (b"// filler\n" * 100_001, policy.TOO_LARGE),
+    "line.cc": (b"int a;\n// " + b"x" * policy.LINE_BYTES, policy.LONG_LINE),
+    "wide.cc": (CODE.format(n=1).encode("utf-16"), policy.UTF16),
+    "binary.cc": (b"int a\0;\n", policy.BINARY),
+    "generated.cc": (b"// @generated\nint a();\n", policy.GENERATED),
+    "latin1.cc": (b"// caf\xe9\nint a();\n", policy.NOT_UTF8),
+    "back\\slash.cc": (b"int a();\n", policy.UNSAFE_PATH),
+    "a/.megacpp/b.cc": (b"int a();\n", policy.NOT_PLAIN_PATH),
+}
+TAKEN = {
+    "plain.cc": (CODE.format(n=2).encode(), []),
+    "bom.cc": (b"\xef\xbb\xbf" + CODE.format(n=3).encode(), [policy.BOM]),
+    "crlf.cc": (CODE.format(n=4).replace(" return", "\n return").replace("\n", "\r\n").encode(), [policy.CRLF]),
+    "bidi.cc": (("// \u202e\n" + CODE.format(n=5)).encode(), [policy.BIDI]),
+}
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    base = tmp_path_factory.mktemp("policies")
+    files = {path: data for path, (data, _) in {**LEFT_OUT, **TAKEN}.items()}
+    return run(spec_of(base, "odd", files, base / "no_such_file"))
+
+
+@pytest.fixture(scope="module")
+def rows(artifact: Artifact) -> dict[str, dict[str, object]]:
+    return {row["filepath"]: row for row in pq.read_table(artifact.file("files.parquet")).to_pylist()}
+
+
+@pytest.mark.parametrize(("path", "reason"), [(path, reason) for path, (_, reason) in LEFT_OUT.items()])
+def test_a_file_left_out_says_why(rows: dict[str, dict[str, object]], path: str, reason: str) -> None:
+    assert (rows[path]["status"], rows[path]["reason"]) == ("skipped", reason)
+
+
+@pytest.mark.parametrize("path", [path for path in LINKS if path.endswith((".cc", ".h"))])
+def test_a_link_is_neither_followed_nor_made(rows: dict[str, dict[str, object]], path: str) -> None:
+    assert (rows[path]["status"], rows[path]["reason"]) == ("skipped", policy.SYMLINK)
+
+
+@pytest.mark.parametrize("path", TAKEN)
+def test_a_file_taken_keeps_its_bytes_and_is_flagged(
+    artifact: Artifact, rows: dict[str, dict[str, object]], path: str
+) -> None:
+    data, flags = TAKEN[path]
+    assert (rows[path]["status"], rows[path]["flags"]) == ("clean", flags)
+    (record,) = (record for record in read_records(artifact) if record[c.FILEPATH] == path)
+    assert record[c.TEXT].encode() == data[record[c.BYTE_START] : record[c.BYTE_END]]
+
+
+def test_the_statistics_count_each_reason_and_every_check_passes(artifact: Artifact) -> None:
+    counted = artifact.manifest.stats["skipped_files_by_reason"]
+    assert counted[policy.EMPTY] == 2 and counted[policy.SYMLINK] >= 4
+    assert set(counted) <= set(policy.POLICY)
+    assert [result.name for result in check(artifact) if not result.passed] == []
+
+
+def test_git_is_what_the_links_are_made_with(artifact: Artifact) -> None:
+    listed = git(artifact.root.parent / "upstream", "ls-files", "-s", "host.cc")
+    assert listed.startswith("120000")
