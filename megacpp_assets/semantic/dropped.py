@@ -87,7 +87,9 @@ class Around:
 
     def opens_line(self, offset: int) -> bool:
         """Whether nothing but space stands before `offset` on its line."""
-        return not self.code[self.code.rfind(b"\n", 0, offset) + 1 : offset].strip()
+        while self.code[offset - 1 : offset] in (b" ", b"\t"):
+            offset -= 1
+        return self.code[offset - 1 : offset] in (b"", b"\n")
 
 
 def dropped_nodes(

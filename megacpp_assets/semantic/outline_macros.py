@@ -23,8 +23,8 @@ _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
 _TEMPLATE = re.compile(rb"(?<![\w.:>])template\s*<")
 _BRACKET = re.compile(rb"->|[<>()\[\]{};]")
 _CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
-_DEEPEST = 32
-"""More brackets within each other are no template's head."""
+_FARTHEST, _DEEPEST = 4000, 32
+"""A longer text, or more brackets within each other, is no template's head."""
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS})
 
@@ -52,16 +52,18 @@ def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
 def _head_end(code: bytes, opening: int) -> int:
     """Behind the `>` that closes the `<` at `opening`; 0 if brackets do not match."""
     opened: list[bytes] = []
-    for match in _BRACKET.finditer(code, opening):
+    for match in _BRACKET.finditer(code, opening, opening + _FARTHEST):
         mark = match[0]
         if mark in _CLOSING and (mark != b"<" or not opened or opened[-1] == b"<"):
             opened.append(mark)
         elif mark == _CLOSING[opened[-1]]:
             opened.pop()
-        elif mark not in b"<->" or len(opened) > _DEEPEST:
+        elif mark not in b"<->":
             break
         if not opened:
             return match.end()
+        if len(opened) > _DEEPEST:
+            break
     return 0
 
 
