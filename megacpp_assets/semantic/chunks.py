@@ -7,6 +7,7 @@ the file lies in exactly one root.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,7 @@ _KIND_OF_ROLE = {
     Role.VARIABLE: "other",
     Role.OTHER: "other",
 }
+_WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
 _RANK = {role: rank for rank, role in enumerate(_KIND_OF_ROLE)}
 
 
@@ -149,7 +151,9 @@ def _prefixed(code: bytes, groups: list[_Group]) -> list[_Group]:
 
 
 def _group(nodes: Sequence[Node]) -> _Group:
-    lead = min(nodes, key=lambda node: (_RANK[node.role], not node.definition, node.start, -node.end))
+    lead = nodes[0]
+    if len(nodes) > 1:
+        lead = min(nodes, key=lambda node: (_RANK[node.role], not node.definition, node.start, -node.end))
     if lead.role is Role.CLASS and not lead.definition and any(node.role is Role.TYPEDEF for node in nodes):
         lead = next(node for node in nodes if node.role is Role.TYPEDEF)
     holders = [node for node in nodes if node.role is Role.CLASS and node.definition and node.start <= lead.start]
@@ -200,7 +204,7 @@ def _class_chunks(code: bytes, group: _Group, comments: CommentIndex, first: int
 
 
 def _has_word(text: bytes) -> bool:
-    return any(byte > 0x2F for byte in text.translate(None, b"{}|~;:<=>?@[]^`\\"))
+    return _WORD.search(text) is not None
 
 
 def _stripped(code: bytes, start: int, end: int) -> tuple[int, int]:
