@@ -172,7 +172,8 @@ def _with_comments(groups: list[_Group], comments: CommentIndex) -> Iterator[_Gr
     for index, group in enumerate(groups):
         ceiling = groups[index + 1].start if index + 1 < len(groups) else comments.size
         end = min(comments.trailing(group.end), ceiling)
-        yield replace(group, start=comments.leading(group.start, floor), end=end)
+        start = comments.leading(group.start, floor)
+        yield group if (start, end) == (group.start, group.end) else replace(group, start=start, end=end)
         floor = end
 
 

@@ -40,11 +40,12 @@ _IN_CLASS = k.CLASSES | {k.FRIEND}
 
 def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[int, Symbol]) -> list[Node]:
     """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
-    chosen = np.flatnonzero(_structural(cursors))
+    structural = _structural(cursors)
+    chosen = np.flatnonzero(structural)
     uses = invocations(lexed, cursors)
     made = macro_made(cursors, uses)
     bodies = _bodies(cursors)
-    bodies = bodies[np.isin(cursors.parent[bodies], chosen) & ~made[cursors.parent[bodies]]]
+    bodies = bodies[(structural & ~made)[cursors.parent[bodies]]]
     has_body = np.zeros(len(cursors.kind) + 1, dtype=bool)
     has_body[cursors.parent[bodies]] = True
     ends = declaration_ends(code, lexed, cursors, chosen, uses)

@@ -187,11 +187,11 @@ def _operators(
     chars: NDArray[np.void],
 ) -> None:
     """Overloaded operators: the bytes that a reference to `operator…` alone owns, outside macro expansions."""
+    if not len(operators):
+        return
     uses = cursors.kind == k.MACRO_USE
     expanded = keys(cursors.start[uses], cursors.end[uses])
     chosen = operators[~np.isin(keys(cursors.start[operators], cursors.end[operators]), expanded)]
-    if not len(chosen):
-        return
     named = np.zeros(len(cursors.kind) + 1, dtype=bool)
     named[chosen] = True
     mine = np.flatnonzero(named[owner])
