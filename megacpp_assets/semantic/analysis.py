@@ -134,5 +134,7 @@ def _opening_end(code: bytes, node: Node) -> int:
 
 
 def _in_chars(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
+    if source.is_ascii:
+        return [Span(start, end, start, end) for start, end in ranges]
     places = source.chars(np.array(ranges, dtype=np.int64).reshape(-1, 2)).tolist()
     return [Span(*range_, *place) for range_, place in zip(ranges, places, strict=True)]

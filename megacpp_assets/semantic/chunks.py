@@ -7,6 +7,7 @@ the file lies in exactly one root.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,7 @@ _KIND_OF_ROLE = {
     Role.VARIABLE: "other",
     Role.OTHER: "other",
 }
+_WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
 _RANK = {role: rank for rank, role in enumerate(_KIND_OF_ROLE)}
 
 
@@ -149,7 +151,9 @@ def _prefixed(code: bytes, groups: list[_Group]) -> list[_Group]:
 
 
 def _group(nodes: Sequence[Node]) -> _Group:
-    lead = min(nodes, key=lambda node: (_RANK[node.role], not node.definition, node.start, -node.end))
+    lead = nodes[0]
+    if len(nodes) > 1:
+        lead = min(nodes, key=lambda node: (_RANK[node.role], not node.definition, node.start, -node.end))
     if lead.role is Role.CLASS and not lead.definition and any(node.role is Role.TYPEDEF for node in nodes):
         lead = next(node for node in nodes if node.role is Role.TYPEDEF)
     holders = [node for node in nodes if node.role is Role.CLASS and node.definition and node.start <= lead.start]
@@ -168,7 +172,8 @@ def _with_comments(groups: list[_Group], comments: CommentIndex) -> Iterator[_Gr
     for index, group in enumerate(groups):
         ceiling = groups[index + 1].start if index + 1 < len(groups) else comments.size
         end = min(comments.trailing(group.end), ceiling)
-        yield replace(group, start=comments.leading(group.start, floor), end=end)
+        start = comments.leading(group.start, floor)
+        yield group if (start, end) == (group.start, group.end) else replace(group, start=start, end=end)
         floor = end
 
 
@@ -200,7 +205,7 @@ def _class_chunks(code: bytes, group: _Group, comments: CommentIndex, first: int
 
 
 def _has_word(text: bytes) -> bool:
-    return any(byte > 0x2F for byte in text.translate(None, b"{}|~;:<=>?@[]^`\\"))
+    return _WORD.search(text) is not None
 
 
 def _stripped(code: bytes, start: int, end: int) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from bisect import bisect_left, bisect_right
 
 from megacpp_assets.semantic.lexer import Lexed
 
@@ -12,8 +12,8 @@ class CommentIndex:
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         self._code = code
-        self._starts = lexed.comments[:, 0]
-        self._ends = lexed.comments[:, 1]
+        self._starts: list[int] = lexed.comments[:, 0].tolist()
+        self._ends: list[int] = lexed.comments[:, 1].tolist()
 
     @property
     def size(self) -> int:
@@ -23,20 +23,20 @@ class CommentIndex:
     def leading(self, start: int, floor: int) -> int:
         """Where a declaration at `start` begins with its comments: whole lines, no blank line between, not before
         `floor`."""
-        index = int(np.searchsorted(self._ends, start, side="right")) - 1
+        index = bisect_right(self._ends, start) - 1
         while index >= 0 and self._starts[index] >= floor:
-            between = self._code[int(self._ends[index]) : start]
-            if between.strip() or between.count(b"\n") > 1 or not self._opens_line(int(self._starts[index])):
+            between = self._code[self._ends[index] : start]
+            if between.strip() or between.count(b"\n") > 1 or not self._opens_line(self._starts[index]):
                 break
-            start = int(self._starts[index])
+            start = self._starts[index]
             index -= 1
         return start
 
     def trailing(self, end: int) -> int:
         """Where a declaration that ends at `end` ends with the comment behind it on the same line."""
-        index = int(np.searchsorted(self._starts, end))
-        if index < len(self._starts) and not self._code[end : int(self._starts[index])].strip(b" \t"):
-            return int(self._ends[index])
+        index = bisect_left(self._starts, end)
+        if index < len(self._starts) and not self._code[end : self._starts[index]].strip(b" \t"):
+            return self._ends[index]
         return end
 
     def _opens_line(self, start: int) -> bool:

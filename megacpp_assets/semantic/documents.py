@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.semantic.analysis import Span
-from megacpp_assets.semantic.char_store import CharStore, joined
+from megacpp_assets.semantic.char_store import CharStore, Part, Texts
 from megacpp_assets.semantic.chunks import Root
 from megacpp_assets.semantic.dependencies import SEPARATOR_CHARS, Budget, Unit, dependencies
 from megacpp_assets.semantic.link import CONFIDENCES, TYPE_EDGE
@@ -55,17 +55,30 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A root with its surroundings. `edges` are (user, used, edge kind, confidence) over `boundaries`."""
+    """A root with its surroundings; `parts` of `store` are its characters.
+
+    `edges` are (user, used, edge kind, confidence) over `boundaries`.
+    """
 
     file: int
     root: Root
     byte_start: int
     byte_end: int
     text: str
-    chars: NDArray[np.void]
+    store: CharStore
+    parts: tuple[Part, ...]
     boundaries: tuple[Boundary, ...]
     constituents: tuple[Constituent, ...]
     edges: tuple[tuple[int, int, int, str], ...]
+
+    @property
+    def chars(self) -> NDArray[np.void]:
+        """Its characters (paint.CHAR_DTYPE)."""
+        return self.store.joined(len(self.text), self.parts)
+
+    def arrays(self) -> Texts:
+        """JSON arrays of CHAR_COLUMNS, one value per character."""
+        return self.store.arrays(len(self.text), self.parts)
 
     def type_edges(self) -> Iterator[tuple[int, int, str]]:
         """(type, user, confidence)."""
@@ -149,7 +162,7 @@ class _Builder:
         self._store = chars
         self._texts: list[str] = []
         self._size = 0
-        self._slices: list[tuple[int, NDArray[np.void]]] = []
+        self._parts: list[Part] = []
         self._boundaries: list[Boundary] = []
         self._constituents: list[Constituent] = []
         self._local: dict[int, int] = {}
@@ -188,7 +201,7 @@ class _Builder:
             self._size += len(separator)
         start, end = span.char_start, span.char_end
         self._texts.append(source.text[start:end])
-        self._slices.append((self._size, self._store.slice(file, start, end)))
+        self._parts.append(Part(self._size, file, start, end))
         begin, self._size = self._size, self._size + end - start
         self._constituents.append(Constituent(source.path, span.start, span.end, begin, self._size))
         return begin
@@ -201,7 +214,8 @@ class _Builder:
             byte_start=bytes_[0],
             byte_end=bytes_[1],
             text="".join(self._texts),
-            chars=joined(self._size, self._slices),
+            store=self._store,
+            parts=tuple(self._parts),
             boundaries=tuple(self._boundaries),
             constituents=tuple(self._constituents),
             edges=tuple(self._edges()),

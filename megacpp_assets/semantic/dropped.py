@@ -32,7 +32,7 @@ class Braces:
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         data = np.frombuffer(code, dtype=np.uint8)
-        self.hidden = cover(len(code), *np.concatenate([lexed.comments, lexed.literals, lexed.directives]).T)
+        self.hidden = lexed.commented | lexed.quoted | lexed.directed
         self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
         self._steps = np.where(data[self._places] == _OPEN, 1, -1)
         self._directives = lexed.directives[:, 0]

@@ -14,7 +14,7 @@ from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_clang import clang_outline
 from megacpp_assets.semantic.outline_macros import invocations, macro_names
 from megacpp_assets.semantic.parsed import ParsedFile, Symbol
-from megacpp_assets.semantic.ranges import cover, paint
+from megacpp_assets.semantic.ranges import paint
 from megacpp_assets.semantic.treesitter import syntax_outline
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))
@@ -49,13 +49,12 @@ def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile, symbols: Mapping
         if found:
             nodes = sorted([*nodes, *found], key=lambda node: (node.start, -node.end, node.depth))
             owner = _owners(len(code), nodes)
-    return FileOutline(tuple(nodes), owner, solid, solid | cover(len(code), *lexed.directives.T))
+    return FileOutline(tuple(nodes), owner, solid, solid | lexed.directed)
 
 
 def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
     data = np.frombuffer(code, dtype=np.uint8)
-    hidden = cover(len(code), *np.concatenate([lexed.comments, lexed.directives]).T)
-    return np.asarray(~_SPACE[data] & ~hidden)
+    return np.asarray(~(_SPACE[data] | lexed.commented | lexed.directed))
 
 
 def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:

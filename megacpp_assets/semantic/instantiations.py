@@ -4,7 +4,7 @@ classes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +13,16 @@ from megacpp_assets.semantic.lexer import Lexed, inside
 from megacpp_assets.semantic.outline import Node, Role
 from megacpp_assets.semantic.outline_macros import between, innermost
 
-_INSTANTIATION = re.compile(rb"(?<![\w.:>])(?:extern\s+)?template\b(?!\s*<)[^;{}]{1,1000};")
+_INSTANTIATION = re.compile(rb"template\b(?!\s*<)[^;{}]{1,1000};")
+_EXTERN_WORD, _SPACE = b"extern", b" \t\n\r\f\v"
+_EXTERN = re.compile(rb"(?<![\w.:>])extern\s")
+_NO_BEFORE = re.compile(rb"[\w.:>]")
+"""What stands before no instantiation: it is part of a name, or of `a.template f<int>()`."""
 
 
 def with_instantiations(code: bytes, lexed: Lexed, nodes: Sequence[Node]) -> list[Node]:
     """`nodes` with every explicit instantiation as neither class nor function."""
-    found = np.array([match.span() for match in _INSTANTIATION.finditer(code)], dtype=np.int64).reshape(-1, 2)
+    found = np.array(list(_spans(code)), dtype=np.int64).reshape(-1, 2)
     for spans in (lexed.comments, lexed.literals, lexed.directives):
         found = found[~inside(spans, found[:, 0])]
     if not len(found):
@@ -31,3 +35,19 @@ def with_instantiations(code: bytes, lexed: Lexed, nodes: Sequence[Node]) -> lis
         if holder is None or between(code, holder, start):
             result.append(Node(start, places[start], Role.OTHER, holder.depth + 1 if holder else 1, ""))
     return result
+
+
+def _spans(code: bytes) -> Iterator[tuple[int, int]]:
+    """Where `template …;` and `extern template …;` stand; the scan is fast as it looks for one word."""
+    match = _INSTANTIATION.search(code)
+    while match:
+        start, end = match.span()
+        before = start
+        while before and code[before - 1] in _SPACE:
+            before -= 1
+        if before < start and _EXTERN.match(code, max(before - len(_EXTERN_WORD), 0)):
+            start = before - len(_EXTERN_WORD)
+        fits = start == 0 or not _NO_BEFORE.match(code, start - 1)
+        if fits:
+            yield start, end
+        match = _INSTANTIATION.search(code, end if fits else match.start() + 1)

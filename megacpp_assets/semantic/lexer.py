@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic.ranges import cover
+
 Spans = NDArray[np.int64]
 """Shape (n, 2): half-open byte ranges, ascending."""
+Marks = NDArray[np.bool_]
+"""One per byte of the file."""
 
 _TOKEN = re.compile(
     rb"""
@@ -36,13 +40,17 @@ class Lexed:
     """Byte ranges of a file's comments, string and character literals, and directives.
 
     A directive runs from its line's start (indentation included) to its last line's end, line breaks left out;
-    `names` holds the directives' names (`include`, `define`, ... or "").
+    `names` holds the directives' names (`include`, `define`, ... or ""). `commented`, `quoted` and `directed` mark the
+    bytes of comments, literals and directives.
     """
 
     comments: Spans
     literals: Spans
     directives: Spans
     names: tuple[str, ...]
+    commented: Marks
+    quoted: Marks
+    directed: Marks
 
 
 def lex(code: bytes) -> Lexed:
@@ -62,23 +70,23 @@ def lex(code: bytes) -> Lexed:
         elif first != _QUOTE or end - start > 2 or code[end - 1] == _QUOTE:
             literals.append((start, end))
     comment_spans, literal_spans = _spans(comments), _spans(literals)
-    directives = _directives(code, np.array(hashes, dtype=np.int64), (comment_spans, literal_spans))
+    commented, quoted = cover(len(code), *comment_spans.T), cover(len(code), *literal_spans.T)
+    directives = _directives(code, np.array(hashes, dtype=np.int64), commented | quoted)
+    directed = cover(len(code), *directives.T)
     names = tuple(_DIRECTIVE.match(code, start)[1].decode() for start in directives[:, 0].tolist())  # type: ignore[index]
-    return Lexed(comment_spans, literal_spans, directives, names)
+    return Lexed(comment_spans, literal_spans, directives, names, commented, quoted, directed)
 
 
 def _spans(pairs: list[tuple[int, int]]) -> Spans:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _directives(code: bytes, starts: NDArray[np.int64], opaque: tuple[Spans, Spans]) -> Spans:
+def _directives(code: bytes, starts: NDArray[np.int64], opaque: Marks) -> Spans:
     data = np.frombuffer(code, dtype=np.uint8)
     breaks = np.flatnonzero(data == _NEWLINE)
     before = data[np.maximum(breaks - 1, 0)]
     before = np.where((before == _RETURN) & (breaks > 1), data[np.maximum(breaks - 2, 0)], before)
-    kept = before != _BACKSLASH
-    for spans in opaque:
-        kept &= ~inside(spans, breaks)
+    kept = (before != _BACKSLASH) & ~opaque[breaks]
     ends = np.append(breaks[kept], len(code))
     ends = ends[np.searchsorted(ends, starts)]
     returned = (ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN) if len(data) else ends < 0

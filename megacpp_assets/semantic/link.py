@@ -27,6 +27,8 @@ CALL_EDGE, TYPE_EDGE = 0, 1
 _CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
 _NAMING = k.membership(k.NAME_REFERENCES | k.TYPE_REFERENCES)
 _LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
+_DIGITS = b"0123456789"
+_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz" + _DIGITS
 _NAME_WINDOW = 200
 """Bytes before the argument list in which a callee's name is looked for."""
 
@@ -160,7 +162,14 @@ def _guessed(code: bytes, cursors: Cursors, place: Ints, unresolved: NDArray[np.
 
 
 def _callee(code: bytes, start: int, stop: int) -> str:
-    found = _LAST_NAME.search(code, max(start, stop - _NAME_WINDOW), stop) if stop > start else None
+    if stop <= start:
+        return ""
+    start = max(start, stop - _NAME_WINDOW)
+    text = code[start:stop]
+    if text[-1:] in _WORD:
+        # Nothing follows the name: no pattern has to be tried at each byte before it.
+        return text[len(text.rstrip(_WORD)) :].lstrip(_DIGITS).decode()
+    found = _LAST_NAME.search(code, start, stop)
     return found[1].decode(errors="replace") if found else ""
 
 

@@ -35,23 +35,21 @@ _FUNCTION_KIND = k.membership(k.FUNCTIONS)
 _OPEN = k.membership(k.CLASSES | {k.NAMESPACE, k.LINKAGE, k.UNEXPOSED, k.FRIEND})
 _OPEN_TO_CLASSES = k.membership(k.ALIASES | {k.VARIABLE, k.FIELD})
 """`typedef struct { … } t;` holds a class and nothing else of ours."""
-_IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
+_IN_CLASS = k.CLASSES | {k.FRIEND}
 
 
 def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[int, Symbol]) -> list[Node]:
     """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
-    chosen = np.flatnonzero(_structural(cursors))
+    structural = _structural(cursors)
+    chosen = np.flatnonzero(structural)
     uses = invocations(lexed, cursors)
     made = macro_made(cursors, uses)
     bodies = _bodies(cursors)
-    bodies = bodies[np.isin(cursors.parent[bodies], chosen) & ~made[cursors.parent[bodies]]]
+    bodies = bodies[(structural & ~made)[cursors.parent[bodies]]]
     has_body = np.zeros(len(cursors.kind) + 1, dtype=bool)
     has_body[cursors.parent[bodies]] = True
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
-    nodes = [
-        _node(cursors, symbols, index, (end, *_place(cursors, index, bool(has_body[index]), made)))
-        for index, end in zip(chosen.tolist(), ends.tolist(), strict=True)
-    ]
+    nodes = _nodes(cursors, symbols, chosen, (ends, has_body, made))
     nodes += [
         Node(int(cursors.start[body]), int(cursors.end[body]), Role.BODY, int(cursors.depth[body]), "")
         for body in bodies.tolist()
@@ -62,16 +60,17 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
     """Cursors that declare something outside every function body, found level by level from the top."""
-    wanted = _STRUCTURAL[cursors.kind] & (cursors.end > cursors.start)
-    found = wanted & (cursors.parent < 0)
-    level = found
-    while level.any():
-        parents = np.maximum(cursors.parent, 0)
-        under = level[parents] & (cursors.parent >= 0)
-        parent_kind = cursors.kind[parents]
-        allowed = _OPEN[parent_kind] | (_OPEN_TO_CLASSES[parent_kind] & _CLASS_KIND[cursors.kind])
-        level = wanted & under & allowed
-        found = found | level
+    wanted = np.flatnonzero(_STRUCTURAL[cursors.kind] & (cursors.end > cursors.start))
+    parents = cursors.parent[wanted]
+    found = np.zeros(len(cursors.kind), dtype=bool)
+    found[wanted[parents < 0]] = True
+    held = parents >= 0
+    wanted, parents = wanted[held], parents[held]
+    kind = cursors.kind[parents]
+    allowed = _OPEN[kind] | (_OPEN_TO_CLASSES[kind] & _CLASS_KIND[cursors.kind[wanted]])
+    wanted, parents = wanted[allowed], parents[allowed]
+    while len(level := np.flatnonzero(found[parents] & ~found[wanted])):
+        found[wanted[level]] = True
     return found
 
 
@@ -82,34 +81,52 @@ def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
 
 
-def _place(cursors: Cursors, index: int, body: bool, made: NDArray[np.bool_]) -> tuple[int, Role]:
-    """Depth and role. All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a
-    function."""
-    kind, outer = int(cursors.kind[index]), index
-    while made[outer] and cursors.parent[outer] >= 0 and made[cursors.parent[outer]]:
-        outer = int(cursors.parent[outer])
-    role = Role.OTHER if made[index] else _PLAIN_ROLE[kind]
-    holder = int(cursors.parent[outer])
+def _nodes(
+    cursors: Cursors,
+    symbols: Mapping[int, Symbol],
+    chosen: NDArray[np.int64],
+    facts: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]],
+) -> list[Node]:
+    """Nodes of the `chosen` cursors, with `facts`: their ends, which cursors have bodies, which a macro made.
+
+    All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a function.
+    """
+    ends, has_body, made = facts
+    outer = _outermost(cursors, chosen, made)
+    holder = cursors.parent[outer]
+    holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)
+    columns = (
+        cursors.start[chosen], ends, cursors.depth[outer], cursors.usr[chosen],
+        (cursors.flags[chosen] & FLAG_DEFINITION) != 0, cursors.kind[chosen],
+        has_body[chosen], made[chosen], holder_kind,
+    )  # fmt: skip
+    return [
+        Node(start, end, _role(kind, body, by_macro, held), depth, _name(symbols.get(usr)), usr, definition, kind)
+        for start, end, depth, usr, definition, kind, body, by_macro, held in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def _outermost(cursors: Cursors, chosen: NDArray[np.int64], made: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The outermost cursor that the same macro made, of each of `chosen` that one made; itself for the others."""
+    outer = chosen.copy()
+    while True:
+        parent = cursors.parent[outer]
+        climbs = made[outer] & (parent >= 0) & made[parent]
+        if not climbs.any():
+            return outer
+        outer[climbs] = parent[climbs]
+
+
+def _role(kind: int, body: bool, made: bool, holder_kind: int) -> Role:
+    role = Role.OTHER if made else _PLAIN_ROLE[kind]
     if body and kind in k.FUNCTIONS:
-        role = Role.FUNCTION
-    elif role in _BECOMES_MEMBER and holder >= 0 and _IN_CLASS[cursors.kind[holder]]:
-        role = Role.MEMBER
-    elif role is Role.CLASS and holder >= 0 and cursors.kind[holder] == k.FRIEND:
-        role = Role.MEMBER
-    return int(cursors.depth[outer]), role
+        return Role.FUNCTION
+    if role in _BECOMES_MEMBER and holder_kind in _IN_CLASS:
+        return Role.MEMBER
+    return Role.MEMBER if role is Role.CLASS and holder_kind == k.FRIEND else role
 
 
-def _node(cursors: Cursors, symbols: Mapping[int, Symbol], index: int, facts: tuple[int, int, Role]) -> Node:
-    end, depth, role = facts
-    usr = int(cursors.usr[index])
-    symbol = symbols.get(usr)
-    return Node(
-        start=int(cursors.start[index]),
-        end=end,
-        role=role,
-        depth=depth,
-        name=symbol.qualified_name if symbol else "",
-        usr=usr,
-        definition=bool(cursors.flags[index] & FLAG_DEFINITION),
-        kind=int(cursors.kind[index]),
-    )
+def _name(symbol: Symbol | None) -> str:
+    return symbol.qualified_name if symbol else ""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
-from megacpp_assets.semantic.lexer import Lexed, inside
+from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline_macros import next_solid
 from megacpp_assets.semantic.parsed import Cursors
 
@@ -26,8 +26,7 @@ def declaration_ends(
     """Ends of the `chosen` cursors, moved over a macro invocation they end in (one of `uses`), attributes, macros and
     `= default` behind a declarator, and the semicolon (an enumerator's comma) that follows."""
     data = np.frombuffer(code, dtype=np.uint8)
-    solid = np.flatnonzero(~_SPACE[data])
-    solid = solid[~inside(lexed.comments, solid)]
+    solid = np.flatnonzero(~(_SPACE[data] | lexed.commented))
     ends = _out_of_macros(cursors.start[chosen].astype(np.int64), cursors.end[chosen].astype(np.int64), uses)
     if not len(solid):
         return ends

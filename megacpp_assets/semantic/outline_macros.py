@@ -20,7 +20,10 @@ from megacpp_assets.semantic.ranges import paint
 
 _ATTRIBUTE = re.compile(rb"\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)|__declspec\s*\([^;{}()]*\)")
 _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
-_TEMPLATE = re.compile(rb"(?<![\w.:>])template\s*<")
+_ATTRIBUTE_MARKS = (b"[[", b"__attribute__", b"__declspec")
+_TEMPLATE = re.compile(rb"template\s*<")
+_NO_TEMPLATE = re.compile(rb"[\w.:>]")
+"""Before one of these bytes `template` is no template's head."""
 _BRACKET = re.compile(rb"->|[<>()\[\]{};]")
 _CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
 _FARTHEST, _DEEPEST = 4000, 32
@@ -43,8 +46,11 @@ def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
 
 def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
     """Ranges of attributes and template heads, outside comments: shape (n, 2)."""
-    spans = [match.span() for match in _ATTRIBUTE.finditer(code)]
-    spans += [(match.start(), end) for match in _TEMPLATE.finditer(code) if (end := _head_end(code, match.end() - 1))]
+    marked = any(mark in code for mark in _ATTRIBUTE_MARKS)
+    spans = [match.span() for match in _ATTRIBUTE.finditer(code)] if marked else []
+    heads = (match.span() for match in _TEMPLATE.finditer(code))
+    heads = ((start, end) for start, end in heads if not start or not _NO_TEMPLATE.match(code, start - 1))
+    spans += [(start, stop) for start, end in heads if (stop := _head_end(code, end - 1))]
     found = np.array(spans, dtype=np.int64).reshape(-1, 2)
     return found[~inside(lexed.comments, found[:, 0])]
 

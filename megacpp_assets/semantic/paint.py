@@ -17,10 +17,10 @@ from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.file_outline import FileOutline
 from megacpp_assets.semantic.identifiers import identifiers, span_hashes
-from megacpp_assets.semantic.lexer import Lexed, inside
+from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import cover, expand, flattened, keys, paint
+from megacpp_assets.semantic.ranges import expand, flattened, keys, paint
 from megacpp_assets.semantic.symbol_names import SymbolTable
 from megacpp_assets.semantic.text import SourceText, lead_bytes
 
@@ -46,15 +46,16 @@ def paint_file(
     """All character columns of a file."""
     size = len(source.data)
     chars = np.zeros(size, dtype=CHAR_DTYPE)
-    directives, comments = cover(size, *lexed.directives.T), cover(size, *lexed.comments.T)
-    chars[c.STRUCTURE_IDS] = _structure(outline, directives, comments)
+    chars[c.STRUCTURE_IDS] = _structure(outline, lexed)
     chars[c.AST_NODE_TYPE] = k.BUCKET_FILE
     if cursors is not None and len(cursors.kind):
-        owner = _innermost(size, cursors, table)
+        rows = _CursorRows(table, table.rows(cursors.usr), table.rows(cursors.ref))
+        operators = _operator_names(cursors, rows)
+        owner = _innermost(size, cursors, operators)
         _paint_tree(chars, owner, cursors)
-        _paint_symbols(chars, _tokens(source.code, lexed), owner, cursors, table)
-        _operators(owner, cursors, table, chars)
-    chars[c.AST_NODE_TYPE][directives] = k.BUCKET_PREPROCESSOR
+        _paint_symbols(chars, _tokens(source.code, lexed), owner, cursors, rows)
+        _operators(owner, cursors, rows, operators, chars)
+    chars[c.AST_NODE_TYPE][lexed.directed] = k.BUCKET_PREPROCESSOR
     unlabelled = outline.solid & (outline.owner < 0)
     if source.is_ascii:
         return Painted(chars, int(unlabelled.sum()))
@@ -62,15 +63,27 @@ def paint_file(
     return Painted(chars[lead], int(unlabelled[lead].sum()))
 
 
-def _structure(outline: FileOutline, directives: NDArray[np.bool_], comments: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def _structure(outline: FileOutline, lexed: Lexed) -> NDArray[np.uint8]:
     category = np.array([CATEGORY_OF_ROLE[node.role] for node in outline.nodes] + [0], dtype=np.uint8)
     structure = category[outline.owner]
-    structure[directives] = CATEGORY_ID["preamble"]
-    structure[comments] = CATEGORY_ID["comment"]
+    structure[lexed.directed] = CATEGORY_ID["preamble"]
+    structure[lexed.commented] = CATEGORY_ID["comment"]
     return structure
 
 
-def _innermost(size: int, cursors: Cursors, table: SymbolTable) -> NDArray[np.int32]:
+_Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _CursorRows:
+    """The row of `table` for what each cursor declares, and for what it uses."""
+
+    table: SymbolTable
+    declares: _Rows
+    uses: _Rows
+
+
+def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDArray[np.int32]:
     """The deepest cursor over each byte.
 
     Macro invocations lie below all else, as libclang lists them apart; a reference to an overloaded operator spans its
@@ -80,58 +93,83 @@ def _innermost(size: int, cursors: Cursors, table: SymbolTable) -> NDArray[np.in
     macros = (cursors.kind == k.MACRO_USE) | (cursors.kind == k.MACRO_DEFINITION)
     ranges = keys(starts, ends)
     levels = 2 * flattened(cursors.depth.astype(np.int64), ranges, ranges[macros])
-    levels[_operator_names(cursors, table)] -= 3
+    levels[operators] -= 3
     levels[macros] = 0
     return paint(size, starts, ends, levels)
 
 
-def _operator_names(cursors: Cursors, table: SymbolTable) -> NDArray[np.bool_]:
+def _operator_names(cursors: Cursors, rows: _CursorRows) -> NDArray[np.int64]:
+    """Indices of the cursors that refer to an `operator…`."""
     named = (cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR)
-    return np.asarray(named & table.operator[table.rows(cursors.ref)])
+    return np.flatnonzero(named & rows.table.operator[rows.uses])
 
 
 def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Cursors) -> None:
-    seen = owner >= 0
-    chars[c.AST_DEPTH] = np.where(seen, cursors.depth[owner], 0)
-    chars[c.SIBLING_INDEX] = np.where(seen, cursors.sibling[owner], 0)
+    # No owner is index -1: the value appended at the end.
+    chars[c.AST_DEPTH] = np.append(cursors.depth, np.uint16(0))[owner]
+    chars[c.SIBLING_INDEX] = np.append(cursors.sibling, np.uint16(0))[owner]
     buckets = k.BUCKET_OF_KIND[np.minimum(cursors.kind, k.KINDS - 1)]
-    chars[c.AST_NODE_TYPE] = np.where(seen, buckets[owner], k.BUCKET_FILE)
+    chars[c.AST_NODE_TYPE] = np.append(buckets, np.uint8(k.BUCKET_FILE))[owner]
 
 
 def _paint_symbols(
-    chars: NDArray[np.void],
+    chars: NDArray[np.void], tokens: _Tokens, owner: NDArray[np.int32], cursors: Cursors, rows: _CursorRows
+) -> None:
+    """Give identifier tokens and overloaded operators the entity they declare, use, call or name as a type."""
+    table = rows.table
+    none = len(table.usr) - 1
+    symbol = np.full(len(tokens.starts), none)
+    mode, call = np.zeros(len(symbol), dtype=np.int64), symbol.copy()
+    _macros(tokens, cursors, rows, (symbol, mode, call))
+    _climb(tokens, owner, cursors, rows, (symbol, mode, call))
+    typed = (mode == DEF_USE_USE) & _TYPE_KIND[np.minimum(table.kind[symbol], k.KINDS - 1)]
+    columns = (
+        (c.SYMBOL_IDS, table.id[symbol]),
+        (c.DEF_USE, mode),
+        (c.CALL_TARGETS, table.id[call]),
+        (c.TYPE_REFS, np.where(typed, table.id[symbol], 0)),
+    )
+    for name, values in columns:
+        given = np.flatnonzero(values)
+        starts, ends = tokens.starts[given], tokens.ends[given]
+        chars[name][expand(starts, ends)] = np.repeat(values[given], ends - starts)
+
+
+def _climb(
     tokens: _Tokens,
     owner: NDArray[np.int32],
     cursors: Cursors,
-    table: SymbolTable,
+    rows: _CursorRows,
+    columns: tuple[_Rows, _Rows, _Rows],
 ) -> None:
-    """Give identifier tokens and overloaded operators the entity they declare, use, call or name as a type."""
-    none = len(table.usr) - 1
-    declares, uses = table.rows(cursors.usr), table.rows(cursors.ref)
-    symbol = np.full(len(tokens.starts), none)
-    mode, call = np.zeros(len(symbol), dtype=np.int64), symbol.copy()
-    _macros(tokens, cursors, (declares, uses), (symbol, mode, call))
-    current = owner[tokens.starts].astype(np.int64)
+    """The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts."""
+    symbol, mode, call = columns
+    none = len(rows.table.usr) - 1
+    called = np.where(cursors.kind == k.CALL, rows.uses, none)
+    open_, current = np.arange(len(symbol)), owner[tokens.starts]
     for _ in range(_CLIMB):
-        seen = current >= 0
-        for row, value in ((declares, DEF_USE_DEF), (uses, DEF_USE_USE)):
-            fits = (symbol == none) & seen & tokens.spell(table, row[current])
-            symbol[fits], mode[fits] = row[current[fits]], value
-        fits = (call == none) & seen & (cursors.kind[current] == k.CALL) & tokens.spell(table, uses[current])
-        call[fits] = uses[current[fits]]
-        current = np.where(seen, cursors.parent[current], -1)
-    typed = (mode == DEF_USE_USE) & _TYPE_KIND[np.minimum(table.kind[symbol], k.KINDS - 1)]
-    where, times = expand(tokens.starts, tokens.ends), tokens.ends - tokens.starts
-    chars[c.SYMBOL_IDS][where] = np.repeat(table.id[symbol], times)
-    chars[c.DEF_USE][where] = np.repeat(mode, times)
-    chars[c.CALL_TARGETS][where] = np.repeat(table.id[call], times)
-    chars[c.TYPE_REFS][where] = np.repeat(np.where(typed, table.id[symbol], 0), times)
+        inside_ = current >= 0
+        open_, current = open_[inside_], current[inside_]
+        hashes = tokens.hashes[open_]
+        for row, value in ((rows.declares, DEF_USE_DEF), (rows.uses, DEF_USE_USE)):
+            found = row[current]
+            fits = _spell(rows.table, found, hashes) & (symbol[open_] == none)
+            symbol[open_[fits]], mode[open_[fits]] = found[fits], value
+        found = called[current]
+        fits = _spell(rows.table, found, hashes) & (call[open_] == none)
+        call[open_[fits]] = found[fits]
+        current = cursors.parent[current]
 
 
-def _macros(tokens: _Tokens, cursors: Cursors, rows: tuple[_Rows, _Rows], columns: tuple[_Rows, _Rows, _Rows]) -> None:
+def _spell(table: SymbolTable, rows: _Rows, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether each hash is that of the spelling of the entity in the row beside it."""
+    return np.asarray((table.spelling[rows] == hashes) & (rows < len(table.usr) - 1))
+
+
+def _macros(tokens: _Tokens, cursors: Cursors, rows: _CursorRows, columns: tuple[_Rows, _Rows, _Rows]) -> None:
     """Macro names first: what a macro expands to has its range, but the name there is the macro's."""
     symbol, mode, call = columns
-    for kind, row, value in ((k.MACRO_DEFINITION, rows[0], DEF_USE_DEF), (k.MACRO_USE, rows[1], DEF_USE_USE)):
+    for kind, row, value in ((k.MACRO_DEFINITION, rows.declares, DEF_USE_DEF), (k.MACRO_USE, rows.uses, DEF_USE_USE)):
         chosen = np.flatnonzero(cursors.kind == kind)
         token = np.searchsorted(tokens.starts, cursors.start[chosen])
         hit = token < len(tokens.starts)
@@ -141,16 +179,25 @@ def _macros(tokens: _Tokens, cursors: Cursors, rows: tuple[_Rows, _Rows], column
             call[token[hit]] = row[chosen[hit]]
 
 
-def _operators(owner: NDArray[np.int32], cursors: Cursors, table: SymbolTable, chars: NDArray[np.void]) -> None:
+def _operators(
+    owner: NDArray[np.int32],
+    cursors: Cursors,
+    rows: _CursorRows,
+    operators: NDArray[np.int64],
+    chars: NDArray[np.void],
+) -> None:
     """Overloaded operators: the bytes that a reference to `operator…` alone owns, outside macro expansions."""
-    ranges = keys(cursors.start, cursors.end)
-    chosen = _operator_names(cursors, table) & ~np.isin(ranges, ranges[cursors.kind == k.MACRO_USE])
-    mine = (owner >= 0) & chosen[owner] & (chars[c.SYMBOL_IDS] == 0)
-    ids = table.id[table.rows(cursors.ref)[owner[mine]]]
+    if not len(operators):
+        return
+    uses = cursors.kind == k.MACRO_USE
+    expanded = keys(cursors.start[uses], cursors.end[uses])
+    chosen = operators[~np.isin(keys(cursors.start[operators], cursors.end[operators]), expanded)]
+    named = np.zeros(len(cursors.kind) + 1, dtype=bool)
+    named[chosen] = True
+    mine = np.flatnonzero(named[owner])
+    mine = mine[chars[c.SYMBOL_IDS][mine] == 0]
+    ids = rows.table.id[rows.uses[owner[mine]]]
     chars[c.SYMBOL_IDS][mine], chars[c.CALL_TARGETS][mine], chars[c.DEF_USE][mine] = ids, ids, DEF_USE_USE
-
-
-_Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +208,9 @@ class _Tokens:
     ends: NDArray[np.int64]
     hashes: NDArray[np.uint64]
 
-    def spell(self, table: SymbolTable, rows: _Rows) -> NDArray[np.bool_]:
-        """Whether each token spells the entity in the row beside it."""
-        return np.asarray((table.spelling[rows] == self.hashes) & (rows < len(table.usr) - 1))
-
 
 def _tokens(code: bytes, lexed: Lexed) -> _Tokens:
     starts, ends = identifiers(code)
-    kept = ~inside(lexed.comments, starts) & ~inside(lexed.literals, starts)
+    kept = ~(lexed.commented | lexed.quoted)[starts]
     starts, ends = starts[kept], ends[kept]
     return _Tokens(starts, ends, span_hashes(np.frombuffer(code, dtype=np.uint8), starts, ends))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+_BATCH = 1 << 20
+"""So many places are painted at a time, so that deep nesting costs no memory."""
+_LEVELS = 1 << 15
 
 
 def paint(size: int, starts: Ints, ends: Ints, levels: Ints) -> NDArray[np.int32]:
@@ -17,20 +21,29 @@ def paint(size: int, starts: Ints, ends: Ints, levels: Ints) -> NDArray[np.int32
     """
     bounds, first, last = _segments(size, starts, ends)
     owner = np.full(len(bounds) - 1, -1, dtype=np.int32)
-    order = np.lexsort((-np.arange(len(starts)), levels))
-    sorted_levels = levels[order]
-    cuts = np.flatnonzero(np.diff(sorted_levels, prepend=sorted_levels[:1] - 1)) if len(order) else order
-    for group in np.split(order, cuts[1:]) if len(order) else ():
-        owner[expand(first[group], last[group])] = np.repeat(group, last[group] - first[group])
+    order = len(starts) - 1 - np.argsort(_small(levels[::-1]), kind="stable")
+    first, last = first[order], last[order]
+    lengths = last - first
+    painted = np.cumsum(lengths)
+    cuts = np.searchsorted(painted, np.arange(_BATCH, int(lengths.sum()), _BATCH)).tolist()
+    for begin, end in pairwise([0, *cuts, len(order)]):
+        # Of several values for one place numpy keeps the last: the highest level's.
+        owner[expand(first[begin:end], last[begin:end])] = np.repeat(order[begin:end], lengths[begin:end])
     return np.repeat(owner, np.diff(bounds))
+
+
+def _small(levels: Ints) -> NDArray[np.integer[Any]]:
+    """`levels` as 16-bit numbers, which sort in linear time, where they fit."""
+    fit = len(levels) and -_LEVELS <= levels.min() and levels.max() < _LEVELS
+    return levels.astype(np.int16) if fit else levels
 
 
 def cover(size: int, starts: Ints, ends: Ints) -> NDArray[np.bool_]:
     """True for each of `size` bytes that lies in at least one range."""
-    steps = np.zeros(size + 1, dtype=np.int64)
+    steps = np.zeros(size + 1, dtype=np.int32)
     np.add.at(steps, starts, 1)
     np.subtract.at(steps, ends, 1)
-    return np.asarray(np.cumsum(steps[:-1]) > 0)
+    return np.asarray(np.cumsum(steps[:-1], dtype=np.int32) > 0)
 
 
 def expand(starts: Ints, ends: Ints) -> Ints:
@@ -51,12 +64,23 @@ def flattened(levels: Ints, ranges: Ints, flat: Ints) -> Ints:
 
     Whatever a macro expands to has the invocation's range; flattened, none of it hides the macro's own arguments.
     """
-    unique, group = np.unique(ranges, return_inverse=True)
+    if not len(flat):
+        return levels
+    unique = np.unique(flat)
+    group = np.minimum(np.searchsorted(unique, ranges), len(unique) - 1)
+    members = np.flatnonzero(unique[group] == ranges)
+    group = group[members]
     least = np.full(len(unique), np.iinfo(np.int64).max)
-    np.minimum.at(least, group, levels)
-    return np.where(np.isin(ranges, flat), least[group], levels) if len(unique) else levels
+    np.minimum.at(least, group, levels[members])
+    result = levels.copy()
+    result[members] = least[group]
+    return result
 
 
 def _segments(size: int, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
-    bounds = np.unique(np.concatenate(([0, size], starts, ends))).astype(np.int64)
-    return bounds, np.searchsorted(bounds, starts), np.searchsorted(bounds, ends)
+    """The offsets where an owner may change, ascending, and the places of `starts` and `ends` among them."""
+    marked = np.zeros(size + 1, dtype=bool)
+    marked[0] = marked[size] = True
+    marked[starts] = marked[ends] = True
+    place = np.cumsum(marked, dtype=np.int64) - 1
+    return np.flatnonzero(marked), place[starts], place[ends]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import orjson
 import zstandard
 
@@ -33,7 +32,7 @@ class Origin:
 
 
 def record(document: Document, repository: Repository, origin: Origin) -> dict[str, Any]:
-    """The JSONL record of a document; keys and their order are `JSONL_KEYS`."""
+    """The JSONL record of a document; keys and their order are `JSONL_KEYS`, CHAR_COLUMNS are JSON already."""
     facts = repository.files[document.file]
     identity = "\0".join((origin.repo.name, facts.source.path, document.root.name, document.text))
     values: dict[str, Any] = {
@@ -58,7 +57,7 @@ def record(document: Document, repository: Repository, origin: Origin) -> dict[s
         ],
         "token_estimate": len(document.text) // CHARS_PER_TOKEN,
     }
-    values |= {name: np.ascontiguousarray(document.chars[name]) for name in c.CHAR_COLUMNS}
+    values |= dict(zip(c.CHAR_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
     return {key: values[key] for key in JSONL_KEYS}
 
 
@@ -96,4 +95,4 @@ class _Batch:
 
     def _line(self, values: dict[str, Any]) -> bytes:
         self.written += 1
-        return orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)

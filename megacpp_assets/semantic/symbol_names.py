@@ -45,11 +45,13 @@ class SymbolTable:
 
 def symbol_table(symbols: tuple[Symbol, ...]) -> SymbolTable:
     """The table of `symbols`, which may come in any order."""
-    ordered = sorted(symbols, key=lambda symbol: symbol.usr)
+    usrs = np.array([symbol.usr for symbol in symbols] + [0], dtype=np.uint64)
+    order = np.append(np.argsort(usrs[:-1], kind="stable"), len(symbols))
+    spellings = [symbol.spelling for symbol in symbols]
     return SymbolTable(
-        usr=np.array([symbol.usr for symbol in ordered] + [0], dtype=np.uint64),
-        id=np.array([symbol_id(symbol.qualified_name) for symbol in ordered] + [0], dtype=np.uint32),
-        kind=np.array([symbol.kind for symbol in ordered] + [0], dtype=np.int64),
-        spelling=np.append(name_hashes([symbol.spelling for symbol in ordered]), np.uint64(0)),
-        operator=np.array([symbol.spelling.startswith("operator") for symbol in ordered] + [False]),
+        usr=usrs[order],
+        id=np.array([symbol_id(symbol.qualified_name) for symbol in symbols] + [0], dtype=np.uint32)[order],
+        kind=np.array([symbol.kind for symbol in symbols] + [0], dtype=np.int64)[order],
+        spelling=np.append(name_hashes(spellings), np.uint64(0))[order],
+        operator=np.array([spelling.startswith("operator") for spelling in spellings] + [False])[order],
     )

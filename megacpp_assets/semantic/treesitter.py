@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import tree_sitter
@@ -56,14 +56,20 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
 
 
+@lru_cache(maxsize=4)
+def _parsed(code: bytes) -> tree_sitter.Tree:
+    """The tree of `code`, kept for those who ask first whether it has errors and then for its outline."""
+    return _parser().parse(code)
+
+
 def has_errors(code: bytes) -> bool:
     """Whether the syntax of `code` cannot be told throughout."""
-    return _parser().parse(code).root_node.has_error
+    return _parsed(code).root_node.has_error
 
 
 def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
     """Nodes in pre-order; names are as written, qualified by `scope` and the enclosing scopes, USRs are 0."""
-    tree = _parser().parse(code)
+    tree = _parsed(code)
     found: list[Node] = []
     stack = [_Visit(tree.root_node, 1, scope, False)]
     while stack:

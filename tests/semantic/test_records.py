@@ -24,22 +24,26 @@ SOURCES = {
 }
 
 
-def _records(tree: Path) -> list[dict[str, Any]]:
+def _made(tree: Path) -> list[tuple[Document, dict[str, Any]]]:
     repository, store = index(tree, SOURCES)
     entries = documents(repository, store, SemanticRecipe())
-    return [record(entry, repository, ORIGIN) for entry in entries if isinstance(entry, Document)]
+    return [(entry, record(entry, repository, ORIGIN)) for entry in entries if isinstance(entry, Document)]
+
+
+def _records(tree: Path) -> list[dict[str, Any]]:
+    return [made for _, made in _made(tree)]
 
 
 def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    made = _records(tmp_path)
+    made = _made(tmp_path)
     publication = Publication(tmp_path / "out")
-    assert write_shards(publication, iter(made)) == 1
+    assert write_shards(publication, iter([values for _, values in made])) == 1
     back = list(read_shard(tmp_path / "out" / c.jsonl_shard(0), "shard"))
     assert publication.entries[0].rows == len(back) == len(made) == 3
-    for ours, theirs in zip(made, back, strict=True):
+    for (document, ours), theirs in zip(made, back, strict=True):
         assert tuple(theirs) == JSONL_KEYS
         assert theirs[c.TEXT] == ours[c.TEXT]
-        assert all(np.array_equal(theirs[name], ours[name]) for name in c.CHAR_COLUMNS)
+        assert all(np.array_equal(theirs[name], document.chars[name]) for name in c.CHAR_COLUMNS)
 
 
 def test_shards_have_a_fixed_number_of_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
