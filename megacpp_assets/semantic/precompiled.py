@@ -22,6 +22,8 @@ PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
 """Building and auditing a header costs about as much as it saves three units."""
 _MIN_USES = 2
+_MIN_SHARE = 0.02
+"""Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
 _LAYERS = 2
 _LAYER_UNITS = 8
 """A layer's units share what lies outside anyway: a header of the tree on top spares each of them less."""
@@ -110,10 +112,11 @@ def _base(paths: Collection[str], uses: _Graph, users: Mapping[str, set[str]]) -
 
 
 def _chosen(paths: Collection[str], base: str, uses: _Graph) -> set[str]:
-    """`base`; from outside, what two of `paths` reach; of the tree, what two of them include and includes none."""
+    """`base`; from outside, what two of `paths` reach; of the tree, what enough of them include and includes none."""
     reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
     direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
-    chosen = {target for target, count in (reached + direct).items() if count >= _MIN_USES}
+    chosen = {target for target, count in reached.items() if count >= _MIN_USES}
+    chosen |= {target for target, count in direct.items() if count >= max(_MIN_USES, _MIN_SHARE * len(paths))}
     return {target for target in {*chosen, base} - {""} if not _reach(target, uses) & paths}
 
 

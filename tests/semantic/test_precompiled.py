@@ -165,6 +165,14 @@ def test_a_header_is_found_beside_its_includer_or_where_the_arguments_say() -> N
     assert included(header) == ["<up.h>", '"../../src/deep/up.h"', '"../../src/lib.h"']
 
 
+def test_a_header_of_the_tree_that_few_of_many_units_include_is_not_shared() -> None:
+    own = {"rare.h": "#pragma once\n#include <map>\n", "common.h": "#pragma once\n#include <set>\n"}
+    common = {f"use{index:03}.cpp": '#include "common.h"\n' for index in range(200)}
+    rare = {f"odd{index}.cpp": '#include "rare.h"\n' for index in range(3)}
+    (header,) = shared({**own, **common, **rare})
+    assert included(header) == ["<map>", "<set>", '"../../common.h"']
+
+
 def test_few_units_or_units_with_forced_includes_share_nothing() -> None:
     texts = {f"{name}.cpp": "#include <map>\n" for name in "abcd"}
     assert len(shared(texts)) == 1
