@@ -34,6 +34,7 @@ SKIP_BODIES = 64
 HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
 """For a precompiled header: made to be saved, without the bodies of functions."""
 CALL_EXPRESSION = 103
+FIRST_OF_PREPROCESSOR = 500
 
 READS_OUTSIDE = "reads outside the tree"
 NO_CHECKS = np.empty((0, 2), np.uint64)
@@ -182,20 +183,31 @@ class _Readable:
 def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
     """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always.
 
-    A unit that lies in the header itself would be empty with it: it is parsed plainly, once.
+    A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
+    that does: the plain parse counts.
     """
     own = os.fsencode(unit.path)
     header = None if batch.header and any(own == path for _, path in batch.header.inclusions) else batch.header
     quick = _parse(unit, batch, readable, header)
-    if header is None or (quick.file.status == "clean" and not batch.audit):
+    empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
+    if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
         return quick
     plain = _parse(unit, batch, readable, None)
     reads = tuple(sorted({*quick.reads, *plain.reads}))
-    better = quick if quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file) else plain
+    good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
+    better = quick if good else plain
     if not batch.audit or plain.file.status != "clean":
         return replace(better, reads=reads)  # where the plain parse lost something, it is no measure
     calls, differing = _compare_calls(plain.file, better.file)
     return replace(better, reads=reads, calls=calls, differing=differing)
+
+
+def _is_empty(file: ParsedFile) -> bool:
+    return file.cursors is None or not (file.cursors.kind < FIRST_OF_PREPROCESSOR).any()
+
+
+def _is_hollow(unit: Unit) -> bool:
+    return is_hollow(read_source(Path(unit.path)))
 
 
 def _faults(file: ParsedFile) -> tuple[bool, int]:
@@ -235,7 +247,7 @@ def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None)
 
 def _flags(unit: Unit) -> int:
     """Where a file holds nothing but directives, every function's body is another file's: none is looked at."""
-    return PLAIN_FLAGS | (SKIP_BODIES if is_hollow(read_source(Path(unit.path))) else 0)
+    return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 
 def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:

@@ -267,6 +267,19 @@ def test_headers_that_share_one_of_the_tree_keep_calls_includes_and_errors(tmp_p
     assert calls(found["use3.h"])
 
 
+def test_a_header_with_the_guard_of_one_that_is_shared_keeps_its_calls(tmp_path: Path) -> None:
+    users = {f"use{index}.h": '#pragma once\n#include "lib.h"\n' for index in range(12)}
+    copy = LIB.replace('#include "part.h"\n', '#include "lib.h"\n#include "part.h"\n')
+    outer = '#pragma once\n#include "lib.h"\n#include "part.h"\n'
+    tree = {**TREE, **users, "old/copy.h": copy, "use0.h": outer}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert '"../../include/lib.h"' in (tmp_path / "with/.megacpp/pch/1.h").read_text()
+    assert calls(without["old/copy.h"]) and report.dropped == 0
+    assert [calls(found[path]) for path in tree] == [calls(without[path]) for path in tree]
+    assert states(found) == states(without)
+
+
 def test_a_hollow_file_does_not_look_into_the_functions_of_what_it_includes(tmp_path: Path) -> None:
     body = "int twice(int v) { return v * unknown; }\n"
     tree = {"all.cpp": '#include "part.cpp"\n', "some.cpp": '#include "part.cpp"\nint x;\n', "part.cpp": body}
