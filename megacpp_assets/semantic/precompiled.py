@@ -1,5 +1,7 @@
 """Which headers units of equal arguments share: those that at least two of them include, compiled once for all.
 
+Main files that are headers themselves come in layers: what a layer shares includes none of its units.
+
 Only texts are read, nothing is parsed. What is chosen wrongly costs time, never a call: headers are audited where they
 are used. Equal input gives an equal plan, whatever the order of the units.
 """
@@ -9,8 +11,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
@@ -19,10 +22,21 @@ PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
 """Building and auditing a header costs about as much as it saves three units."""
 _MIN_USES = 2
+_MIN_SHARE = 0.02
+"""Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
+_LAYERS = 2
+_LAYER_UNITS = 8
+"""A layer's units share what lies outside anyway: a header of the tree on top spares each of them less."""
+_CANDIDATES = 32
+"""Of the headers of the tree that most units include, so many are tried as what a layer shares."""
 _UP = "../" * (PCH_FOLDER.count("/") + 1)
 _COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
+_QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*""", re.S)
+_DIRECTIVE_LINE = re.compile(rb"^[ \t]*#[^\n]*", re.M)
+_SPLICE = re.compile(rb"\\\r?\n")
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)", re.M)
 _TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
+_Graph = Mapping[str, Collection[str]]
 _CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
 
 
@@ -37,32 +51,95 @@ class SharedHeader:
 def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[SharedHeader]:
     """A header for each group of units that gains from one; `text_of` gives the bytes of a file of the tree.
 
-    A header of the tree would be empty as a main file after it was precompiled: headers share what is outside only.
+    A header of the tree would be empty as a main file after it was precompiled, thus the layers.
     """
     headers = {unit.path: text_of(unit.path) for unit in units if unit.header}
     guarded = {path for path, text in headers.items() if _is_guarded(text)}
+    includes = cache(lambda path: tuple(_sure_includes(text_of(path))))
     groups: dict[tuple[tuple[str, ...], bool], list[Unit]] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.path.encode("utf-8", "surrogateescape")):
         if not {"-include", "-imacros"}.intersection(unit.arguments):
             groups[unit.arguments, unit.header].append(unit)
     shared = []
     for (arguments, header), group in sorted(groups.items()):
-        search = _Search(arguments, headers.keys(), guarded)
-        uses = Counter(
-            target
-            for unit in group
-            for target in {search.find(*include, unit.path) for include in _sure_includes(text_of(unit.path))}
-            if target and not (header and target in guarded)
-        )
-        chosen = [target for target, count in uses.items() if count >= _MIN_USES]
-        if len(group) >= MIN_UNITS and chosen:
-            shared.append(SharedHeader("".join(_lines(chosen)), tuple(group)))
+        if len(group) >= MIN_UNITS:
+            uses = _uses([unit.path for unit in group], _Search(arguments, headers.keys(), guarded), includes)
+            for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
+                chosen = _chosen({unit.path for unit in layer}, base, uses)
+                if len(layer) >= MIN_UNITS and chosen:
+                    shared.append(SharedHeader("".join(_lines(chosen)), layer))
     return shared
+
+
+def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple[tuple[bool, str], ...]]) -> _Graph:
+    """What every one of `paths`, and every header of the tree that they reach, is sure to include."""
+    uses: dict[str, frozenset[str]] = {}
+    pending = list(paths)
+    while pending:
+        path = pending.pop()
+        if path not in uses:
+            uses[path] = frozenset({search.find(*include, path) for include in includes(path)} - {""})
+            pending += [target for target in uses[path] if not target.startswith("<")]
+    return uses
+
+
+def _layers(group: Sequence[Unit], uses: _Graph) -> list[tuple[str, tuple[Unit, ...]]]:
+    """The units of a group by the header of the tree that they share, "" for the rest."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for path in uses:
+        for target in uses[path]:
+            users[target].add(path)
+    layers: list[tuple[str, tuple[Unit, ...]]] = []
+    rest = list(group)
+    while len(layers) < _LAYERS:
+        base, above = _base({unit.path for unit in rest}, uses, users)
+        if len(above) < _LAYER_UNITS:
+            break
+        layers.append((base, tuple(unit for unit in rest if unit.path in above)))
+        rest = [unit for unit in rest if unit.path not in above]
+    return [*layers, ("", tuple(rest))]
+
+
+def _base(paths: Collection[str], uses: _Graph, users: Mapping[str, set[str]]) -> tuple[str, set[str]]:
+    """The header that spares `paths` the most parses of headers of the tree, and which of them it spares those."""
+    counts = {target: len(users[target] & paths) for target in users if not target.startswith("<")}
+    best: tuple[int, str, set[str]] = (0, "", set())
+    for base in sorted(counts, key=lambda target: (-counts[target], target))[:_CANDIDATES]:
+        below = _reach(base, uses)
+        above = (_reach(base, users) & paths) - below
+        best = max(best, (sum(not path.startswith("<") for path in below) * len(above), base, above))
+    return best[1:]
+
+
+def _chosen(paths: Collection[str], base: str, uses: _Graph) -> set[str]:
+    """`base`; from outside, what two of `paths` reach; of the tree, what enough of them include and includes none."""
+    reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
+    direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
+    chosen = {target for target, count in reached.items() if count >= _MIN_USES}
+    chosen |= {target for target, count in direct.items() if count >= max(_MIN_USES, _MIN_SHARE * len(paths))}
+    return {target for target in {*chosen, base} - {""} if not _reach(target, uses) & paths}
+
+
+def _reach(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
+    """`start`, and whatever `edges` lead to from there."""
+    reached = {start}
+    pending = [start]
+    while pending:
+        fresh = set(edges.get(pending.pop(), ())) - reached
+        reached |= fresh
+        pending += fresh
+    return reached
 
 
 def outside_part(text: str) -> str:
     """What of a shared header's text is no file of the tree; it stands first."""
     return text.partition('#include "')[0]
+
+
+def is_hollow(text: bytes) -> bool:
+    """Whether a text is directives, comments and blanks, and no code of its own."""
+    bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or b" ", _SPLICE.sub(b"", text))
+    return not _DIRECTIVE_LINE.sub(b"", bare).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +163,7 @@ class _Search:
         return path if path in self.guarded and '"' not in path else ""
 
 
-def _lines(targets: Sequence[str]) -> Iterator[str]:
+def _lines(targets: Collection[str]) -> Iterator[str]:
     """Headers from outside first: that order cannot matter to them, and the tree's own may need them."""
     for target in sorted(targets, key=lambda target: (not target.startswith("<"), target)):
         if target.startswith("<"):

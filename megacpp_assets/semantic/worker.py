@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbol
-from megacpp_assets.semantic.plan import Unit
-from megacpp_assets.semantic.precompiled import outside_part
+from megacpp_assets.semantic.plan import Unit, read_source
+from megacpp_assets.semantic.precompiled import is_hollow, outside_part
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 
 DETAILED_RECORD = 1
@@ -30,9 +30,11 @@ INCOMPLETE = 2
 changes nothing that a file itself spells; an error inside an instantiation is not counted."""
 KEEP_GOING = 0x200
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
-HEADER_FLAGS = PLAIN_FLAGS | 16 | 64
+SKIP_BODIES = 64
+HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
 """For a precompiled header: made to be saved, without the bodies of functions."""
 CALL_EXPRESSION = 103
+FIRST_OF_PREPROCESSOR = 500
 
 READS_OUTSIDE = "reads outside the tree"
 NO_CHECKS = np.empty((0, 2), np.uint64)
@@ -179,17 +181,33 @@ class _Readable:
 
 
 def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
-    """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always."""
-    quick = _parse(unit, batch, readable, batch.header)
-    if batch.header is None or (quick.file.status == "clean" and not batch.audit):
+    """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always.
+
+    A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
+    that does: the plain parse counts.
+    """
+    own = os.fsencode(unit.path)
+    header = None if batch.header and any(own == path for _, path in batch.header.inclusions) else batch.header
+    quick = _parse(unit, batch, readable, header)
+    empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
+    if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
         return quick
     plain = _parse(unit, batch, readable, None)
     reads = tuple(sorted({*quick.reads, *plain.reads}))
-    better = quick if quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file) else plain
+    good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
+    better = quick if good else plain
     if not batch.audit or plain.file.status != "clean":
         return replace(better, reads=reads)  # where the plain parse lost something, it is no measure
     calls, differing = _compare_calls(plain.file, better.file)
     return replace(better, reads=reads, calls=calls, differing=differing)
+
+
+def _is_empty(file: ParsedFile) -> bool:
+    return file.cursors is None or not (file.cursors.kind < FIRST_OF_PREPROCESSOR).any()
+
+
+def _is_hollow(unit: Unit) -> bool:
+    return is_hollow(read_source(Path(unit.path)))
 
 
 def _faults(file: ParsedFile) -> tuple[bool, int]:
@@ -217,7 +235,7 @@ def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None)
     _allow_cpu(batch.limits)
     arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
-        found = _visitor.parse(batch.toolchain.library, unit.path, arguments, PLAIN_FLAGS, batch.limits.cursors)
+        found = _visitor.parse(batch.toolchain.library, unit.path, arguments, _flags(unit), batch.limits.cursors)
     except RuntimeError as error:
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
     outside = readable.count_outside(found["includes"])
@@ -225,6 +243,11 @@ def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None)
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
     checks = np.array([(row[0], row[4]) for row in found["symbols"]], np.uint64).reshape(-1, 2)
     return UnitResult(_parsed_file(unit, found, header), checks, readable.names(found["includes"]))
+
+
+def _flags(unit: Unit) -> int:
+    """Where a file holds nothing but directives, every function's body is another file's: none is looked at."""
+    return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 
 def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:

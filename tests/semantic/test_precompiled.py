@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
-from megacpp_assets.semantic.precompiled import SharedHeader, shared_headers
+from megacpp_assets.semantic.precompiled import MIN_UNITS, SharedHeader, is_hollow, shared_headers
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 
 GUARDED = "#ifndef LIB_H\n#define LIB_H\n"
@@ -64,9 +65,68 @@ def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outsi
         **{f"include/{name}.h": f'{header}#include "lib.h"\n' for name in "abcd"},
     }
     sources, headers = shared({**texts, "include/lib.h": header, "d.cpp": f"{source}#include <only_mine>\n"})
-    assert included(sources) == ["<map>", '"../../include/lib.h"']
+    assert included(sources) == ["<map>", "<set>", '"../../include/lib.h"']
     assert [unit.path for unit in sources.units] == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]
     assert included(headers) == ["<set>"]
+
+
+def chain(*names: str) -> dict[str, str]:
+    """Headers of which each includes the next."""
+    following = dict(pairwise(names))
+    return {name: f'#pragma once\n#include "{following.get(name, "<vector>")}"\n' for name in names}
+
+
+def test_headers_share_one_of_the_tree_that_includes_none_of_them() -> None:
+    users = {f"use{index}.h": '#pragma once\n#include "top.h"\n' for index in range(8)}
+    below = chain("top.h", "middle.h", "low.h", "lowest.h")
+    layer, rest = shared({**users, **below, "lowest.h": "#pragma once\n#include <map>\n#include <set>\n"})
+    assert [unit.path for unit in layer.units] == sorted(users)
+    assert included(layer) == ["<map>", "<set>", '"../../top.h"']
+    assert [unit.path for unit in rest.units] == sorted(below)
+    assert included(rest) == ["<map>", "<set>"]
+
+
+def test_headers_that_include_each_other_share_neither() -> None:
+    users = {f"use{index}.h": '#pragma once\n#include <map>\n#include "top.h"\n' for index in range(8)}
+    (rest,) = shared({**users, "top.h": "#pragma once\n" + "".join(f'#include "{path}"\n' for path in users)})
+    assert included(rest) == ["<map>"]
+
+
+EDGES = st.sets(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=60)
+
+
+@given(EDGES)
+def test_no_header_lies_in_what_it_shares(edges: set[tuple[int, int]]) -> None:
+    texts = {
+        f"{n}.h": "#pragma once\n#include <map>\n" + "".join(f'#include "{b}.h"\n' for a, b in sorted(edges) if a == n)
+        for n in range(16)
+    }
+    plan = shared(texts)
+    sharing = [unit.path for header in plan for unit in header.units]
+    assert len(sharing) == len(set(sharing)) and len(sharing) > 16 - MIN_UNITS
+    for header in plan:
+        reached = {line.rpartition("/")[2].rstrip('"') for line in included(header) if line.startswith('"')}
+        for _ in texts:
+            reached |= {f"{b}.h" for a, b in edges if f"{a}.h" in reached}
+        assert not reached & {unit.path for unit in header.units}
+
+
+@pytest.mark.parametrize(
+    ("text", "hollow"),
+    [
+        ("", True),
+        ("// only\n/* words\n;*/\n", True),
+        ('#include "a.cpp"\n#  define TWO \\\n  2\r\n', True),
+        ("#define S '\"' // \"\n", True),
+        ("#pragma once\nint x;\n", False),
+        ("// next \\\nint x;\n#include <map>\nf()", False),
+        ('#define A "/*"\nint x = f();\n#define B "*/"\n', False),
+        ("#if 0\nwords\n#endif\n", False),
+        ("import std;\n", False),
+    ],
+)
+def test_a_file_is_hollow_that_holds_directives_and_comments_only(text: str, hollow: bool) -> None:
+    assert is_hollow(text.encode()) == hollow
 
 
 @pytest.mark.parametrize(
@@ -103,6 +163,14 @@ def test_a_header_is_found_beside_its_includer_or_where_the_arguments_say() -> N
     }
     (header,) = shared(texts)
     assert included(header) == ["<up.h>", '"../../src/deep/up.h"', '"../../src/lib.h"']
+
+
+def test_a_header_of_the_tree_that_few_of_many_units_include_is_not_shared() -> None:
+    own = {"rare.h": "#pragma once\n#include <map>\n", "common.h": "#pragma once\n#include <set>\n"}
+    common = {f"use{index:03}.cpp": '#include "common.h"\n' for index in range(200)}
+    rare = {f"odd{index}.cpp": '#include "rare.h"\n' for index in range(3)}
+    (header,) = shared({**own, **common, **rare})
+    assert included(header) == ["<map>", "<set>", '"../../common.h"']
 
 
 def test_few_units_or_units_with_forced_includes_share_nothing() -> None:
@@ -178,6 +246,46 @@ def test_another_choice_between_equal_candidates_is_no_difference(tmp_path: Path
     without, _ = parse(tmp_path / "without", tree, precompile=False)
     assert calls(found["use0.cpp"]) != calls(without["use0.cpp"])
     assert (report.headers, report.dropped, report.calls_compared, report.calls_differing) == (1, 0, 1, 0)
+
+
+def test_headers_that_share_one_of_the_tree_keep_calls_includes_and_errors(tmp_path: Path) -> None:
+    users = {
+        f"use{index}.h": f'#pragma once\n#include "lib.h"\ninline int use{index}() {{ return twice({index}); }}\n'
+        for index in range(12)
+    }
+    # The plan follows includes without a condition only: a unit of the layer lies in what it shares.
+    lib = LIB.replace("#endif\n", '#if 1\n#include "../use3.h"\n#endif\n#endif\n')
+    tree = {**TREE, **users, "include/lib.h": lib}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert '"../../include/lib.h"' in (tmp_path / "with/.megacpp/pch/1.h").read_text()
+    assert (report.headers, report.dropped, report.calls_differing) == (2, 0, 0)
+    for path, plain in without.items():
+        quick = found[path]
+        assert (quick.status, quick.errors, quick.includes) == (plain.status, plain.errors, plain.includes)
+        assert calls(quick) == calls(plain)
+    assert calls(found["use3.h"])
+
+
+def test_a_header_with_the_guard_of_one_that_is_shared_keeps_its_calls(tmp_path: Path) -> None:
+    users = {f"use{index}.h": '#pragma once\n#include "lib.h"\n' for index in range(12)}
+    copy = LIB.replace('#include "part.h"\n', '#include "lib.h"\n#include "part.h"\n')
+    outer = '#pragma once\n#include "lib.h"\n#include "part.h"\n'
+    tree = {**TREE, **users, "old/copy.h": copy, "use0.h": outer}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert '"../../include/lib.h"' in (tmp_path / "with/.megacpp/pch/1.h").read_text()
+    assert calls(without["old/copy.h"]) and report.dropped == 0
+    assert [calls(found[path]) for path in tree] == [calls(without[path]) for path in tree]
+    assert states(found) == states(without)
+
+
+def test_a_hollow_file_does_not_look_into_the_functions_of_what_it_includes(tmp_path: Path) -> None:
+    body = "int twice(int v) { return v * unknown; }\n"
+    tree = {"all.cpp": '#include "part.cpp"\n', "some.cpp": '#include "part.cpp"\nint x;\n', "part.cpp": body}
+    found, _ = parse(tmp_path, tree, precompile=False)
+    assert {path: file.errors for path, file in found.items()} == {"all.cpp": 0, "some.cpp": 1, "part.cpp": 1}
+    assert found["all.cpp"].includes == ("part.cpp",)
 
 
 BROKEN = ["#pragma once\n#error no\n", '#pragma once\n#include "/etc/passwd"\n', '#pragma once\n#include "none.h"\n']
