@@ -50,7 +50,7 @@ def name_hashes(spellings: Sequence[str]) -> NDArray[np.uint64]:
     """Hashes of `spellings` that match the identifier token of the entity: no template arguments, no tilde."""
     plain = [_plain(name) if "<" in name or "~" in name else name for name in spellings]
     joined = "".join(plain)
-    sizes = map(len, plain if joined.isascii() else [name.encode() for name in plain])
+    sizes = map(len, plain) if joined.isascii() else (len(name.encode()) for name in plain)
     ends = np.cumsum(np.fromiter(sizes, dtype=np.int64, count=len(plain)))
     starts = np.concatenate((np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1]))
     return span_hashes(np.frombuffer(joined.encode(), dtype=np.uint8), starts, ends)

@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -33,10 +34,11 @@ _UP = "../" * (PCH_FOLDER.count("/") + 1)
 _COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
 _QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*""", re.S)
 _DIRECTIVE_LINE = re.compile(rb"^[ \t]*#[^\n]*", re.M)
-_SPLICE = re.compile(rb"\\\r?\n")
+_LINE_END = re.compile(rb"\r\n?")
+_SPLICE = b"\\\n"
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)", re.M)
 _TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
-_Graph = Mapping[str, Collection[str]]
+_Graph = Mapping[str, AbstractSet[str]]
 _CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
 
 
@@ -100,7 +102,7 @@ def _layers(group: Sequence[Unit], uses: _Graph) -> list[tuple[str, tuple[Unit, 
     return [*layers, ("", tuple(rest))]
 
 
-def _base(paths: Collection[str], uses: _Graph, users: Mapping[str, set[str]]) -> tuple[str, set[str]]:
+def _base(paths: AbstractSet[str], uses: _Graph, users: Mapping[str, set[str]]) -> tuple[str, set[str]]:
     """The header that spares `paths` the most parses of headers of the tree, and which of them it spares those."""
     counts = {target: len(users[target] & paths) for target in users if not target.startswith("<")}
     best: tuple[int, str, set[str]] = (0, "", set())
@@ -111,7 +113,7 @@ def _base(paths: Collection[str], uses: _Graph, users: Mapping[str, set[str]]) -
     return best[1:]
 
 
-def _chosen(paths: Collection[str], base: str, uses: _Graph) -> set[str]:
+def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
     """`base`; from outside, what two of `paths` reach; of the tree, what enough of them include and includes none."""
     reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
     direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
@@ -120,7 +122,7 @@ def _chosen(paths: Collection[str], base: str, uses: _Graph) -> set[str]:
     return {target for target in {*chosen, base} - {""} if not _reach(target, uses) & paths}
 
 
-def _reach(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
+def _reach(start: str, edges: _Graph) -> set[str]:
     """`start`, and whatever `edges` lead to from there."""
     reached = {start}
     pending = [start]
@@ -138,7 +140,8 @@ def outside_part(text: str) -> str:
 
 def is_hollow(text: bytes) -> bool:
     """Whether a text is directives, comments and blanks, and no code of its own."""
-    bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or b" ", _SPLICE.sub(b"", text))
+    lines = _LINE_END.sub(b"\n", text).replace(_SPLICE, b"")
+    bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or b" ", lines)
     return not _DIRECTIVE_LINE.sub(b"", bare).strip()
 
 

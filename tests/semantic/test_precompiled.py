@@ -119,6 +119,8 @@ def test_no_header_lies_in_what_it_shares(edges: set[tuple[int, int]]) -> None:
         ('#include "a.cpp"\n#  define TWO \\\n  2\r\n', True),
         ("#define S '\"' // \"\n", True),
         ("#pragma once\nint x;\n", False),
+        ("// one\r#define A \\\r\nint x;\r", True),
+        ("// one\rint x() { return 0; }\r", False),
         ("// next \\\nint x;\n#include <map>\nf()", False),
         ('#define A "/*"\nint x = f();\n#define B "*/"\n', False),
         ("#if 0\nwords\n#endif\n", False),
