@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := $(wildcard native/*/*.cpp native/*/*.hpp) CMakeLists.txt pyproject.toml constraints.txt
 
+# Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check ui setup clean
 
 run: setup
