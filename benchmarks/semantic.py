@@ -116,21 +116,27 @@ def weighed(function: Callable[[Any], Any], batch: Any) -> tuple[Any, float]:
     return function(batch), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def bare(checkout: Checkout, runs: int) -> None:
-    """Everything in memory, documents aside, over the same parses by libclang alone."""
+def bare(checkout: Checkout, runs: int, *, precompile: bool = True) -> None:
+    """Everything in memory, documents aside, over the same parses by libclang alone, shared headers in both."""
     _libclang.load_library(checkout.toolchain)
     calls: list[_libclang.Call] = []
 
     def ours() -> None:
         calls.clear()
         with _libclang.recorded(calls):
-            index(checkout, InProcess())
+            index(checkout, InProcess(), precompile=precompile)
 
     def peer() -> None:
         _libclang.replay(checkout.tree, calls)
 
-    figure = Figure(BENCH, f"parse + walk + paint + link, {described(checkout)}", "CPU-s")
+    parse = "parse" if precompile else "plain parse"
+    figure = Figure(BENCH, f"{parse} + walk + paint + link, {described(checkout)}", "CPU-s")
     compare(figure, ours, peer, peer_name="libclang 18.1.1, same flags, parse only", runs=runs, warm_up=False)
+
+
+def plain(checkout: Checkout, runs: int) -> None:
+    """`bare` without shared precompiled headers in either."""
+    bare(checkout, runs, precompile=False)
 
 
 def full(checkout: Checkout, runs: int) -> None:
@@ -184,13 +190,14 @@ def rerun(checkout: Checkout, _runs: int) -> None:
     report(figure, *parsed, peer_name="the first run")
 
 
-FIGURES = {"bare": bare, "full": full, "clangd": clangd, "rerun": rerun, "memory": memory}
+FIGURES = {"bare": bare, "plain": plain, "full": full, "clangd": clangd, "rerun": rerun, "memory": memory}
 
 
-def index(checkout: Checkout, executor: BatchExecutor) -> Repository:
+def index(checkout: Checkout, executor: BatchExecutor, *, precompile: bool = True) -> Repository:
     """Parse, walk, paint and link every file: all that stage 2 does between its input and its documents."""
     shutil.rmtree(checkout.tree / WORK_FOLDER, ignore_errors=True)
     options = IN_PROCESS if isinstance(executor, InProcess) else DEFAULT_OPTIONS
+    options = replace(options, precompile=precompile)
     found = parse_tree(checkout.tree, checkout.files, checkout.toolchain, executor, options=options)
     parsed: dict[str, ParsedFile] = {file.path: file for file in found}
     if failed := [file.path for file in found if file.status == "failed"]:

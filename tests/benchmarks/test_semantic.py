@@ -46,15 +46,16 @@ def measure(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_line_has_the_agreed_keys_and_a_positive_figure(upstream: str) -> None:
-    done = measure("--figures", "bare,full,rerun,memory", upstream)
+    done = measure("--figures", "bare,plain,full,rerun,memory", upstream)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [list(line) for line in lines] == [KEYS] * 5
-    assert [line["unit"] for line in lines] == ["CPU-s", "files/CPU-s", "files/CPU-s", "units", "MB"]
+    assert [list(line) for line in lines] == [KEYS] * 6
+    assert [line["unit"] for line in lines] == ["CPU-s", "CPU-s", "files/CPU-s", "files/CPU-s", "units", "MB"]
     assert all("shape v1" in line["figure"] and (line["ours"] > 0) == (line["unit"] != "units") for line in lines)
-    assert [line["ratio"] is None for line in lines] == [False, False, False, False, True]
-    bare, below_main, everything, rerun, _ = lines
-    assert bare["ours"] > 0.5 * bare["peer"]
+    assert [line["ratio"] is None for line in lines] == [False] * 5 + [True]
+    bare, plain, below_main, everything, rerun, _ = lines
+    assert bare["ours"] > 0.5 * bare["peer"] and plain["ours"] > 0.5 * plain["peer"]
+    assert "plain parse" in plain["figure"] and "plain parse" not in bare["figure"]
     assert below_main["peer"] > everything["peer"]
     assert (rerun["ours"], rerun["peer"]) == (0, 3)
 
