@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,14 @@ class Toolchain:
         return {self.resource_dir: self.resource_dir, **dict(self.header_names)}
 
     def owns(self, path: str) -> bool:
-        """Whether the file at `path` is one of the toolchain's own headers, whatever links lead there."""
-        real = os.path.realpath(path)
-        return any(real.startswith(root + os.sep) for root in self.header_roots)
+        """Whether the file at `path`, absolute, is one of the toolchain's own headers, whatever links lead there."""
+        return _lies_below(path, self.header_roots)
+
+
+@lru_cache(maxsize=1 << 14)  # every unit reads the same few thousand headers, which do not change under a process
+def _lies_below(path: str, roots: tuple[str, ...]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(root + os.sep) for root in roots)
 
 
 def find_toolchain() -> Toolchain:

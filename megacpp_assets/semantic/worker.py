@@ -175,8 +175,8 @@ class _Readable:
 
     def _allows(self, path: bytes) -> bool:
         if path not in self._known:
-            real = os.path.realpath(os.fsdecode(path))
-            self._known[path] = real.startswith(self._tree + os.sep) or self._toolchain.owns(real)
+            name = os.path.join(self._tree, os.fsdecode(path))
+            self._known[path] = self._toolchain.owns(name) or os.path.realpath(name).startswith(self._tree + os.sep)
         return self._known[path]
 
 
