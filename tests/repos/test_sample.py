@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
+import cmake
+import pytest
+
+import megacpp_assets.sample
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.repos.pins import pin, remote_references
 from megacpp_assets.repos.sample import TAGS, make_sample_repositories
+
+SAMPLE = Path(megacpp_assets.sample.__file__).parent / "repos"
 
 
 def test_the_eight_sample_repositories_are_those_of_the_catalogue(tmp_path: Path) -> None:
@@ -29,3 +37,23 @@ def test_commit_ids_do_not_depend_on_the_folder(tmp_path: Path) -> None:
         catalogue = load_catalogue("sample", root)
         ids.append([pin(catalogue[name], "v1.0.0", root).commit for name in sorted(catalogue)])
     assert ids[0] == ids[1]
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("tag", TAGS if os.environ.get("MEGACPP_FULL_TESTS") else TAGS[-1:])
+@pytest.mark.parametrize("name", sorted(path.name for path in SAMPLE.iterdir()))
+def test_every_sample_repository_builds_and_passes_its_own_tests(name: str, tag: str, tmp_path: Path) -> None:
+    make_sample_repositories(tmp_path)
+    git_directory, tree, build = tmp_path / "sample_git" / f"{name}.git", tmp_path / "tree", tmp_path / "build"
+    tree.mkdir()
+    run("git", "--git-dir", git_directory, "archive", "--output", tmp_path / "tree.tar", tag)
+    run("tar", "--extract", "--file", tmp_path / "tree.tar", "--directory", tree)
+    programs = Path(cmake.CMAKE_BIN_DIR)
+    run(programs / "cmake", "-G", "Unix Makefiles", "-DCMAKE_BUILD_TYPE=Debug", "-S", tree, "-B", build)
+    run(programs / "cmake", "--build", build)
+    assert "100% tests passed" in run(programs / "ctest", "--test-dir", build)
