@@ -1,7 +1,10 @@
 """`--configure`: a tree's own cmake, run only inside bubblewrap, for the compile database that it describes.
 
 In: a folder with all files of a commit. Out: the bytes of `compile_commands.json`, or why there are none. The tree's
-code runs without network, environment, credentials or anything of the host but `/usr`; it can write to memory alone.
+code runs without network, environment, credentials or anything of the host but `/usr`; it can write to memory alone,
+on disks of a stated size. Time, memory and files are limited for each process. How many processes there are is limited
+for everyone but root, whom the kernel exempts: as root a fork bomb ends with the wall time, and what it takes until
+then only a limit around the whole run (a container's, a unit's) can bound.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 
-_INSTALL = "apt-get install bubblewrap cmake ninja-build g++"
+_INSTALL = "apt-get install bubblewrap cmake ninja-build g++ (bubblewrap 0.8 or later)"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache")
 """What programs below /usr need beside it: links into it, and tables of it."""
+_DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
+_SEALED = ("/proc", "/dev", "/")
+"""Made read-only once everything is mounted. In `/proc` the kernel's settings are root's to write, caged or not."""
 _OPTIONS = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON"
 _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
+ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash's name for it, then bash's
 database=/build/out/compile_commands.json
 run() { cmake -S /source -B /build/out -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
 run $OPTIONS || { status=$?; grep -a -m 1 "^CMake Error" /build/log >&2; exit $status; }
@@ -34,12 +41,13 @@ if [ -n "$more" ] && run $more && [ -s "$database" ]; then cat "$database"; else
 
 @dataclass(frozen=True, slots=True)
 class ConfigureLimits:
-    """Of one configure: wall and CPU seconds (the latter per process), memory per process, each of its two disks."""
+    """Of one configure: wall and CPU seconds (the latter per process), memory per process, each of its three disks."""
 
     wall_s: float = 300.0
     cpu_s: int = 300
     memory_bytes: int = 4 << 30
     disk_bytes: int = 1 << 30
+    processes: int = 512
     output_bytes: int = 64 << 20
 
 
@@ -62,7 +70,7 @@ def require_sandbox() -> str:
     _generator()
     with tempfile.TemporaryDirectory(prefix="megacpp-sandbox-") as empty:
         command = [*_sandbox(Path(empty), DEFAULT_LIMITS), "cmake", "--version"]
-        tried = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=60)
+        tried = subprocess.run(command, capture_output=True, check=False, env={}, stdin=subprocess.DEVNULL, timeout=60)
     if tried.returncode:
         found = tried.stderr.decode(errors="replace").strip()
         raise EnvironmentLacks("--configure", expected="a sandbox that starts cmake", found=found, do=_INSTALL)
@@ -80,7 +88,7 @@ def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configure
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # its death ends everything in its process namespace
             [*_sandbox(tree, limits), "/bin/sh", "-c", _SCRIPT],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
+            env={}, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
         )  # fmt: skip
         try:
             status = process.wait(limits.wall_s)
@@ -117,13 +125,20 @@ def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
         "PATH": f"{Path(_cmake()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
         "SOURCE_DATE_EPOCH": "0", "GENERATOR": _generator(), "OPTIONS": _OPTIONS, "CPU": str(limits.cpu_s),
         "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
+        "PROCESSES": str(limits.processes),
     }  # fmt: skip
-    disk = ["--size", str(limits.disk_bytes), "--tmpfs"]
+    # bubblewrap is the cage's process 1, whose first environment any tree can read in /proc: it is started without one,
+    # which --clearenv cannot do for it. Its arguments stay readable, as the table of mounts would be without them: they
+    # name folders (the scratch one, the prefix of cmake), never what is in them.
     return [
-        "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
+        os.path.abspath(shutil.which("bwrap") or "bwrap"), "--unshare-all", "--unshare-user", "--disable-userns",
+        "--hostname", "cage", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
         *(part for name, value in variables.items() for part in ("--setenv", name, value)),
-        *_mounts(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/home", *disk, "/tmp", *disk, "/build",  # noqa: S108 - inside
-        "--ro-bind", str(tree), "/source", "--remount-ro", "/", "--chdir", "/build",
+        *_mounts(), "--proc", "/proc", "--dev", "/dev",
+        *(part for disk in _DISKS for part in ("--size", str(limits.disk_bytes), "--tmpfs", disk)),
+        *_unpacked_cmake(),  # over the disks: it may lie below /home
+        "--ro-bind", str(tree), "/source", *(part for folder in _SEALED for part in ("--remount-ro", folder)),
+        "--chdir", "/build",
     ]  # fmt: skip
 
 
@@ -138,6 +153,10 @@ def _mounts() -> Iterator[str]:
             yield from ("--symlink", os.readlink(path), path)
         else:
             yield from ("--ro-bind-try", path, path)
-    prefix = str(Path(_cmake()).parents[1])
-    if not prefix.startswith("/usr"):
-        yield from ("--ro-bind", prefix, prefix)
+
+
+def _unpacked_cmake() -> Iterator[str]:
+    prefix = Path(_cmake()).parents[1]
+    if not prefix.is_relative_to("/usr"):  # its own parts only: the prefix may be somebody's home
+        for part in (_cmake(), *map(str, sorted(prefix.glob("share/cmake*")))):
+            yield from ("--ro-bind", part, part)

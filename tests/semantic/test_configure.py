@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from megacpp_assets.semantic import configure as module
 from megacpp_assets.semantic.compile_database import DATABASE, read_database
 from megacpp_assets.semantic.configure import ConfigureLimits, configure, require_sandbox
 from megacpp_assets.semantic.stage import run, target
-from tests.semantic.hostile_repository import spec_of
+from tests.semantic.hostile_repository import everything, spec_of
 
 
 def _lacking() -> str:
@@ -58,6 +59,20 @@ def _said(folder: Path, body: str, limits: ConfigureLimits = QUICK) -> str:
     return configure(_tree(folder, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}"), limits).reason
 
 
+def _told(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
+    """What a shell `script` of a tree brings out of the cage: its words are in the first error of the log."""
+    tree = _tree(folder, "cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n")
+    (tree / "script.sh").write_text(script)
+    with (tree / "CMakeLists.txt").open("a") as text:
+        text.write("execute_process(COMMAND sh /source/script.sh OUTPUT_VARIABLE words ERROR_VARIABLE words)\n")
+        text.write('string(REGEX REPLACE "[\n;]+" " " words "${words}")\nfile(WRITE /build/words "${words}")\n')
+        text.write('execute_process(COMMAND sh -c "echo CMake Error told: $(cat /build/words) >> /build/log")\n')
+        text.write('message(FATAL_ERROR "after what was told")\n')
+    head, _, told = configure(tree, limits).reason.partition(": CMake Error told: ")
+    assert head == "cmake ended with status 1"
+    return told
+
+
 @caged
 def test_a_good_tree_gives_a_database_of_its_own_files_tests_included(tmp_path: Path) -> None:
     tree = _tree(tmp_path / "tree", GOOD)
@@ -75,20 +90,78 @@ def test_two_configures_give_the_same_bytes(tmp_path: Path) -> None:
     assert configure(_tree(tmp_path / "a", GOOD)) == configure(_tree(tmp_path / "another" / "b", GOOD))
 
 
-@caged
-def test_a_file_of_the_host_and_the_environment_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of the host, readable for all; its word is also a secret of our environment."""
     monkeypatch.setenv("SECRET_WORD", "canary_5127")
-    canary = tmp_path / "canary.txt"
-    canary.write_text("canary_5127")
-    for body in (
-        f'file(READ "{canary}" word)\nmessage(FATAL_ERROR "${{word}}")',
-        f'execute_process(COMMAND cat {canary} /etc/passwd OUTPUT_VARIABLE w)\nmessage(FATAL_ERROR "<${{w}}>")',
-        'message(FATAL_ERROR "<$ENV{SECRET_WORD}>")',
-        'execute_process(COMMAND sh -c "cat /proc/[0-9]*/environ" OUTPUT_VARIABLE w)\nmessage(FATAL_ERROR "${w}")',
-    ):
-        said = _said(tmp_path / "tree", body)
-        assert said.startswith("cmake ended with status")
-        assert "canary_5127" not in said and "root:" not in said
+    path = tmp_path / "canary.txt"
+    path.write_text("canary_5127\n")
+    return path
+
+
+@caged
+@pytest.mark.parametrize(
+    "script",
+    ["tr '\\0' '\\n' < /proc/1/environ | grep canary", "env | grep canary",
+     "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep canary",
+     "cat CANARY", "cat /source/link.txt", "cat /proc/1/root/CANARY /proc/1/cwd/CANARY",
+     "cat /etc/passwd", "cat /etc/hostname; hostname"],
+)  # fmt: skip
+def test_a_file_of_the_host_and_the_environment_cannot_be_read(tmp_path: Path, canary: Path, script: str) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "link.txt").symlink_to(canary)
+    script = f"echo heard; {script.replace('CANARY', str(canary))} | cut -c1-100"
+    told = _told(tmp_path / "tree", script)
+    assert told.startswith("heard")  # or nothing at all would be brought out by this way
+    assert "canary_5127" not in told and "root:" not in told and "SECRET_WORD" not in told
+    assert socket.gethostname() not in told.split()
+
+
+@caged
+def test_a_database_holds_nothing_of_the_host(tmp_path: Path, canary: Path) -> None:
+    body = GOOD
+    for number, path in enumerate((canary, "/proc/1/environ", "/proc/self/environ", "/source/include/good.h")):
+        body += f'if(EXISTS "{path}")\n  file(READ "{path}" word HEX)\n'
+        body += f'  target_compile_definitions(good PRIVATE "WORD{number}=x${{word}}")\nendif()\n'
+    found = configure(_tree(tmp_path / "tree", body))
+    assert found.reason == "" and b"int good;\n".hex().encode() in found.database
+    assert b"canary_5127".hex().encode() not in found.database
+    assert b"WORD0" not in found.database
+
+
+@caged
+def test_the_stage_leaves_nothing_of_the_host(tmp_path: Path, canary: Path) -> None:
+    script = f"echo CMake Error heard $(cat {canary} /proc/1/environ | grep -ao 'canary_[0-9]*') >> /build/log; exit 1"
+    text = GOOD + "execute_process(COMMAND sh /source/script.sh)\nmessage(FATAL_ERROR end)\n"
+    files = {"CMakeLists.txt": text.encode(), "script.sh": script.encode(), "src/good.cc": b"int good;\n"}
+    spec = spec_of(tmp_path, "telling", files)
+    artifact = run(replace(spec, recipe=replace(spec.recipe, configure=True)))
+    assert "CMake Error heard" in str(artifact.manifest.stats["configure"])
+    assert b"canary_5127" not in everything(artifact)
+
+
+@caged
+def test_cmake_outside_usr_brings_its_own_files_and_nothing_else_of_its_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, canary: Path
+) -> None:
+    """The prefix of an unpacked cmake may be somebody's home."""
+    prefix = tmp_path / "home"
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(os.path.realpath(str(shutil.which("cmake"))), prefix / "bin" / "cmake")
+    root = next(Path("/usr/share").glob("cmake-*"))
+    shutil.copytree(root, prefix / "share" / root.name)
+    shutil.copy(canary, prefix / "canary.txt")
+    monkeypatch.setenv("PATH", f"{prefix}/bin", prepend=os.pathsep)
+    told = _told(tmp_path / "tree", f"command -v cmake; cat {prefix}/canary.txt")
+    assert told.startswith(f"{prefix}/bin/cmake ") and "canary_5127" not in told
+
+
+@caged
+def test_no_setting_of_the_kernel_can_be_written_and_no_cage_made_inside(tmp_path: Path) -> None:
+    """Settings of the kernel belong to root, whose number a process keeps in the cage of a root."""
+    told = _told(tmp_path, "for p in core_pattern hostname; do (: >> /proc/sys/kernel/$p) && echo opened; done 2>&1")
+    assert told.count("Read-only file system") == 2 and "opened" not in told
+    assert "unshare failed" in _told(tmp_path, "unshare --user --mount true && echo made")
 
 
 @caged
@@ -146,12 +219,39 @@ def test_a_configure_that_spins_is_ended_by_its_processor_time(tmp_path: Path) -
 
 
 @caged
-def test_a_configure_that_fills_the_disk_fills_its_own(tmp_path: Path) -> None:
-    free = shutil.disk_usage(tmp_path).free
-    body = 'execute_process(COMMAND sh -c "cat /dev/zero > /build/a; cat /dev/zero > /tmp/b; df -k /build | tail -1" '
-    body += 'OUTPUT_VARIABLE word)\nmessage(FATAL_ERROR "full")'
-    assert _said(tmp_path, body).startswith("cmake ended with status")
-    assert shutil.disk_usage(tmp_path).free > free - (1 << 30)
+@pytest.mark.parametrize("place", ["/home", "/tmp", "/build"])
+def test_a_configure_that_fills_a_disk_ends_with_an_error_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    tree = _tree(tmp_path / "tree", f"{GOOD}execute_process(COMMAND sh /source/fill.sh COMMAND_ERROR_IS_FATAL ANY)\n")
+    fill = f"set -e; for part in $(seq COUNT); do head -c 1M /dev/zero > {place}/$part; done"
+    (tree / "fill.sh").write_text(fill.replace("COUNT", "8"))
+    assert configure(tree, QUICK).reason == ""
+    (tree / "fill.sh").write_text(fill.replace("COUNT", "40"))
+    assert configure(tree, QUICK).reason.startswith("cmake ended with status")
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@caged
+def test_nothing_is_writable_but_the_sized_disks(tmp_path: Path) -> None:
+    told = set(_told(tmp_path, "awk '$4 ~ /^rw/ {print $2}' /proc/mounts").split())
+    assert {place for place in told if not place.startswith("/dev/")} == {"/home", "/tmp", "/build"}
+    sizes = _told(tmp_path, "df --output=size -B 1M /home /tmp /build").split()
+    assert sizes == ["1M-blocks", "32", "32", "32"]
+    told = _told(tmp_path, "for p in /dev /dev/shm /dev/pts; do (: > $p/a) && echo wrote; done 2>&1; : > /dev/null")
+    assert told.count("cannot create") == 3 and "wrote" not in told
+
+
+@caged
+def test_the_number_of_processes_is_limited(tmp_path: Path) -> None:
+    limits = replace(QUICK, processes=77)
+    told = _told(tmp_path, "grep processes /proc/self/limits", limits)
+    assert told.split() == "Max processes 77 77 processes".split()
+    if os.geteuid():  # the kernel exempts root
+        told = _told(tmp_path, "for n in $(seq 99); do sleep 2 & done 2>&1", limits)
+        assert "annot fork" in told
 
 
 @caged
@@ -166,9 +266,11 @@ def test_a_database_without_end_is_cut_and_reads_as_none(tmp_path: Path) -> None
 
 @caged
 def test_memory_is_limited(tmp_path: Path) -> None:
-    body = 'string(REPEAT "x" 400000000 a)\nstring(REPEAT "${a}" 8 b)\nmessage(FATAL_ERROR "had it")'
-    said = _said(tmp_path, body, ConfigureLimits(wall_s=60, memory_bytes=1 << 30))
-    assert "status" in said and "had it" not in said
+    """One process asks for 300 MB: it has them under a limit of 1 GB, and not under one of 200 MB."""
+    script = "dd if=/dev/zero of=/dev/null bs=300M count=1 status=none 2>&1; echo ended $?"
+    assert _told(tmp_path, script, replace(QUICK, memory_bytes=1 << 30)) == "ended 0"
+    told = _told(tmp_path, script, replace(QUICK, memory_bytes=200 << 20))
+    assert "memory exhausted" in told and told.endswith("ended 1")
 
 
 @caged
