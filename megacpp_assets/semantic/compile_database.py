@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 import orjson
 
 from megacpp_assets.semantic.arguments import allowed
+from megacpp_assets.semantic.shell_words import shell_words
 from megacpp_assets.semantic.tree_paths import MAX_PARTS, TreePaths
 
 DATABASE = "compile_commands.json"
@@ -107,19 +107,12 @@ def _entry(item: Mapping[str, Any]) -> _Entry | None:
     directory, file = item.get("directory"), item.get("file")
     arguments = item.get("arguments")
     if arguments is None and isinstance(item.get("command"), str):
-        arguments = _split(item["command"])
+        arguments = shell_words(item["command"])
     if not isinstance(directory, str) or not isinstance(file, str) or not isinstance(arguments, list):
         return None
     if not all(isinstance(argument, str) for argument in arguments):
         return None
     return _Entry(directory, file, tuple(arguments))
-
-
-def _split(command: str) -> list[str] | None:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return None
 
 
 def _source_root(entries: Sequence[_Entry], paths: TreePaths) -> str:

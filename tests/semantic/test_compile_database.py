@@ -39,6 +39,12 @@ def test_a_command_is_split_as_a_shell_would_and_nothing_runs(tree: Path) -> Non
     assert not list(tree.rglob("evil"))
 
 
+def test_a_command_of_four_megabytes_is_read_and_its_endless_word_left_out(tree: Path) -> None:
+    command = f"c++ -DA -DB={'x' * 4_000_000} -DC -c src/a.cpp"
+    database(tree, [{"directory": ".", "file": "src/a.cpp", "command": command}])
+    assert read_database(tree, DATABASE) == {"src/a.cpp": ("-DA", "-DC")}
+
+
 def test_arguments_are_preferred_to_a_command_and_the_first_entry_counts(tree: Path) -> None:
     first = {**entry("src/a.cpp", "-DFIRST", directory="."), "command": "c++ -DCOMMAND"}
     database(tree, [first, entry("src/a.cpp", "-DSECOND", directory=".")])
