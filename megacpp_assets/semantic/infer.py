@@ -57,6 +57,16 @@ def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates:
     return Inference(folders, _stubs(missing, templates))
 
 
+def header_stubs(
+    paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Stubs alone, for a tree whose include folders are known.
+
+    A header of the tree that only resembles a spelling counts for nothing: its folder may be none of those.
+    """
+    return _stubs(sorted(_unresolved(sources, set(paths))), templates)
+
+
 def is_template(path: str) -> bool:
     """Whether `path` looks like a template of a generated header (`config.h.in`)."""
     return path.endswith((".h.in", ".hpp.in", ".h.cmake", ".hpp.cmake", ".h.cmake.in", ".hpp.cmake.in"))
@@ -68,7 +78,11 @@ def _plain(raw: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     parts = spelling.split("/")
-    return None if spelling.startswith("/") or any(part in {"", ".", ".."} for part in parts) else spelling
+    return (
+        None
+        if spelling.startswith("/") or "\0" in spelling or any(part in {"", ".", ".."} for part in parts)
+        else spelling
+    )
 
 
 def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:
@@ -120,13 +134,20 @@ def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, st
     by_header: dict[str, list[str]] = defaultdict(list)
     for path in sorted(templates):
         by_header[posixpath.basename(_header_of(path))].append(path)
-    stubs = {}
+    stubs: dict[str, str] = {}
     for spelling in missing:
+        if any(folder in stubs for folder in _folders_of(spelling)):  # a header of this name is a file already
+            continue
         named = by_header.get(posixpath.basename(spelling), [])
         placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
         if placed or len(named) == 1:
             stubs[spelling] = _instantiate(templates[(placed or named)[0]])
     return stubs
+
+
+def _folders_of(spelling: str) -> Iterator[str]:
+    parts = spelling.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
 
 
 def _header_of(template: str) -> str:

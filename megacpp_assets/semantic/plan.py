@@ -6,13 +6,13 @@ import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.arguments import for_language, include_folder, language_of
 from megacpp_assets.semantic.compile_database import find_database, read_database
-from megacpp_assets.semantic.infer import infer, is_template
+from megacpp_assets.semantic.infer import header_stubs, infer, is_template
 
 WORK_FOLDER = ".megacpp"
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
@@ -55,8 +55,9 @@ def plan_units(
     found = find_database(tree, database)
     entries = read_database(tree, found) if found else {}
     if entries:
-        nearest = _Nearest(entries)
-        return [_from_database(file, entries, nearest, standards) for file in selected]
+        nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
+        units = [_from_database(file, entries, nearest, standards) for file in selected]
+        return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
     folders = _inferred_folders(tree, files, selected)
     return [
         Unit(file.path, for_language(folders, file.language, standards.of(file.language)), "inferred", file.header)
@@ -103,20 +104,44 @@ def _ancestors(path: str) -> Iterator[str]:
 
 
 def _inferred_folders(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    present = _present(tree, files)
+    inference = infer(present, _texts(tree, selected), _templates(tree, present))
+    folders = [include_folder("-I", folder) for folder in inference.folders]
+    return (*folders, *_stub_folder(tree, files, inference.stubs))
+
+
+def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    """What a database lacks where no build has run: the headers that it would have made."""
+    present = _present(tree, files)
+    templates = _templates(tree, present)
+    stubs = header_stubs(present, _texts(tree, selected), templates) if templates else {}
+    return _stub_folder(tree, files, stubs)
+
+
+def _present(tree: Path, files: Sequence[SourceFile]) -> list[str]:
     # What is not selected may still be included: generated fragments, files over the size limit.
-    present = [file.path for file in files if _regular(tree, file.path)]
-    texts = ((file.path, read_source(tree / file.path)) for file in selected)
-    templates = {
+    return [file.path for file in files if _regular(tree, file.path)]
+
+
+def _texts(tree: Path, selected: Sequence[SourceFile]) -> Iterator[tuple[str, bytes]]:
+    return ((file.path, read_source(tree / file.path)) for file in selected)
+
+
+def _templates(tree: Path, present: Sequence[str]) -> dict[str, str]:
+    return {
         path: read_source(tree / path, _TEMPLATE_BYTES).decode("utf-8", "replace")
         for path in present
         if is_template(path)
     }
-    inference = infer(present, texts, templates)
-    folders = [include_folder("-I", folder) for folder in inference.folders]
-    if inference.stubs and not (tree / WORK_FOLDER).exists():
-        _write_stubs(tree / STUB_FOLDER, inference.stubs)
-        folders.append(f"-I{STUB_FOLDER}")
-    return tuple(folders)
+
+
+def _stub_folder(tree: Path, files: Sequence[SourceFile], stubs: Mapping[str, str]) -> tuple[str, ...]:
+    """Write `stubs`, unless the tree itself uses our folder; the argument that has them searched after all others."""
+    taken = any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files)
+    if not stubs or taken or any((tree / folder).is_symlink() for folder in (WORK_FOLDER, STUB_FOLDER)):
+        return ()
+    _write_stubs(tree / STUB_FOLDER, stubs)
+    return (include_folder("-idirafter", STUB_FOLDER),)
 
 
 def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:

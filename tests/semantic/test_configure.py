@@ -296,7 +296,8 @@ def test_the_stage_says_whether_its_arguments_are_the_trees_or_inferred(
     tmp_path: Path, text: str, said: str, mode: str
 ) -> None:
     """A configure that fails is no silent fallback: the reason stands in the statistics, and a check warns of it."""
-    files = {"CMakeLists.txt": text.encode(), "src/good.cc": b'#include "good.h"\nint part() { return GOOD_PART; }\n',
+    files = {"CMakeLists.txt": text.encode(), "src/config.h.in": b"#cmakedefine01 USED\n",
+             "src/good.cc": b'#include "good.h"\n#include "config.h"\nint part() { return GOOD_PART + USED; }\n',
              "test/good_test.cc": b"#include <good.h>\nint main() { return part(); }\n",
              "include/good.h": b"#pragma once\nint part();\n"}  # fmt: skip
     spec = spec_of(tmp_path, "configured", files)

@@ -52,6 +52,12 @@ def test_a_template_of_a_missing_header_becomes_a_stub_with_everything_off() -> 
     assert found.stubs == {"lib/config.h": "/* #undef HAVE_X */\n#define HAVE_Y 0\n#define VERSION 0\n"}
 
 
+def test_spellings_that_cannot_all_be_files_get_the_stubs_that_can() -> None:
+    source = '#include "config.h"\n#include "config.h/deep/x.h"\n#include "x\0y/x.h"\n#include "config.hh/x.h"\n'
+    found = guess({"src/a.cpp": source}, {"config.h.in": "", "x.h.in": ""})
+    assert set(found.stubs) == {"config.h", "config.hh/x.h"}
+
+
 def test_a_header_that_exists_needs_no_stub() -> None:
     files = {"src/a.cpp": '#include "config.h"\n', "include/config.h": ""}
     assert guess(files, {"include/config.h.in": ""}).stubs == {}

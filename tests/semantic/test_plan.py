@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from megacpp_assets.semantic.plan import STUB_FOLDER, Standards, plan_units
-from tests.semantic.parsing_trees import write_tree
+from tests.semantic.parsing_trees import parse_in_process, write_tree
 
 
 def test_without_a_database_every_file_gets_inferred_folders_and_its_languages_standard(tmp_path: Path) -> None:
@@ -39,8 +39,35 @@ def test_stubs_are_written_only_where_the_tree_has_nothing_of_that_name(tmp_path
     sources = {"a.cpp": '#include "config.h"\n', "config.h.in": "#cmakedefine A\n"}
     files = write_tree(tmp_path / "plain", sources)
     (unit,) = plan_units(tmp_path / "plain", files, Standards())
-    assert unit.arguments[-1] == f"-I{STUB_FOLDER}"
+    assert unit.arguments[-1] == f"-idirafter{STUB_FOLDER}"
     assert (tmp_path / "plain" / STUB_FOLDER / "config.h").read_text() == "/* #undef A */\n"
     files = write_tree(tmp_path / "taken", {**sources, ".megacpp": "a file of the repository"})
     (unit,) = plan_units(tmp_path / "taken", files, Standards())
     assert unit.arguments[-1] == "-std=c++17"
+
+
+def _database(**arguments: str) -> str:
+    entries = [{"directory": ".", "file": f"{n}.cpp", "arguments": ["c++", *a.split()]} for n, a in arguments.items()]
+    return json.dumps(entries)
+
+
+def test_stubs_are_there_beside_a_database_too_for_its_files_and_for_their_neighbours(tmp_path: Path) -> None:
+    sources = {"a.cpp": "#include <config.h>\n#if A\n#endif\nint v = B;\n", "config.h.in": "#cmakedefine01 B\n",
+               "new.cpp": '#include "config.h"\nint w = B;\n', "samples/config.h": "#error another one\n",
+               "compile_commands.json": _database(a="-DA=1")}  # fmt: skip
+    units = {
+        unit.path: unit for unit in plan_units(tmp_path / "plan", write_tree(tmp_path / "plan", sources), Standards())
+    }
+    assert {unit.mode for unit in units.values()} == {"database", "nearest"}
+    assert all(unit.arguments[-1] == f"-idirafter{STUB_FOLDER}" for unit in units.values())
+    found = parse_in_process(tmp_path / "parsed", sources)
+    assert [(path, found[path].errors) for path in ("a.cpp", "new.cpp")] == [("a.cpp", 0), ("new.cpp", 0)]
+
+
+def test_a_stub_never_shadows_a_header_that_the_database_leads_to(tmp_path: Path) -> None:
+    sources = {"a.cpp": "#include <config.h>\nint v = REAL;\n", "b.cpp": '#include "config.h"\nint w = REAL;\n',
+               "config.h.in": "#cmakedefine REAL\n", "real/config.h": "#define REAL 1\n",
+               "compile_commands.json": _database(a="-isystem real", b="-idirafter real")}  # fmt: skip
+    found = parse_in_process(tmp_path, sources)
+    assert (tmp_path / STUB_FOLDER / "config.h").is_file()
+    assert [(path, found[path].errors) for path in ("a.cpp", "b.cpp")] == [("a.cpp", 0), ("b.cpp", 0)]
