@@ -251,9 +251,10 @@ def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
         chosen = {file.path for file, _ in sources.taken[::every]}
         files = [*(file for file, _ in sources.taken), *sources.companions]
         files = [file if file.path in chosen else replace(file, skipped="not in the sample") for file in files]
-        units = plan_units(tree, files, DEFAULT_OPTIONS.standards)
+        toolchain = find_toolchain()
+        units = plan_units(tree, files, DEFAULT_OPTIONS.standards, header_roots=toolchain.header_roots)
         spec = SemanticJsonlSpec(
-            root, DATASETS[0], pinned.partition, pinned.commit, pinned.license, SemanticRecipe(), find_toolchain()
+            root, DATASETS[0], pinned.partition, pinned.commit, pinned.license, SemanticRecipe(), toolchain
         )
         yield Checkout(spec, tree, sources, tuple(files), tuple(units))
 

@@ -46,8 +46,9 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
     """The arguments that may reach the compiler, each in one piece (`-Iinclude`), in their order.
 
-    Every path resolves inside the tree and is rewritten relative to it; `base` is the tree-relative folder to which the
-    arguments' relative paths refer. Everything else is left out, the value of a dropped option included.
+    Every path resolves inside the tree and is rewritten relative to it, or is a folder of the toolchain's headers;
+    `base` is the tree-relative folder to which the arguments' relative paths refer. Everything else is left out, the
+    value of a dropped option included.
     """
     return tuple(_kept(list(arguments[:MAX_ARGUMENTS]), paths, base))
 
@@ -71,7 +72,7 @@ def for_language(arguments: Sequence[str], language: str, standard: str) -> tupl
 
 
 def include_folder(option: str, folder: str) -> str:
-    """One argument that adds the tree's `folder` to a search list."""
+    """One argument that adds `folder`, of the tree or absolute, to a search list."""
     return option + _unmistakable(folder)
 
 
@@ -113,7 +114,7 @@ def _with_path(option: str, value: str, resolve: Callable[[str], str | None]) ->
 
 def _unmistakable(path: str) -> str:
     # A path that begins with "=" would mean the sysroot, with "-" or "@" something else again.
-    return path if path[0].isalnum() or path[0] in "._" else f"./{path}"
+    return path if path[0].isalnum() or path[0] in "._/" else f"./{path}"
 
 
 _SKIPPED_WITH_VALUE = frozenset(

@@ -58,12 +58,15 @@ def find_database(tree: Path, explicit: str | None = None) -> str | None:
     return None
 
 
-def read_database(tree: Path, path: str) -> Mapping[str, tuple[str, ...]]:
-    """Allowed arguments by tree-relative source path; the first entry of a file counts. Malformed parts are skipped."""
+def read_database(tree: Path, path: str, header_roots: tuple[str, ...] = ()) -> Mapping[str, tuple[str, ...]]:
+    """Allowed arguments by tree-relative source path; the first entry of a file counts. Malformed parts are skipped.
+
+    Of folders outside the tree only those below `header_roots` may be searched.
+    """
     entries = _read_entries(tree / path)
     home = posixpath.dirname(path)
     real = os.path.realpath(tree)
-    paths = TreePaths(real, _source_root(entries, TreePaths(real)))
+    paths = TreePaths(real, _source_root(entries, TreePaths(real)), header_roots)
     result: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         base = paths.inside(entry.directory, home)

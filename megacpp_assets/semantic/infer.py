@@ -77,12 +77,9 @@ def _plain(raw: bytes) -> str | None:
         spelling = raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    parts = spelling.split("/")
-    return (
-        None
-        if spelling.startswith("/") or "\0" in spelling or any(part in {"", ".", ".."} for part in parts)
-        else spelling
-    )
+    if spelling.startswith("/") or "\0" in spelling or any(part in {"", ".", ".."} for part in spelling.split("/")):
+        return None
+    return spelling
 
 
 def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:

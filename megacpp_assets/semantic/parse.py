@@ -90,7 +90,7 @@ def parse_tree(
     symbols of the tree share one 64-bit hash.
     """
     root = Path(os.path.realpath(tree))
-    units = plan_units(root, files, options.standards, database=options.database)
+    units = plan_units(root, files, options.standards, database=options.database, header_roots=toolchain.header_roots)
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain, options.wall_s)

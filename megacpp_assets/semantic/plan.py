@@ -43,17 +43,23 @@ class Standards:
 
 
 def plan_units(
-    tree: Path, files: Sequence[SourceFile], standards: Standards, *, database: str | None = None
+    tree: Path,
+    files: Sequence[SourceFile],
+    standards: Standards,
+    *,
+    database: str | None = None,
+    header_roots: tuple[str, ...] = (),
 ) -> list[Unit]:
     """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
 
-    `database` names a compile database of the tree; without it the tree is searched for one.
+    `database` names a compile database of the tree; without it the tree is searched for one. Its folders may be
+    those of the tree and those below `header_roots`, the toolchain's.
     """
     selected = sorted(
         (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
     )
     found = find_database(tree, database)
-    entries = read_database(tree, found) if found else {}
+    entries = read_database(tree, found, header_roots) if found else {}
     if entries:
         nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]

@@ -1,4 +1,5 @@
-"""Paths that a compile database or a source names, resolved to the tree or refused: nothing outside gets through."""
+"""Paths that a compile database or a source names, resolved to the tree or refused: nothing outside gets through but
+folders of the toolchain's own headers, which every source may include anyway."""
 
 from __future__ import annotations
 
@@ -17,16 +18,23 @@ _UNNAMEABLE = re.compile("[\0\ud800-\udfff]")
 class TreePaths:
     """Resolves paths against `tree` (an absolute real path).
 
-    `source_root` is the absolute path under which a compile database knows the tree, where that is another one.
+    `source_root` is the absolute path under which a compile database knows the tree, where that is another one;
+    `header_roots` are the folders (real paths) whose headers the compiler shows to every source.
     """
 
     tree: str
     source_root: str = ""
+    header_roots: tuple[str, ...] = ()
 
     def folder(self, path: str, base: str = "") -> str | None:
-        """Tree-relative form of an existing folder of the tree (`.` for the tree itself), else None."""
+        """Tree-relative form of an existing folder of the tree (`.` for the tree itself), else None.
+
+        A folder below one of the header roots has its real, absolute path; they themselves are searched in any case.
+        """
         inside = self.inside(path, base)
-        return inside if inside is not None and os.path.isdir(self._absolute(inside)) else None
+        if inside is None:
+            return self._of_toolchain(path)
+        return inside if os.path.isdir(self._absolute(inside)) else None
 
     def file(self, path: str, base: str = "") -> str | None:
         """Tree-relative form of an existing regular file of the tree, else None.
@@ -42,13 +50,23 @@ class TreePaths:
         """Normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None if outside."""
         whole = posixpath.join(base, path)
         # Resolving costs a look at the disk per part: what no real tree needs is not resolved at all.
-        if not path or _UNNAMEABLE.search(whole) or len(whole) > _LENGTH or whole.count("/") > MAX_PARTS:
+        if not path or not _resolvable(whole):
             return None
         relative = self._relative(whole)
         if relative is None:
             return None
         real = os.path.realpath(self._absolute(relative))
         return relative if real == self.tree or real.startswith(self.tree + os.sep) else None
+
+    def _of_toolchain(self, path: str) -> str | None:
+        # As spelled first, which costs nothing; then what it really is: a link there may lead anywhere.
+        if not _resolvable(path) or not self._below_headers(posixpath.normpath(path)):
+            return None
+        real = os.path.realpath(posixpath.normpath(path))
+        return real if self._below_headers(real) and os.path.isdir(real) else None
+
+    def _below_headers(self, path: str) -> bool:
+        return any(path.startswith(root + os.sep) for root in self.header_roots)
 
     def _relative(self, path: str) -> str | None:
         normal = posixpath.normpath(path)
@@ -63,3 +81,7 @@ class TreePaths:
 
     def _absolute(self, relative: str) -> str:
         return os.path.join(self.tree, relative)
+
+
+def _resolvable(path: str) -> bool:
+    return not _UNNAMEABLE.search(path) and len(path) <= _LENGTH and path.count("/") <= MAX_PARTS

@@ -30,8 +30,11 @@ HOSTILE = (
     ["-print-search-dirs"], ["-###"], ["-v"], ["-emit-ast"], ["-S"], ["-E"], ["-T", "/etc/passwd"], ["/etc/passwd"],
     ["-include", "poisoned.h"], ["-I", "escape"], ["-Iescape/.."], ["-DX=1\n#include \"/etc/passwd\""], ["-D", "-load"],
     ["-march=native"], ["-target", "spirv"], ["-Iinclude\0/etc"], ["-I" + "a/" * 5000], ["-stdlib=libc++"], ["-c", "-"],
+    ["-isystem", "/usr/include/../../etc"], ["-I/usr/include/../../etc"], ["-I//usr/include/../../etc"],
+    ["-isystem", "/usr/include/linux\0/../../../etc"], ["-include", "/usr/include/../../etc/passwd"],
 )  # fmt: skip
 
+HEADER_ROOTS = ("/usr/include",)
 _PATH_OPTIONS = ("-isystem", "-iquote", "-idirafter", "-I")
 _PLAIN = re.compile(
     r"-D[A-Za-z_]\w*(\([\w, .]*\))?(=[^\x00-\x1f\x7f]*)?|-U[A-Za-z_]\w*"
@@ -47,7 +50,10 @@ _BANNED = re.compile(
 
 
 def hostile_tree(base: Path) -> TreePaths:
-    """A tree with a folder named like an option, a header with a precompiled twin and a link out of it."""
+    """A tree with a folder named like an option, a header with a precompiled twin and a link out of it.
+
+    The headers of the system may be searched too.
+    """
     tree = base / "tree"
     (tree / "include" / "deep").mkdir(parents=True)
     (tree / "=odd").mkdir()
@@ -56,13 +62,14 @@ def hostile_tree(base: Path) -> TreePaths:
     (tree / "poisoned.h").write_text("")
     (tree / "poisoned.h.gch").write_text("")
     (tree / "escape").symlink_to("/etc")
-    return TreePaths(os.path.realpath(tree), "/build/machine/project")
+    return TreePaths(os.path.realpath(tree), "/build/machine/project", HEADER_ROOTS)
 
 
 def escapes(arguments: Sequence[str], tree: str) -> str:
     """The first of `arguments` that could do more than steer the parse of files of `tree`, "" if there is none.
 
-    Knows nothing of how the list was made: plain words of a closed shape, or a path that really lies in the tree.
+    Knows nothing of how the list was made: plain words of a closed shape, or a path that really lies in the tree,
+    or a folder below the system's headers.
     """
     pending = list(arguments)
     while pending:
@@ -74,7 +81,7 @@ def escapes(arguments: Sequence[str], tree: str) -> str:
                 return f"{argument} {value}"
             if any(os.path.lexists(os.path.join(tree, value + ending)) for ending in (".pch", ".gch")):
                 return f"{argument} {value}"
-        elif option and not _inside(argument[len(option) :], tree):
+        elif option and not _inside(argument[len(option) :], tree) and not _of_system(argument[len(option) :]):
             return argument
         elif not option and (not _PLAIN.fullmatch(argument) or _BANNED.match(argument)):
             return argument
@@ -85,6 +92,10 @@ def _inside(path: str, tree: str) -> bool:
     real = os.path.realpath(os.path.join(tree, path))
     # A leading "=" is the sysroot, "-" another option, "@" a response file.
     return bool(path) and path[0] not in "=-@" and "\0" not in path and (real == tree or real.startswith(tree + os.sep))
+
+
+def _of_system(path: str) -> bool:
+    return os.path.isdir(path) and any(os.path.realpath(path).startswith(root + "/") for root in HEADER_ROOTS)
 
 
 @cache

@@ -51,6 +51,16 @@ def test_arguments_are_preferred_to_a_command_and_the_first_entry_counts(tree: P
     assert read_database(tree, DATABASE) == {"src/a.cpp": ("-DFIRST",)}
 
 
+def test_folders_of_the_compilers_headers_stay_and_no_other_of_the_host(tree: Path) -> None:
+    given = entry(
+        "/orig/src/a.cpp", "-isystem", "/usr/include/linux", "-I/usr/include/asm-generic", "-I/usr/lib", "-I/etc"
+    )
+    database(tree, [given])
+    expected = ("-isystem/usr/include/linux", "-I/usr/include/asm-generic")
+    assert read_database(tree, DATABASE, ("/usr/include",)) == {"src/a.cpp": expected}
+    assert read_database(tree, DATABASE) == {"src/a.cpp": ()}
+
+
 def test_paths_of_a_build_folder_refer_to_it(tree: Path) -> None:
     database(tree, [entry("../src/a.cpp", "-I../include", directory="/orig/build")], f"build/{DATABASE}")
     assert read_database(tree, f"build/{DATABASE}") == {"src/a.cpp": ("-Iinclude",)}

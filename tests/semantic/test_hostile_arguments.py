@@ -27,6 +27,7 @@ VALUES = (
     "=/etc", "@args.rsp", "@/etc/passwd", "evil.o", "/build/machine/project/include", "/build/machine/project/../x",
     "include/../../x", "include\0/etc", "X=1\n-o", "-load", "c++", "ir", "a" * 9000, "@odd", "=odd", "~", "$HOME",
     "`id`", "/proc/self/fd/3", "//etc", "\ud800", "\u202e", "-",
+    "/usr/include", "/usr/include/linux", "/usr/include/../../etc", "/usr/include/../include", "/usr/includes",
 )  # fmt: skip
 
 

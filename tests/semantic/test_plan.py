@@ -64,6 +64,17 @@ def test_stubs_are_there_beside_a_database_too_for_its_files_and_for_their_neigh
     assert [(path, found[path].errors) for path in ("a.cpp", "new.cpp")] == [("a.cpp", 0), ("new.cpp", 0)]
 
 
+def test_a_database_may_lead_to_headers_of_the_system_that_are_in_no_default_folder(tmp_path: Path) -> None:
+    text = "#include <stddef.h>\n#include <udp.h>\nstruct udphdr header;\n"  # linux/udp.h
+    sources = {
+        "a.cpp": text,
+        "b.cpp": text,
+        "compile_commands.json": _database(a="-isystem /usr/include/linux", b="-DB"),
+    }
+    found = parse_in_process(tmp_path, sources)
+    assert found["a.cpp"].errors == 0 and found["b.cpp"].errors > 0
+
+
 def test_a_stub_never_shadows_a_header_that_the_database_leads_to(tmp_path: Path) -> None:
     sources = {"a.cpp": "#include <config.h>\nint v = REAL;\n", "b.cpp": '#include "config.h"\nint w = REAL;\n',
                "config.h.in": "#cmakedefine REAL\n", "real/config.h": "#define REAL 1\n",

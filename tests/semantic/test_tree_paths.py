@@ -33,6 +33,31 @@ def test_only_folders_of_the_tree_are_found(paths: TreePaths, path: str, base: s
     assert paths.folder(path, base) == expected
 
 
+def test_folders_below_the_compilers_headers_are_found_under_their_real_path(tmp_path: Path, paths: TreePaths) -> None:
+    headers = tmp_path / "headers"
+    (headers / "xml" / "deep").mkdir(parents=True)
+    (headers / "xml" / "a.h").write_text("")
+    (headers / "same").symlink_to("xml")
+    (headers / "away").symlink_to("/etc")
+    (tmp_path / "headers-of-others").mkdir()
+    (tmp_path / "way").symlink_to(headers)
+    known = TreePaths(paths.tree, paths.source_root, (os.path.realpath(headers),))
+    root = os.path.realpath(headers)
+    assert (
+        known.folder(f"{root}/xml")
+        == known.folder(f"{root}/same/../xml/")
+        == known.folder(f"{root}/same")
+        == f"{root}/xml"
+    )
+    assert known.folder(f"{root}/xml/deep", "src") == f"{root}/xml/deep"
+    refused = (root, f"{root}/away", f"{root}/away/..", f"{root}/../tree-sibling", f"{root}-of-others", f"{root}/xml/a.h",
+               f"{root}/none", "/etc", "xml", "../headers/xml", f"{tmp_path}/way/xml", f"{root}/xml\0",
+               root + "/xml" + "/." * 200)  # fmt: skip
+    assert [path for path in refused if known.folder(path) is not None] == []
+    assert known.file(f"{root}/xml/a.h") is None and known.inside(f"{root}/xml") is None
+    assert paths.folder(f"{root}/xml") is None
+
+
 def test_a_link_out_of_the_tree_is_no_file_of_it(paths: TreePaths) -> None:
     assert paths.file("src/a.h") == "src/a.h"
     assert paths.file("link.h") is None
