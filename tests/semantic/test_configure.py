@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.semantic import configure as module
 from megacpp_assets.semantic.compile_database import DATABASE, read_database
 from megacpp_assets.semantic.configure import ConfigureLimits, configure, require_sandbox
 from megacpp_assets.semantic.stage import run, target
@@ -240,8 +239,8 @@ def test_nothing_is_writable_but_the_sized_disks(tmp_path: Path) -> None:
     assert {place for place in told if not place.startswith("/dev/")} == {"/home", "/tmp", "/build"}
     sizes = _told(tmp_path, "df --output=size -B 1M /home /tmp /build").split()
     assert sizes == ["1M-blocks", "32", "32", "32"]
-    told = _told(tmp_path, "for p in /dev /dev/shm /dev/pts; do (: > $p/a) && echo wrote; done 2>&1; : > /dev/null")
-    assert told.count("cannot create") == 3 and "wrote" not in told
+    tried = _told(tmp_path, "for p in /dev /dev/shm /dev/pts; do (: > $p/a) && echo wrote; done 2>&1; : > /dev/null")
+    assert tried.count("cannot create") == 3 and "wrote" not in tried
 
 
 @caged
@@ -282,7 +281,7 @@ def test_a_tree_without_cmake_says_so(tmp_path: Path) -> None:
 def test_a_machine_without_the_tools_is_told_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(module.shutil, "which", lambda wanted: None if wanted == name else f"/usr/bin/{wanted}")
+    monkeypatch.setattr(shutil, "which", lambda wanted: None if wanted == name else f"/usr/bin/{wanted}")
     with pytest.raises(EnvironmentLacks, match=f"needs {name}.*apt-get install bubblewrap cmake"):
         configure(tmp_path)
 
