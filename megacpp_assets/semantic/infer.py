@@ -131,20 +131,13 @@ def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, st
     by_header: dict[str, list[str]] = defaultdict(list)
     for path in sorted(templates):
         by_header[posixpath.basename(_header_of(path))].append(path)
-    stubs: dict[str, str] = {}
+    stubs = {}
     for spelling in missing:
-        if any(folder in stubs for folder in _folders_of(spelling)):  # a header of this name is a file already
-            continue
         named = by_header.get(posixpath.basename(spelling), [])
         placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
         if placed or len(named) == 1:
             stubs[spelling] = _instantiate(templates[(placed or named)[0]])
     return stubs
-
-
-def _folders_of(spelling: str) -> Iterator[str]:
-    parts = spelling.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts)))
 
 
 def _header_of(template: str) -> str:

@@ -13,6 +13,7 @@ from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.arguments import for_language, include_folder, language_of
 from megacpp_assets.semantic.compile_database import find_database, read_database
 from megacpp_assets.semantic.infer import header_stubs, infer, is_template
+from megacpp_assets.semantic.kernel import kernel_of, kernel_stubs
 
 WORK_FOLDER = ".megacpp"
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
@@ -64,11 +65,7 @@ def plan_units(
         nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]
         return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
-    folders = _inferred_folders(tree, files, selected)
-    return [
-        Unit(file.path, for_language(folders, file.language, standards.of(file.language)), "inferred", file.header)
-        for file in selected
-    ]
+    return list(_inferred(tree, files, selected, standards))
 
 
 def _bytes(path: str) -> bytes:
@@ -109,11 +106,21 @@ def _ancestors(path: str) -> Iterator[str]:
         yield path
 
 
-def _inferred_folders(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+def _inferred(
+    tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile], standards: Standards
+) -> Iterator[Unit]:
     present = _present(tree, files)
+    kernel = kernel_of(present)
     inference = infer(present, _texts(tree, selected), _templates(tree, present))
-    folders = [include_folder("-I", folder) for folder in inference.folders]
-    return (*folders, *_stub_folder(tree, files, inference.stubs))
+    made = kernel_stubs(present, _texts(tree, selected)) if kernel else {}
+    folders = (
+        *(include_folder("-I", folder) for folder in inference.folders),
+        *_stub_folder(tree, files, {**made, **inference.stubs}),
+    )
+    for file in selected:
+        first = kernel.arguments(file.path, file.language) if kernel else ()
+        arguments = for_language((*first, *folders), file.language, standards.of(file.language))
+        yield Unit(file.path, arguments, "inferred", file.header)
 
 
 def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
@@ -152,6 +159,8 @@ def _stub_folder(tree: Path, files: Sequence[SourceFile], stubs: Mapping[str, st
 
 def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
     for spelling, text in stubs.items():
+        if any(above in stubs for above in _ancestors(spelling)):  # a folder of this name would be a stub itself
+            continue
         target = folder / spelling
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

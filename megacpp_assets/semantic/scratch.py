@@ -11,6 +11,7 @@ from megacpp_assets.contract import file_policy
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.compile_database import DATABASE
 from megacpp_assets.semantic.infer import include_spellings, is_template
+from megacpp_assets.semantic.kernel import KBUILD
 from megacpp_assets.semantic.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
@@ -85,7 +86,7 @@ def _included(data: bytes) -> set[str]:
 
 
 def _describes(path: str) -> bool:
-    return is_template(path) or posixpath.basename(path) == DATABASE
+    return is_template(path) or posixpath.basename(path) == DATABASE or path == KBUILD
 
 
 def is_plain(path: str) -> bool:

@@ -46,6 +46,16 @@ def test_stubs_are_written_only_where_the_tree_has_nothing_of_that_name(tmp_path
     assert unit.arguments[-1] == "-std=c++17"
 
 
+def test_stubs_that_cannot_all_be_files_are_written_as_far_as_they_can(tmp_path: Path) -> None:
+    """Of a header and one in a folder of its name, the header stays: whatever a tree includes, the plan is made."""
+    text = '#include "config.h"\n#include "config.h/x.h"\n#include <generated/a>\n#include <generated/a/b>\n'
+    kernel = {"Kbuild": "\n", "include/linux/kconfig.h": "\n", "core/a.c": text}
+    plan_units(tmp_path, write_tree(tmp_path, {**kernel, "config.h.in": "", "x.h.in": ""}), Standards())
+    stubs = tmp_path / STUB_FOLDER
+    found = {path.relative_to(stubs).as_posix() for path in stubs.rglob("*") if path.is_file()}
+    assert found == {"config.h", "generated/a"}
+
+
 def _database(**arguments: str) -> str:
     entries = [{"directory": ".", "file": f"{n}.cpp", "arguments": ["c++", *a.split()]} for n, a in arguments.items()]
     return json.dumps(entries)
