@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from megacpp_assets.semantic.infer import include_spellings
+from megacpp_assets.semantic.tree_paths import PRECOMPILED
 
 KBUILD = "Kbuild"
 _FORCED = ("include/linux/kconfig.h", "include/linux/compiler_types.h")
@@ -59,10 +60,11 @@ class Kernel:
 def kernel_of(paths: Collection[str]) -> Kernel | None:
     """The kernel that a tree of `paths` is, or None."""
     known = set(paths)
-    forced = tuple(header for header in _FORCED if header in known)
+    parents = {path[: cut.start()] for path in known for cut in re.finditer("/", path)}
+    twins = {header for header in _FORCED for end in PRECOMPILED if header + end in known | parents}
+    forced = tuple(header for header in _FORCED if header in known and header not in twins)
     if KBUILD not in known or not forced:
         return None
-    parents = {path[: cut.start()] for path in known for cut in re.finditer("/", path)}
     arches = {"x86", *(match[1] for path in known if (match := _ARCH.match(path)))}
     return Kernel(
         forced,

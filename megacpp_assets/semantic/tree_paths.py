@@ -8,7 +8,8 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-_PRECOMPILED = (".pch", ".gch")
+PRECOMPILED = (".pch", ".gch")
+"""Endings under which the compiler looks for a precompiled form of a header that `-include` names."""
 MAX_PARTS = 128
 _LENGTH = 4096
 _UNNAMEABLE = re.compile("[\0\ud800-\udfff]")
@@ -44,7 +45,7 @@ class TreePaths:
         inside = self.inside(path, base)
         if inside is None or not os.path.isfile(self._absolute(inside)):
             return None
-        return None if any(os.path.lexists(self._absolute(inside + ending)) for ending in _PRECOMPILED) else inside
+        return None if any(os.path.lexists(self._absolute(inside + ending)) for ending in PRECOMPILED) else inside
 
     def inside(self, path: str, base: str = "") -> str | None:
         """Normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None if outside."""

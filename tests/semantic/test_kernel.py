@@ -62,6 +62,13 @@ def test_a_tree_is_a_kernel_only_with_its_build_file_and_its_headers(tmp_path: P
     assert not any("-D__KERNEL__" in unit.arguments for unit in units)
 
 
+def test_a_forced_header_with_a_precompiled_twin_is_not_forced() -> None:
+    """The compiler would read the twin, whatever a stranger made it of."""
+    for twin in ("include/linux/kconfig.h.gch", "include/linux/kconfig.h.pch", "include/linux/kconfig.h.gch/any"):
+        kernel = kernel_of([*TREE, twin])
+        assert kernel is not None and kernel.forced == ("include/linux/compiler_types.h",)
+
+
 def test_stubs_stand_only_for_what_a_build_would_make() -> None:
     source = b"#include <asm/delay.h>\n#include <asm/none.h>\n#include <generated/new.h>\n#include <linux/time.h>\n"
     stubs = kernel_stubs(TREE, [("core/main.c", source)])

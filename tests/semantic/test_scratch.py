@@ -64,9 +64,11 @@ def test_refused_sources_fragments_and_templates_stay_available_to_the_compiler(
         "big.h": b"int x;" * 400,
         "config.h.in": b"#cmakedefine A\n",
         "notes.txt": b"text\n",
+        "Kbuild": b"obj-y += a.o\n",
+        "deep/Kbuild": b"obj-y += b.o\n",
     }
     sources = _export(tmp_path, files)
     assert [file.path for file, _ in sources.taken] == ["a.cc"]
-    assert {file.path for file in sources.companions} == {"ops.def", "more.def", "big.h", "config.h.in"}
+    assert {file.path for file in sources.companions} == {"ops.def", "more.def", "big.h", "config.h.in", "Kbuild"}
     assert all(file.skipped for file in sources.companions)
     assert (tmp_path / "big.h").read_bytes() == files["big.h"]
