@@ -64,7 +64,8 @@ class Header:
 class Batch:
     """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
 
-    With `audit` each unit is parsed plainly too, and the calls of both are compared.
+    With `audit` each unit is parsed plainly too, and the calls of both are compared. `unlucky`: it has no
+    header, or no outcome, because of a failure that may be the machine's and not the file's.
     """
 
     tree: str
@@ -73,6 +74,7 @@ class Batch:
     limits: Limits
     header: Header | None = None
     audit: bool = False
+    unlucky: bool = False
 
 
 @dataclass(frozen=True, slots=True)
