@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executor import BatchExecutor
-from megacpp_assets.contract.errors import ParseFailure
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.batches import Crew, group_by_arguments, run_batches
@@ -47,6 +46,7 @@ class ParseOptions:
 
 
 DEFAULT_OPTIONS = ParseOptions()
+COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
 
 
@@ -86,8 +86,8 @@ def parse_tree(
     the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
     and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
     where the tree lies, who parses, or what the `memory` of earlier runs spares them.
-    `report` is told once what became of the shared headers, equal for equal results. Raises `ParseFailure` only if two
-    symbols of the tree share one 64-bit hash.
+    `report` is told once what became of the shared headers, equal for equal results. Of files whose symbols share one
+    64-bit hash but are not the same, the first in path order stays and the others fail.
     """
     root = Path(os.path.realpath(tree))
     units = plan_units(root, files, options.standards, database=options.database)
@@ -97,15 +97,14 @@ def parse_tree(
     crew = Crew(executor, options.batch_files, options.wall_s)
     usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew, cache)
     parsed: dict[str, ParsedFile] = {}
-    checks: list[NDArray[np.uint64]] = []
+    checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
     for result in usable.parse(units):
         parsed[result.file.path] = result.file
-        checks.append(result.checks)
-        if len(checks) == _MERGE_EVERY:
-            checks = [_refuse_collisions(checks)]
+        checks[result.file.path] = result.checks
         progress(len(parsed), len(units))
-    _refuse_collisions(checks)
+    for path in _colliding({unit.path: checks[unit.path] for unit in units}):
+        parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
     report(usable.report)
     if memory:
         memory.parsed += len(cache.parsed)
@@ -250,12 +249,26 @@ def _place(batch: Batch) -> str:
     return batch.header.output if batch.header else ""
 
 
-def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """All pairs of `checks`, each once, by hash; `ParseFailure` where one hash has two."""
-    pairs: NDArray[np.uint64] = np.concatenate([NO_CHECKS, *checks])
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    repeated = pairs[1:, 0] == pairs[:-1, 0]
-    clashes = pairs[1:][repeated & (pairs[1:, 1] != pairs[:-1, 1])]
-    if clashes.size:
-        raise ParseFailure(f"symbol hash {int(clashes[0, 0]):016x}", expected="one symbol", found="two")
-    return np.delete(pairs, np.flatnonzero(repeated) + 1, axis=0)
+def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
+    """The files to lose so that each hash means one symbol: later ones, in the order given, against those that stay."""
+    ambiguous = _ambiguous(list(checks.values()))
+    meaning: dict[int, int] = {}
+    lost = []
+    for path, pairs in checks.items() if len(ambiguous) else ():
+        found = dict(pairs[np.isin(pairs[:, 0], ambiguous)].tolist())
+        if any(meaning.get(usr, check) != check for usr, check in found.items()):
+            lost.append(path)
+        else:
+            meaning |= found
+    return lost
+
+
+def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The hashes that have two checks."""
+    merged = NO_CHECKS
+    for start in range(0, len(checks), _MERGE_EVERY):
+        pairs = np.concatenate([merged, *checks[start : start + _MERGE_EVERY]])
+        merged = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        again = (merged[1:] == merged[:-1]).all(axis=1)
+        merged = np.delete(merged, np.flatnonzero(again) + 1, axis=0)
+    return np.unique(merged[1:, 0][merged[1:, 0] == merged[:-1, 0]])
