@@ -40,7 +40,7 @@ def test_libraries_of_other_versions_or_makers_are_other_identities(tmp_path: Pa
         includes = [str(path) for path in folder.iterdir()]
         return dict(_describe("", folder, "", includes).identity)
 
-    old, new = ("#define\t__GLIBC__\t2\n# define __GLIBC_MINOR__ %d\n" % minor for minor in (31, 36))
+    old, new = (f"#define\t__GLIBC__\t2\n# define __GLIBC_MINOR__ {minor}\n" for minor in (31, 36))
     assert told(features=old)["c_library"] == "glibc 2.31"
     assert told(features=new)["c_library"] == "glibc 2.36"
     assert told(features="#define _FEATURES_H\n")["c_library"] == "not glibc"
