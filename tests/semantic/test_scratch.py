@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -116,8 +117,8 @@ def test_many_fragments_cost_their_number_and_not_its_square(tmp_path: Path, mon
     files = {"big.h": first, **wide, **chain, "a.cc": b'#include "big.h"\n'}
     looks = 0
 
-    def counted(function):  # type: ignore[no-untyped-def]
-        def call(*arguments):  # type: ignore[no-untyped-def]
+    def counted(function: Callable[..., bool]) -> Callable[..., bool]:
+        def call(*arguments: object) -> bool:
             nonlocal looks
             looks += 1
             return function(*arguments)

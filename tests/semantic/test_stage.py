@@ -21,6 +21,7 @@ from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.stage import SemanticJsonlSpec, run
 from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import source_files
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.work import read_work
 from tests.compute.dask_cluster import cluster
@@ -89,10 +90,10 @@ def test_the_order_in_which_files_and_folders_are_listed_decides_no_byte(
     base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     shuffle = random.Random(seed).shuffle
-    listed, walked = stage.source_files, os.walk
+    listed, walked = source_files, os.walk
     orders: list[list[str]] = []
 
-    def source_files(raw: Artifact) -> list[SourceFile]:
+    def shuffled(raw: Artifact) -> list[SourceFile]:
         files = listed(raw)
         shuffle(files)
         orders.append([file.path for file in files])
@@ -105,7 +106,7 @@ def test_the_order_in_which_files_and_folders_are_listed_decides_no_byte(
             yield folder, folders, names
 
     spec = semantic_spec(base, base / "shuffled" / str(seed), toolchain)
-    monkeypatch.setattr(stage, "source_files", source_files)
+    monkeypatch.setattr(stage, "source_files", shuffled)
     monkeypatch.setattr(os, "walk", walk)
     assert run(spec).manifest.to_bytes() == artifact.manifest.to_bytes()
     assert orders and orders[0] != sorted(orders[0])
