@@ -16,6 +16,7 @@ CLASHING_PATH = "path clashes with another file's folder"
 EMPTY = "empty"
 LFS_POINTER = "LFS pointer"
 TOO_LARGE = "over the size limit"
+NO_ROOM = "tree over 8 GiB"
 LONG_LINE = "line over the length limit"
 UTF16 = "UTF-16 or UTF-32"
 BINARY = "binary (NUL byte)"
@@ -26,6 +27,8 @@ BOM = "bom"
 CRLF = "crlf"
 BIDI = "bidi"
 
+TREE_BYTES: Final = 8 << 30
+"""What one tree may take on disk while it is indexed: any number of paths may name one blob."""
 LINE_BYTES: Final = 1 << 16
 """A longer line is a table or an attack: it costs lexers and parsers more than their time in proportion."""
 
@@ -39,6 +42,7 @@ POLICY: Final = {
     EMPTY: "nothing, or white space alone",
     LFS_POINTER: "three lines of git-lfs in place of the file, which is not fetched",
     TOO_LARGE: "above the recipe's `file_bytes`: tables and amalgamations; still there for those who include it",
+    NO_ROOM: f"the files before it in path order fill the {TREE_BYTES} bytes that a tree may take; no real one does",
     LONG_LINE: f"a line above {LINE_BYTES} bytes; still there for those who include it",
     UTF16: "a compiler reads it as nothing; decoding it would break the offsets into the blob",
     BINARY: "has a NUL byte; UTF-16 without its mark ends here too",

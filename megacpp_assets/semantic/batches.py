@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +14,8 @@ from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.worker import Batch, UnitResult, parse_batch
 
 _PIECES = 4
+_ENDED = re.compile(r"crash: worker ended with exit code (-?\d+)")
+_FROM_OTHERS = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,23 @@ def run_batches(batches: Sequence[Batch], crew: Crew) -> Iterator[tuple[Batch, t
             elif len(batch.units) > 1:
                 retry += cut(batch, -(-len(batch.units) // _PIECES))
             elif batch.header is not None or batch.units[0].path not in suspects:
-                retry.append(replace(batch, header=None, audit=False))
+                unlucky = is_machines(outcome.failure or "")
+                retry.append(replace(batch, header=None, audit=False, unlucky=unlucky))
             else:
-                yield batch, (_given_up(batch.units[0], outcome.failure or "crash"),)
+                unlucky = batch.unlucky or is_machines(outcome.failure or "")
+                yield replace(batch, unlucky=unlucky), (_given_up(batch.units[0], outcome.failure or "crash"),)
             if outcome.value is None:
                 suspects.update(unit.path for unit in batch.units)
         pending = retry
+
+
+def is_machines(failure: str) -> bool:
+    """Whether an executor's words may tell of a loaded machine: too slow, out of memory, or a worker lost unseen.
+
+    Signals of the parser's own making and its limits of CPU seconds and memory are a file's doing.
+    """
+    ended = _ENDED.fullmatch(failure)
+    return ended is None or -int(ended[1]) in _FROM_OTHERS
 
 
 def _given_up(unit: Unit, failure: str) -> UnitResult:

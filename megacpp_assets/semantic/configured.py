@@ -20,7 +20,9 @@ def leave_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader
     """Configure the commit in `scratch/whole`; its database goes to `scratch/tree`. CONFIGURE_DONE or a reason."""
     whole = scratch / "whole"
     whole.mkdir()
-    export_whole(whole, files, blobs)
+    reason = export_whole(whole, files, blobs)
+    if reason:
+        return reason
     found = configure(whole)
     if found.reason:
         return found.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executor import BatchExecutor
-from megacpp_assets.contract.errors import ParseFailure
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.batches import Crew, group_by_arguments, run_batches
@@ -25,7 +24,7 @@ from megacpp_assets.semantic.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
 
 AUDIT_FRACTION = 0.02
-"""Part of the units of a shared header that are parsed without it as well; at least one is."""
+"""Part of the units of a shared header that are parsed without it as well; more are until a call was compared."""
 AUDIT_TOLERANCE = 0.005
 """Part of an audit's calls that may differ before the header is dropped."""
 
@@ -47,12 +46,13 @@ class ParseOptions:
 
 
 DEFAULT_OPTIONS = ParseOptions()
+COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderReport:
-    """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit.
+    """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
 
     `units_audited` are units parsed with and without, `calls_compared` the calls of those without errors.
     """
@@ -86,8 +86,8 @@ def parse_tree(
     the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
     and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
     where the tree lies, who parses, or what the `memory` of earlier runs spares them.
-    `report` is told once what became of the shared headers, equal for equal results. Raises `ParseFailure` only if two
-    symbols of the tree share one 64-bit hash.
+    `report` is told once what became of the shared headers, equal for equal results. Of files whose symbols share one
+    64-bit hash but are not the same, the first in path order stays and the others fail.
     """
     root = Path(os.path.realpath(tree))
     units = plan_units(root, files, options.standards, database=options.database, header_roots=toolchain.header_roots)
@@ -97,15 +97,14 @@ def parse_tree(
     crew = Crew(executor, options.batch_files, options.wall_s)
     usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew, cache)
     parsed: dict[str, ParsedFile] = {}
-    checks: list[NDArray[np.uint64]] = []
+    checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
     for result in usable.parse(units):
         parsed[result.file.path] = result.file
-        checks.append(result.checks)
-        if len(checks) == _MERGE_EVERY:
-            checks = [_refuse_collisions(checks)]
+        checks[result.file.path] = result.checks
         progress(len(parsed), len(units))
-    _refuse_collisions(checks)
+    for path in _colliding({unit.path: checks[unit.path] for unit in units}):
+        parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
     report(usable.report)
     if memory:
         memory.parsed += len(cache.parsed)
@@ -144,12 +143,15 @@ class _Headers:
         waiting = {unit.path for batch in usable for unit in batch.units}
         rest = [unit for unit in units if unit.path not in waiting]
         good: list[Batch] = []
-        for batch, sample, results in self._audited(usable):
-            if self._passes(sample, results):
-                yield from results
-                good.append(replace(batch, units=tuple(unit for unit in batch.units if unit not in sample)))
+        for batch, results in self._audited(usable):
+            taken = self._judged(results)
+            yield from taken
+            known = {result.file.path for result in taken}
+            left = tuple(unit for unit in batch.units if unit.path not in known)
+            if _is_proven(results):
+                good.append(replace(batch, units=left))
             else:
-                rest += batch.units
+                rest += left
         plain = [replace(self._plain, units=group) for group in group_by_arguments(rest)]
         yield from self._run([*good, *plain])
 
@@ -172,12 +174,22 @@ class _Headers:
             if outcome.value is None:
                 self._cache.keep_unbuilt(batch, outcome.failure or "")
 
-    def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, tuple[Unit, ...], list[UnitResult]]]:
-        """Each batch with the sample of its units, and what became of those."""
-        audits = [_audit(batch) for batch in usable]
-        results = {result.file.path: result for result in self._run(audits)}
-        for batch, audit in zip(usable, audits, strict=True):
-            yield batch, audit.units, [results[unit.path] for unit in audit.units]
+    def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, list[UnitResult]]]:
+        """Each batch with what became of its sample, which doubles until it holds a call or every unit."""
+        found: dict[str, UnitResult] = {}
+        pending = [(batch, _audit(batch)) for batch in usable]
+        while pending:
+            known = found.keys()
+            fresh = [replace(audit, units=tuple(u for u in audit.units if u.path not in known)) for _, audit in pending]
+            found |= {result.file.path: result for result in self._run(fresh)}
+            mute = []
+            for batch, audit in pending:
+                results = [found[unit.path] for unit in audit.units]
+                if any(result.calls or result.differing for result in results) or len(results) == len(batch.units):
+                    yield batch, results
+                else:
+                    mute.append((batch, _audit(batch, 2 * len(results))))
+            pending = mute
 
     def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
         """The outcome of every unit of `batches`: known from before, or parsed now and known from now on."""
@@ -202,39 +214,61 @@ class _Headers:
                 self._cache.keep(unit, by_path[unit.path], done, result)
                 yield result
 
-    def _passes(self, sample: Sequence[Unit], results: Sequence[UnitResult]) -> bool:
-        calls, differing = sum(result.calls for result in results), sum(result.differing for result in results)
-        passes = differing <= AUDIT_TOLERANCE * calls
+    def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
+        """What may be kept of an audit's `results`: all, none, or those that do not rest on an unproven header."""
+        calls, differing = _measured(results)
+        proven = _is_proven(results)
         self.report = replace(
             self.report,
-            dropped=self.report.dropped + (not passes),
-            units_audited=self.report.units_audited + len(sample),
+            dropped=self.report.dropped + (not proven),
+            units_audited=self.report.units_audited + len(results),
             calls_compared=self.report.calls_compared + calls,
             calls_differing=self.report.calls_differing + differing,
         )
-        return passes
+        return [result for result in results if proven or not (differing or result.unmeasured)]
 
 
-def _sample(units: Sequence[Unit]) -> tuple[Unit, ...]:
-    """Units chosen by the hash of their path: the same in every run, and not all from one folder."""
-    count = max(1, round(AUDIT_FRACTION * len(units)))
-    return tuple(sorted(units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count])
+def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:
+    return sum(result.calls for result in results), sum(result.differing for result in results)
 
 
-def _audit(batch: Batch) -> Batch:
-    return replace(batch, units=_sample(batch.units), audit=True)
+def _is_proven(results: Sequence[UnitResult]) -> bool:
+    """Whether a header may serve the units outside its audit: there were calls, and it changed next to none."""
+    calls, differing = _measured(results)
+    return calls > 0 and differing <= AUDIT_TOLERANCE * calls
+
+
+def _audit(batch: Batch, count: int = 0) -> Batch:
+    """A sample of `batch`, by default its part, by the hash of paths: equal in every run, not all from one folder."""
+    count = count or max(1, round(AUDIT_FRACTION * len(batch.units)))
+    chosen = sorted(batch.units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count]
+    return replace(batch, units=tuple(chosen), audit=True)
 
 
 def _place(batch: Batch) -> str:
     return batch.header.output if batch.header else ""
 
 
-def _refuse_collisions(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """All pairs of `checks`, each once, by hash; `ParseFailure` where one hash has two."""
-    pairs: NDArray[np.uint64] = np.concatenate([NO_CHECKS, *checks])
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    repeated = pairs[1:, 0] == pairs[:-1, 0]
-    clashes = pairs[1:][repeated & (pairs[1:, 1] != pairs[:-1, 1])]
-    if clashes.size:
-        raise ParseFailure(f"symbol hash {int(clashes[0, 0]):016x}", expected="one symbol", found="two")
-    return np.delete(pairs, np.flatnonzero(repeated) + 1, axis=0)
+def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
+    """The files to lose so that each hash means one symbol: later ones, in the order given, against those that stay."""
+    ambiguous = _ambiguous(list(checks.values()))
+    meaning: dict[int, int] = {}
+    lost = []
+    for path, pairs in checks.items() if len(ambiguous) else ():
+        found = dict(pairs[np.isin(pairs[:, 0], ambiguous)].tolist())
+        if any(meaning.get(usr, check) != check for usr, check in found.items()):
+            lost.append(path)
+        else:
+            meaning |= found
+    return lost
+
+
+def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The hashes that have two checks."""
+    merged = NO_CHECKS
+    for start in range(0, len(checks), _MERGE_EVERY):
+        pairs = np.concatenate([merged, *checks[start : start + _MERGE_EVERY]])
+        merged = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        again = (merged[1:] == merged[:-1]).all(axis=1)
+        merged = np.delete(merged, np.flatnonzero(again) + 1, axis=0)
+    return np.unique(merged[1:, 0][merged[1:, 0] == merged[:-1, 0]])

@@ -30,6 +30,10 @@ _PROBES = {
 _GCC_DIR = re.compile(r"^(?P<root>/.*/gcc/[^/]+/(?P<version>[0-9.]+))/")
 _CPP_DIR = re.compile(r"^(?P<root>/.*/include/c\+\+/(?P<version>[0-9.]+|v1))/")
 _VERSIONED_DIR = re.compile(r"^/.*?/(c\+\+|gcc/[^/]+)/([0-9.]+|v1)(?=/(?!\.\./))")
+_MACRO = re.compile(
+    rb"^[ \t]*#[ \t]*define[ \t]+(__GLIBC__|__GLIBC_MINOR__|__GLIBCXX__|_LIBCPP_VERSION)[ \t]+(\d+)", re.M
+)
+_VERSION_HEADERS = frozenset({"features.h", "c++config.h", "__config"})
 ENVIRONMENT = (
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT",
     "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "QA_OVERRIDE_GCC3_OPTIONS", "LIBCLANG_NOTHREADS", "PWD",
@@ -147,14 +151,35 @@ def _describe(library: str, resources: Path, version: str, includes: Sequence[st
     cpp = next((match for path in real if (match := _CPP_DIR.match(path))), None)
     roots = {os.path.realpath(resources), "/usr/include", "/usr/local/include"}
     roots.update(os.path.realpath(match["root"]) for match in (gcc, cpp) if match)
+    macros = _version_macros(includes)
     identity = {
         "libclang": version,
         "builtin_headers": f"clang-tidy {_distribution_version('clang-tidy')}",
-        "cxx_library": f"c++/{cpp['version']}" if cpp else "unknown",
+        "c_library": _c_library(macros),
+        "cxx_library": _cxx_library(cpp["version"] if cpp else "", macros),
         "gcc": gcc["version"] if gcc else "none",
     }
     ordered = tuple(sorted(roots))
     return Toolchain(library, str(resources), ordered, header_names(includes, ordered), identity)
+
+
+def _version_macros(includes: Sequence[str]) -> dict[str, str]:
+    """The macros by which the C and C++ libraries tell their versions, in the headers that a parse has read."""
+    found = (path for path in includes if posixpath.basename(path) in _VERSION_HEADERS)
+    texts = (Path(path).read_bytes() for path in sorted(found))
+    return {name.decode(): value.decode() for text in texts for name, value in _MACRO.findall(text)}
+
+
+def _c_library(macros: Mapping[str, str]) -> str:
+    """glibc by its version. musl and others name none in their headers: there only the C++ library's tells."""
+    known = "__GLIBC__" in macros and "__GLIBC_MINOR__" in macros
+    return f"glibc {macros['__GLIBC__']}.{macros['__GLIBC_MINOR__']}" if known else "not glibc"
+
+
+def _cxx_library(version: str, macros: Mapping[str, str]) -> str:
+    """The folder's version, and the library's own: two builds of one release may differ."""
+    own = [f"{name} {macros[name]}" for name in ("__GLIBCXX__", "_LIBCPP_VERSION") if name in macros]
+    return " ".join([f"c++/{version}" if version else "unknown", *own])
 
 
 def header_names(includes: Sequence[str], roots: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -16,13 +16,12 @@ from typing import Any
 import orjson
 
 from megacpp_assets.semantic import _visitor, compiler_view, parsed, precompiled, toolchain, unit_entry, worker
+from megacpp_assets.semantic.batches import is_machines
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.tree_contents import TreeContents, header_state
 from megacpp_assets.semantic.worker import READS_OUTSIDE, Batch, Header, UnitResult
 from megacpp_assets.storage.cache import Cache
 
-_PASSING = (READS_OUTSIDE, "error:")
-"""Reasons to fail that may be the machine's and not the file's: such a file is tried again."""
 _UNBUILT = b"unbuilt"
 
 
@@ -70,10 +69,10 @@ class UnitCache:
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
         """Remember what `unit` of the batch `asked` gave; `done` is the batch that its worker got, with a built header.
 
-        A failure that may be the machine's is not kept.
+        A failure that may be the machine's is not kept, nor what was parsed in another way because of one.
         """
         self.parsed.add(unit.path)
-        if self._store is None or result.file.reason.startswith(_PASSING):
+        if self._store is None or done.unlucky or result.file.reason.startswith(READS_OUTSIDE):
             return
         reads = {unit.path, *result.reads}
         killed = asked.header is not None and done.header is None
@@ -90,8 +89,8 @@ class UnitCache:
         return self._store is not None and self._get(self._header_key(batch)) is not None
 
     def keep_unbuilt(self, batch: Batch, failure: str) -> None:
-        """Remember that the header of `batch` does not compile, or what it did to its worker."""
-        if self._store and batch.header and not failure.startswith(_PASSING):
+        """Remember that the header of `batch` does not compile, or kills its worker: `failure`, "" if none."""
+        if self._store and batch.header and not (failure and is_machines(failure)):
             self._put(self._header_key(batch), self._reach_of(batch.header), _UNBUILT)
 
     def _get(self, key: str) -> bytes | None:

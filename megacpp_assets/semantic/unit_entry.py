@@ -37,7 +37,7 @@ def to_bytes(result: UnitResult) -> bytes:
     head["symbols"] = [[symbol.usr, symbol.qualified_name, symbol.kind, symbol.spelling] for symbol in file.symbols]
     head["cursors"] = None if file.cursors is None else len(file.cursors.kind)
     head["checks"] = len(result.checks)
-    head["audit"] = [result.calls, result.differing]
+    head["audit"] = [result.calls, result.differing, result.unmeasured]
     text = orjson.dumps(head)
     return b"".join((len(text).to_bytes(_LENGTH_BYTES, "little"), text, *_arrays(result)))
 
@@ -53,8 +53,8 @@ def from_bytes(data: bytes) -> UnitResult:
     symbols = tuple(Symbol(*row) for row in head.pop("symbols"))
     head["includes"] = tuple(head["includes"])
     head["skipped_ranges"] = tuple((start, end) for start, end in head["skipped_ranges"])
-    calls, differing = head.pop("audit")
-    return UnitResult(ParsedFile(**head, cursors=cursors, symbols=symbols), checks, (), calls, differing)
+    calls, differing, unmeasured = head.pop("audit")
+    return UnitResult(ParsedFile(**head, cursors=cursors, symbols=symbols), checks, (), calls, differing, unmeasured)
 
 
 def _arrays(result: UnitResult) -> Iterator[bytes]:

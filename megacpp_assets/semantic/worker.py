@@ -64,7 +64,8 @@ class Header:
 class Batch:
     """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
 
-    With `audit` each unit is parsed plainly too, and the calls of both are compared.
+    With `audit` each unit is parsed plainly too, and the calls of both are compared. `unlucky`: it has no
+    header, or no outcome, because of a failure that may be the machine's and not the file's.
     """
 
     tree: str
@@ -73,6 +74,7 @@ class Batch:
     limits: Limits
     header: Header | None = None
     audit: bool = False
+    unlucky: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class UnitResult:
 
     `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
     compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
-    those that it changes.
+    those that it changes. `unmeasured`: the audit had the parse with the header to take, and nothing to judge it by.
     """
 
     file: ParsedFile
@@ -89,6 +91,7 @@ class UnitResult:
     reads: tuple[str, ...] = ()
     calls: int = 0
     differing: int = 0
+    unmeasured: bool = False
 
 
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
@@ -196,9 +199,11 @@ def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
     reads = tuple(sorted({*quick.reads, *plain.reads}))
     good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
     better = quick if good else plain
-    if not batch.audit or plain.file.status != "clean":
-        return replace(better, reads=reads)  # where the plain parse lost something, it is no measure
-    calls, differing = _compare_calls(plain.file, better.file)
+    if not (batch.audit and good):
+        return replace(better, reads=reads)  # a parse that is not taken tells nothing of those that are
+    if plain.file.status != "clean":
+        return replace(better, reads=reads, unmeasured=True)  # it lost something itself
+    calls, differing = _compare_calls(plain.file, quick.file)
     return replace(better, reads=reads, calls=calls, differing=differing)
 
 

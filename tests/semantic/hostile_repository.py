@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.recipe import SemanticRecipe
@@ -18,8 +21,11 @@ from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.layout import RECEIPTS, semantic_cache_path
 from tests.repos.git_tree import git, make_repository
+from tests.semantic.hostile_sources import MARK
 from tests.semantic.parsing_trees import toolchain
 
 GOOD_FOLDER = "good/"
@@ -50,11 +56,14 @@ def good(count: int) -> dict[str, bytes]:
 
 
 def plant_canary(folder: Path) -> tuple[Path, str]:
-    """A readable file of the host with a word that nothing else holds: (its path, the word)."""
+    """A readable file of the host with a word that nothing else holds: (its path, the word).
+
+    The text of an included file is no output of the stage. A macro of it, used by who includes it, is a symbol there.
+    """
     word = f"canary_{secrets.token_hex(12)}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "canary.h"
-    path.write_text(f"int {word};\n")
+    path.write_text(f"#define {MARK} struct {word} {{ int {word}_member; }};\nint {word}_declared;\n")
     return path, word
 
 
@@ -95,7 +104,35 @@ def good_documents(artifact: Artifact) -> list[bytes]:
 
 
 def everything(artifact: Artifact) -> bytes:
-    """All that the stage left: files as they are, and documents decompressed."""
-    parts = [path.read_bytes() for path in sorted(artifact.directory.rglob("*")) if path.is_file()]
+    """All that the stage left: files and receipts as they are; documents, tables and kept units as they are read."""
+    folders = (artifact.directory, artifact.root / RECEIPTS)
+    files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    tables = [pq.read_table(path).to_pylist() for path in files if path.suffix == ".parquet"]
     records: list[dict[str, Any]] = list(read_records(artifact))
-    return b"\0".join([*parts, orjson.dumps(records), artifact.manifest.to_bytes()])
+    read = orjson.dumps([records, tables])
+    return b"\0".join([*(path.read_bytes() for path in files), read, artifact.manifest.to_bytes(), *kept(artifact)])
+
+
+def kept(artifact: Artifact) -> list[bytes]:
+    """Every entry of the cache, decompressed."""
+    folder = artifact.root / semantic_cache_path()
+    names = [path.relative_to(folder).as_posix().replace("/", "") for path in folder.rglob("*") if path.is_file()]
+    entries = [Cache(folder).get(name) for name in sorted(names)]
+    return [entry for entry in entries if entry is not None]
+
+
+@contextmanager
+def overheard(log: Path) -> Iterator[None]:
+    """What this process and those that it starts print, on either stream, goes to `log`."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with log.open("ab") as file:
+        before = [os.dup(stream) for stream in (1, 2)]
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+        try:
+            yield
+        finally:
+            for stream, saved in zip((1, 2), before, strict=True):
+                os.dup2(saved, stream)
+                os.close(saved)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+MARK = "HOST_SEEN"
+"""The macro that the host's file defines: where it is known, the file was read, and the mark declares its word."""
+USE_OF_MARK = f"#ifdef {MARK}\n{MARK}\n#endif\n"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
 
 
@@ -58,7 +61,7 @@ def reads(canary: Path) -> dict[str, bytes]:
         "view": '#include "../../tree.view.json"\n#include "../tree.view.json"',
     }
     return {
-        f"{name}.cc": f"{line}\nint from_{name}() {{ return undeclared_{name}; }}\n".encode()
+        f"{name}.cc": f"{line}\n{USE_OF_MARK}int from_{name}() {{ return undeclared_{name}; }}\n".encode()
         for name, line in lines.items()
     }
 

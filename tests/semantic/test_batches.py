@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.semantic.batches import Crew, cut, group_by_arguments, run_batches
+from megacpp_assets.semantic.batches import Crew, cut, group_by_arguments, is_machines, run_batches
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.worker import Batch, Header, Limits, UnitResult
@@ -71,3 +73,21 @@ def test_a_file_is_given_up_only_after_it_failed_alone_for_the_second_time() -> 
     executor = Fragile(lambda path, _: path == "00.cpp")
     assert outcomes(executor, batch(1)) == {"00.cpp": "failed"}
     assert len(executor.batches) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "machines"),
+    [
+        ("timeout: no answer in 120 s", True),
+        ("error: MemoryError: ", True),
+        ("crash: worker ended with exit code -9", True),
+        ("crash: worker ended with exit code -15", True),
+        ("crash: 4 workers died while they ran the batch", True),
+        ("crash: worker ended with exit code -11", False),
+        ("crash: worker ended with exit code -6", False),
+        ("crash: worker ended with exit code -24", False),
+        ("crash: worker ended with exit code 1", False),
+    ],
+)
+def test_a_loaded_machine_is_told_from_a_file_that_kills_the_parser(failure: str, machines: bool) -> None:
+    assert is_machines(failure) == machines

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,7 +22,15 @@ from megacpp_assets.semantic.stage import run
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_records
 from tests.semantic import hostile_sources
-from tests.semantic.hostile_repository import everything, good, good_documents, plant_canary, spec_of
+from tests.semantic.hostile_repository import (
+    everything,
+    good,
+    good_documents,
+    kept,
+    overheard,
+    plant_canary,
+    spec_of,
+)  # fmt: skip
 
 FULL = os.environ.get("MEGACPP_FULL_TESTS") == "1"
 GOOD_PAIRS = 500 if FULL else 30
@@ -79,9 +87,10 @@ def attack(base: Path, capture: pytest.MonkeyPatch) -> Attack:
     handler = logging.FileHandler(said)
     logging.getLogger().addHandler(handler)
     before = _listing(base, spec.root)
-    artifact = run(spec)
+    with overheard(said):
+        artifact = run(spec)
     logging.getLogger().removeHandler(handler)
-    return Attack(artifact, word, said.read_text(), before, _listing(base, spec.root))
+    return Attack(artifact, word, said.read_text(errors="replace"), before, _listing(base, spec.root))
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +121,25 @@ def test_nothing_is_written_outside_the_stages_folder(attack: Attack) -> None:
 def test_no_file_of_the_host_reaches_an_output_a_log_or_the_metadata(attack: Attack) -> None:
     left = everything(attack.artifact)
     assert attack.word.encode() not in left
+    assert "libclang: crash detected" in attack.said, "what workers print is heard"
     assert attack.word not in attack.said
-    assert b"root:x:0" not in left
+    assert b"root:x:0" not in left and "root:x:0" not in attack.said
+    assert len(kept(attack.artifact)) > 2 * GOOD_PAIRS
     assert str(attack.artifact.root).encode() not in left and b"megacpp-semantic-" not in left
+
+
+def test_a_host_file_that_was_read_would_show_although_its_text_is_no_document(base: Path) -> None:
+    canary, word = plant_canary(base / "opened")
+    spec = spec_of(base, "control", hostile_sources.reads(canary))
+    folder = str(canary.parent.resolve())
+    names = (*spec.toolchain.header_names, (folder, folder))
+    opened = replace(spec.toolchain, header_roots=(*spec.toolchain.header_roots, folder), header_names=names)
+    artifact = run(replace(spec, toolchain=opened))
+    assert not any(word in record[c.TEXT] for record in read_records(artifact))
+    symbols = {row["qualified_name"] for row in pq.read_table(artifact.file("symbols.parquet")).to_pylist()}
+    assert {word, f"{word}::{word}_member"} <= symbols
+    assert any(word.encode() in entry for entry in kept(artifact))
+    assert word.encode() in everything(artifact)
 
 
 def test_every_bad_file_ends_as_a_document_or_with_a_reason(attack: Attack) -> None:

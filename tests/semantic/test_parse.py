@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.contract.errors import ParseFailure
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, _refuse_collisions, parse_tree
+from megacpp_assets.semantic.parse import COLLISION, DEFAULT_OPTIONS, HeaderReport, _colliding, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.worker import Limits
 from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
@@ -172,8 +172,36 @@ def test_the_environment_of_the_caller_does_not_change_the_result(
     assert "CPATH" in os.environ
 
 
-def test_two_symbols_behind_one_hash_are_refused() -> None:
-    equal = np.array([[7, 1], [8, 2]], np.uint64)
-    _refuse_collisions([equal, equal])
-    with pytest.raises(ParseFailure, match="0000000000000007"):
-        _refuse_collisions([equal, np.array([[7, 3]], np.uint64)])
+def test_of_files_that_give_one_hash_two_meanings_the_later_is_lost() -> None:
+    def pairs(*rows: tuple[int, int]) -> NDArray[np.uint64]:
+        return np.array(rows, np.uint64).reshape(-1, 2)
+
+    first, other = pairs((7, 1), (8, 2)), pairs((7, 3), (9, 1))
+    assert _colliding({"a": first, "b": first, "c": pairs()}) == []
+    assert _colliding({"a": first, "b": other, "c": first, "d": pairs((7, 3))}) == ["b", "d"]
+    assert _colliding({"b": other, "a": first, "c": pairs((9, 2)), "d": pairs((8, 5))}) == ["a", "c"]
+    many = {f"{index:03}": pairs((index, 1), (index + 1, 1)) for index in range(200)}
+    assert _colliding({**many, "x": pairs((3, 2)), "y": pairs((199, 1))}) == ["x"]
+
+
+FORGED = ("cKPd8Gemp6sgB6", "eF_8_M3Uz145F3")
+"""Two names whose functions' USRs have one 64-bit hash."""
+
+
+@pytest.mark.parametrize("batch_files", [1, 16])
+def test_a_forged_collision_loses_the_later_file_and_no_other(
+    tmp_path: Path, pool: LocalPool, batch_files: int
+) -> None:
+    one, two = (f"int {name}() {{ return 1; }}\n" for name in FORGED)
+    files = write_tree(
+        tmp_path, {**GOOD, "a/one.cpp": one, "b/two.cpp": two, "c/uses_one.cpp": one, "d/both.cpp": one + two}
+    )
+    options = replace(DEFAULT_OPTIONS, batch_files=batch_files)
+    found = {file.path: file for file in parse_tree(tmp_path, files[::-1], toolchain(), pool, options=options)}
+    alone = {file.path: file for file in parse_in_process_of(tmp_path / "alone", write_tree(tmp_path / "alone", GOOD))}
+    assert {path: file.reason for path, file in found.items() if file.status != "clean"} == {
+        "b/two.cpp": COLLISION,
+        "d/both.cpp": "two symbols share one 64-bit hash",
+    }
+    assert found["b/two.cpp"].cursors is None
+    assert [facts(found[path]) for path in GOOD] == [facts(alone[path]) for path in GOOD]

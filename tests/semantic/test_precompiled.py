@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -235,6 +236,45 @@ def test_a_header_that_changes_a_units_calls_is_dropped(tmp_path: Path) -> None:
     assert [calls(file) for file in found.values()] == [calls(file) for file in without.values()]
 
 
+SPOILED = {
+    "has errors anyway": '#define FEW\n#include "pick.h"\nlong use() { return pick(unknown); }\n',
+    "has errors with the header": '#ifdef PICK\n#error\n#endif\n#include "pick.h"\nlong use() { return pick(1); }\n',
+    "has no call": '#include "pick.h"\nlong use;\n',
+}
+
+
+@pytest.mark.parametrize("first", SPOILED.values(), ids=SPOILED)
+def test_a_sample_that_measures_nothing_goes_on_to_units_that_do(tmp_path: Path, first: str) -> None:
+    units = by_hash(f"use{index}.cpp" for index in range(4))
+    rest = '#define FEW\n#include "pick.h"\nlong use() { return pick(1); }\n'
+    tree = {
+        "pick.h": "#pragma once\n#define PICK\n#ifndef FEW\nint pick(int);\n#endif\nlong pick(long);\n",
+        **dict.fromkeys(units, rest),
+        units[0]: first,
+    }
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert (report.dropped, report.units_audited, report.calls_compared) == (1, 2, 1)
+    assert [calls(found[path]) for path in units] == [calls(without[path]) for path in units]
+    assert states(found) == states(without)
+
+
+def test_a_header_that_nothing_speaks_for_is_dropped_and_no_unit_rests_on_it(tmp_path: Path) -> None:
+    mute = {f"mute{index}.cpp": '#include "lib.h"\nint mute;\n' for index in range(4)}
+    lacking = '#include "none.h"\nint lacking() { return twice(1); }\n'
+    tree = {**TREE, **mute, "lacking.cpp": lacking}
+    tree = {path: text for path, text in tree.items() if not path.startswith("src/")}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert (report.headers, report.dropped, report.units_audited, report.calls_compared) == (1, 1, 5, 0)
+    assert states(found) == states(without)
+
+
+def by_hash(paths: Iterable[str]) -> list[str]:
+    """`paths` in the order in which samples take them."""
+    return sorted(paths, key=lambda path: hashlib.sha256(path.encode()).digest())
+
+
 def test_another_choice_between_equal_candidates_is_no_difference(tmp_path: Path) -> None:
     # Before a template's argument is known, either may be meant; the first in path order is taken.
     use = '#include "z.h"\ntemplate <class T> int use(T v) { return pick(v); }\n'
@@ -270,7 +310,8 @@ def test_headers_that_share_one_of_the_tree_keep_calls_includes_and_errors(tmp_p
 
 
 def test_a_header_with_the_guard_of_one_that_is_shared_keeps_its_calls(tmp_path: Path) -> None:
-    users = {f"use{index}.h": '#pragma once\n#include "lib.h"\n' for index in range(12)}
+    user = '#pragma once\n#include "lib.h"\ninline int use() { return twice(1); }\n'
+    users = {f"use{index}.h": user for index in range(12)}
     copy = LIB.replace('#include "part.h"\n', '#include "lib.h"\n#include "part.h"\n')
     outer = '#pragma once\n#include "lib.h"\n#include "part.h"\n'
     tree = {**TREE, **users, "old/copy.h": copy, "use0.h": outer}
@@ -298,7 +339,7 @@ def test_where_a_header_of_the_tree_is_broken_only_those_from_outside_are_shared
     tree = {**TREE, "include/part.h": text}
     found, report = parse(tmp_path / "with", tree, precompile=True)
     without, _ = parse(tmp_path / "without", tree, precompile=False)
-    assert (report.headers, report.unbuilt, report.units_audited) == (1, 0, 1)
+    assert (report.headers, report.unbuilt, report.units_audited, report.dropped) == (1, 0, 5, 1)
     assert "lib.h" not in (tmp_path / "with/.megacpp/pch/0.h").read_text()
     assert states(found) == states(without)
 

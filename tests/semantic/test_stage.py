@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.compute.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import JSONL_KEYS
+from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.quality.semantic import check
+from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.stage import SemanticJsonlSpec, run
 from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import source_files
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.work import read_work
+from tests.compute.dask_cluster import cluster
 from tests.semantic.repositories import semantic_spec
 
 
@@ -75,6 +83,45 @@ def test_another_folder_and_any_number_of_workers_give_the_same_bytes(
     monkeypatch.setenv(WORKERS_VARIABLE, workers)
     other = run(semantic_spec(base, base / "another" / "and" / "longer" / workers, toolchain))
     assert other.manifest.to_bytes() == artifact.manifest.to_bytes()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_in_which_files_and_folders_are_listed_decides_no_byte(
+    base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    shuffle = random.Random(seed).shuffle
+    listed, walked = source_files, os.walk
+    orders: list[list[str]] = []
+
+    def shuffled(raw: Artifact) -> list[SourceFile]:
+        files = listed(raw)
+        shuffle(files)
+        orders.append([file.path for file in files])
+        return files
+
+    def walk(*arguments: Any, **options: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+        for folder, folders, names in walked(*arguments, **options):
+            shuffle(folders)
+            shuffle(names)
+            yield folder, folders, names
+
+    spec = semantic_spec(base, base / "shuffled" / str(seed), toolchain)
+    monkeypatch.setattr(stage, "source_files", shuffled)
+    monkeypatch.setattr(os, "walk", walk)
+    assert run(spec).manifest.to_bytes() == artifact.manifest.to_bytes()
+    assert orders and orders[0] != sorted(orders[0])
+
+
+def test_a_dask_cluster_gives_the_same_bytes_as_the_local_pool(
+    base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = semantic_spec(base, base / "dask", toolchain)
+    with cluster(tmp_path, workers=2) as running:
+        monkeypatch.setenv(COMPUTE_VARIABLE, running.address)
+        monkeypatch.setenv(WORKERS_VARIABLE, "0")  # a local pool would refuse
+        there = run(spec)
+    assert there.manifest.to_bytes() == artifact.manifest.to_bytes()
+    assert read_work(there) == {"units_parsed": 3, "units_reused": 0}
 
 
 def test_a_second_run_touches_no_file(spec: SemanticJsonlSpec, artifact: Artifact) -> None:

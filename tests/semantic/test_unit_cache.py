@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.semantic.unit_entry import from_bytes, to_bytes
-from megacpp_assets.semantic.worker import UnitResult
+from megacpp_assets.semantic.worker import UnitResult, parse_batch
 from megacpp_assets.storage.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 
@@ -188,6 +189,52 @@ def test_a_quarantined_file_keeps_its_reason_and_reaches_no_worker(tmp_path: Pat
     assert again[0].reason == "crash: the parser did not survive the file"
 
 
+class Loaded:
+    """This process, where every batch that holds `victim` fails with `failure`; of those with a header, if `shared`."""
+
+    def __init__(self, failure: str, victim: str, *, shared: bool) -> None:
+        self.failure, self.victim, self.shared = failure, victim, shared
+
+    def run(
+        self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
+    ) -> Iterator[Outcome[Any]]:
+        for index, batch in enumerate(batches):
+            struck = any(unit.path == self.victim for unit in batch.units) and function is parse_batch
+            if struck and bool(batch.header) >= self.shared:
+                yield Outcome(index, None, self.failure)
+            else:
+                yield Outcome(index, function(batch))
+
+    def close(self) -> None: ...
+
+
+FAILURES = {
+    "timeout: no answer in 120 s": False,
+    "crash: worker ended with exit code -9": False,
+    "crash: worker ended with exit code -11": True,
+    "crash: worker ended with exit code -24": True,
+}
+
+
+@pytest.mark.parametrize(("failure", "kept"), FAILURES.items())
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_a_loaded_machine_did_to_a_file_is_tried_again(
+    tmp_path: Path, failure: str, kept: bool, shared: bool
+) -> None:
+    tree, store, victim = tmp_path / "tree", Cache(tmp_path / "cache"), "src/use0.cpp"
+    files = write_tree(tree, SHARING)
+
+    def parse(executor: Any) -> tuple[dict[str, ParsedFile], int]:
+        memory = Memory(store)
+        found = parse_tree(tree, files, toolchain(), executor, options=IN_PROCESS, memory=memory)
+        return {file.path: file for file in found}, memory.parsed
+
+    struck, _ = parse(Loaded(failure, victim, shared=shared))
+    again, parsed = parse(InProcess())
+    assert (struck[victim].status == "failed") is not shared
+    assert (again[victim].status, parsed) == (("failed", 0) if kept and not shared else ("clean", 0 if kept else 1))
+
+
 def test_what_lies_elsewhere_on_the_machine_decides_nothing(line: Line) -> None:
     tree = {"climbs.cc": '#include "../host.h"\n', "names.cc": f'#include "{line.folder}/host.h"\n', "fine.cc": ""}
     assert line.parse(tree) == (3, 0)
@@ -275,9 +322,9 @@ def test_an_outcome_survives_being_bytes() -> None:
     symbols = (Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b"), Symbol(1, "", 8, ""))
     file = ParsedFile("é/a b.cc", "errors", "nearest", "", 3, Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9)))
     checks = np.array([[1, 2**64 - 1]], np.uint64)
-    back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4)))
+    back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4, unmeasured=True)))
     assert facts([back.file]) == facts([file])
     assert comparable(back.checks) == comparable(checks)
-    assert (back.calls, back.differing) == (30, 4)
+    assert (back.calls, back.differing, back.unmeasured) == (30, 4, True)
     failed = ParsedFile("a.cc", "failed", "inferred", "timeout: it never ended")
     assert from_bytes(to_bytes(UnitResult(failed))).file == failed
