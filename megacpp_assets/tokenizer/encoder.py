@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,13 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 class Encoder:
     """Implements `contract.encoding.TextEncoder`. Calls from several threads are taken one at a time; results do not
-    depend on `threads`. Pickles as the directory it was loaded from."""
+    depend on `threads`. Pickles as the directory it was loaded from, and its threads."""
 
     def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
         self.model = model
         self.lock = lock
         self._native = make_encoder(model)
-        self._threads = threads
+        self.threads = threads
         self._directory: Path | None = None
 
     @staticmethod
@@ -48,7 +49,7 @@ class Encoder:
     def __reduce__(self) -> tuple[object, ...]:
         if self._directory is None:
             raise TypeError("only an encoder loaded from a directory can be pickled")
-        return (Encoder.load, (self._directory,))
+        return (partial(Encoder.load, threads=self.threads), (self._directory,))
 
     @property
     def vocabulary_size(self) -> int:
@@ -58,7 +59,7 @@ class Encoder:
     def encode_batch(self, texts: Sequence[str]) -> Encoded:
         """Encode each text as one document; `SpecError` for a text with lone surrogates, which is no Unicode text."""
         try:
-            return Encoded(*self._native.encode(texts, self._threads))
+            return Encoded(*self._native.encode(texts, self.threads))
         except UnicodeEncodeError as error:
             raise lone_surrogate(error) from error
 
@@ -73,11 +74,11 @@ class Encoder:
         _, offsets, data = array.buffers()
         starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         content = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self._threads))
+        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self.threads))
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
-        return self._native.encode_ids([data], self._threads)[0]
+        return self._native.encode_ids([data], self.threads)[0]
 
     def fertility(self, counter: Counter) -> dict[str, tuple[int, int, int]]:
         """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
