@@ -1,4 +1,5 @@
-"""The exact encoder of a published tokenizer: verified at load, flat arrays out, character spans in the same pass."""
+"""The exact encoder of a published tokenizer: verified at load, texts or Arrow arrays in, flat arrays or Arrow lists
+out, character spans in the same pass."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.encoding import Encoded
+from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
@@ -63,18 +64,15 @@ class Encoder:
         except UnicodeEncodeError as error:
             raise lone_surrogate(error) from error
 
-    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> Encoded:
-        """Encode each string of an Arrow array without making Python objects; nulls are refused with `SpecError`."""
-        if texts.null_count:
-            raise SpecError("texts to encode", expected="no nulls", found=texts.null_count)
-        array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        array = array.cast(pa.large_string())
+    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
+        """Encode each string or bytes of an Arrow array, from its buffers and into such; `SpecError` for a null."""
+        array = as_binary(texts)
         if len(array) == 0:
-            return self.encode_batch([])
+            return self.encode_batch([]).lists()
         _, offsets, data = array.buffers()
         starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         content = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self.threads))
+        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self.threads)).lists()
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
@@ -90,6 +88,18 @@ class Encoder:
             return self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
         except IndexError as error:
             raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
+
+
+def as_binary(texts: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:
+    """Strings or bytes as one array of bytes; the text itself is copied only to join chunks."""
+    kind = texts.type
+    of_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if not any(matches(kind) for matches in of_text):
+        raise SpecError("texts to encode", expected="an Arrow array of strings or of bytes", found=kind)
+    if texts.null_count:
+        raise SpecError("texts to encode", expected="no nulls", found=texts.null_count)
+    array = texts.cast(pa.large_binary())
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def utf8(text: str) -> bytes:
