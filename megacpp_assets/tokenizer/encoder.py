@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,12 +83,24 @@ class Encoder:
         """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
         return self._native.fertility(counter)
 
-    def decode(self, ids: NDArray[np.uint32] | Sequence[int]) -> bytes:
-        """The exact bytes that were encoded, without special tokens; `SpecError` for an id outside the vocabulary."""
-        try:
-            return self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
-        except IndexError as error:
-            raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
+    def decode(self, ids: NDArray[np.integer[Any]] | Sequence[int]) -> bytes:
+        """The exact bytes that were encoded, without special tokens; `SpecError` for what is no id of ours."""
+        return self._native.decode(_checked(ids, self.vocabulary_size))
+
+
+def _checked(ids: NDArray[np.integer[Any]] | Sequence[int], size: int) -> NDArray[np.uint32]:
+    """`ids` as the kernel takes them. Checked before they are narrowed: 2**32 + 133 is not 133, nor is 133.7."""
+    try:
+        values = np.asarray(ids)
+    except ValueError:  # lists of several lengths
+        values = np.empty(0, dtype=object)
+    if values.ndim == 1 and values.dtype.kind in "iu":
+        wrong = values[(values < 0) | (values >= size)].tolist()
+    else:
+        wrong = [index for index in ids if type(index) is not int or not 0 <= index < size]
+    if wrong:
+        raise SpecError("token id", expected=f"a whole number from 0, below {size}", found=repr(wrong[0]))
+    return np.ascontiguousarray(values, dtype=np.uint32)
 
 
 def as_binary(texts: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:

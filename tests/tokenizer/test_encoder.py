@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -213,9 +215,34 @@ def test_a_lone_surrogate_is_refused_with_its_place(encoder: Encoder) -> None:
         encoder.encode_batch(["ok", "ab\ud800"])
 
 
-def test_an_id_outside_the_vocabulary_is_refused(encoder: Encoder) -> None:
-    with pytest.raises(SpecError, match="below 7700"):
-        encoder.decode([7700])
+@pytest.mark.parametrize(
+    ("ids", "found"),
+    [
+        ([7700], "7700"),
+        ([133, -1], "-1"),
+        (np.array([2**32 + 133]), str(2**32 + 133)),
+        (np.array([2**64 - 1], dtype=np.uint64), str(2**64 - 1)),
+        ([133, 2**70], str(2**70)),
+        ([-1, 2**63], "-1"),
+        ([133, 133.7], "133.7"),
+        (np.array([133.0]), "133.0"),
+        ([None], "None"),
+        (["133"], "'133'"),
+        ([[133]], "[133]"),
+        ([[133], [133, 133]], "[133]"),
+        (np.array([True]), "True"),
+    ],
+)
+def test_what_is_no_id_of_the_vocabulary_is_refused_by_name(encoder: Encoder, ids: Any, found: str) -> None:
+    with pytest.raises(SpecError, match=rf"below 7700; found .*{re.escape(found)}"):
+        encoder.decode(ids)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint32, np.int64, np.uint64])
+def test_ids_of_any_integer_type_decode_alike(encoder: Encoder, kind: type[np.integer[Any]]) -> None:
+    assert encoder.decode(np.array([0, 133, 100], dtype=kind)) == encoder.decode([0, 133, 100]) != b""
+    assert encoder.decode(np.array([133, 0, 100], dtype=kind)[::2]) == encoder.decode([133, 100])
+    assert encoder.decode([]) == encoder.decode(np.array([], dtype=kind)) == b""
 
 
 def test_a_long_word_and_a_long_line_encode_as_in_the_reference(pairs: Callable[[str], Pair]) -> None:
