@@ -43,7 +43,13 @@ class Encoder:
                 str(directory), expected=f"{TOKENIZER_FILE} and {LOCK_FILE}", found=str(error), do="train the tokenizer"
             ) from error
         lock.check_file(data)
-        encoder = Encoder(load_model(data, whitespace_recipe(lock.recipe.whitespace)), lock, threads=threads)
+        model = load_model(data, whitespace_recipe(lock.recipe.whitespace))
+        try:
+            encoder = Encoder(model, lock, threads=threads)
+        except (ValueError, IndexError) as error:  # in form, but the kernel cannot encode with it
+            raise TokenizerDrift(
+                TOKENIZER_FILE, expected="a tokenizer of ours", found=str(error), do="restore it, or train it again"
+            ) from error
         lock.check_meaning(encoder.vocabulary_size, lambda text: encoder.encode_batch([text]).ids.tolist())
         encoder._directory = directory
         return encoder
