@@ -116,7 +116,7 @@ def _produce(
     measure = Measure(encoder)
     for done, (repo, file, text) in enumerate(_texts(inputs)):
         measure.add(repo, _language(file), text)
-        progress(files + done + 1, 2 * files)
+        progress(2 * files + done + 1, 3 * files)
     statistics = measure.finish(trained)
     contents = _contents(spec.dataset, inputs, spec.recipe)
     commit = commit_tokenizer(
@@ -144,12 +144,19 @@ def _produce(
 
 
 def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Trained:
+    """Counting is the first third of the progress, merging the second; measuring will be the last."""
+
     def counted() -> Iterator[bytes]:
         for done, (_, _, data) in enumerate(_texts(inputs)):
             yield data
-            progress(done + 1, 2 * files)
+            progress(done + 1, 3 * files)
 
-    return train_texts(counted(), spec.recipe)
+    def merged(made: int, wanted: int) -> None:
+        progress(files + files * made // wanted, 3 * files)
+
+    trained = train_texts(counted(), spec.recipe, merged)
+    progress(2 * files, 3 * files)  # a small corpus has no pair left before the vocabulary is full
+    return trained
 
 
 def _register(artifact: Artifact) -> None:
