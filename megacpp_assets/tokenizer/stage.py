@@ -152,7 +152,7 @@ def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progre
             progress(done + 1, 3 * files)
 
     def merged(made: int, wanted: int) -> None:
-        progress(files + files * made // wanted, 3 * files)
+        progress(files + files * made // max(1, wanted), 3 * files)
 
     trained = train_texts(counted(), spec.recipe, merged)
     progress(2 * files, 3 * files)  # a small corpus has no pair left before the vocabulary is full
