@@ -69,7 +69,7 @@ def test_other_ids_end_the_benchmark(benchmark: ModuleType, pair: tuple[Encoder,
 def test_every_peer_is_named_with_its_version_or_as_left_out(
     benchmark: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    benchmark.measure_peers(list(native_sources().values()), TEXTS)
+    benchmark.measure_peers(list(native_sources().values())[:4], TEXTS[:2])
     out, errors = capsys.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
     assert all(list(line) == KEYS and line["ours"] > 0 and line["peer"] > 0 for line in lines)

@@ -62,7 +62,8 @@ def test_statistics_count_the_selected_files_alone(published: Artifact) -> None:
     assert sum(part.tokens for part in statistics.languages.values()) == statistics.whole.tokens
 
 
-def test_a_run_reports_counting_then_merging_then_measuring(tmp_path: Path) -> None:
+def test_a_run_reports_counting_then_merging_then_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("megacpp_assets.tokenizer.train.BATCH_BYTES", 1)
     sources = native_sources()
     publish_raw(tmp_path, sources)
     heard: list[tuple[int, int]] = []
