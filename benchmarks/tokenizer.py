@@ -1,7 +1,9 @@
 """Tokenizer: training and exact encoding beside HuggingFace on the same words, and beside other encoders if installed.
 
-Usage: tokenizer.py [SOURCE…]. A source is a directory of C/C++ files, or GITDIR@REF of a bare repository. Without any:
-fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR where that is set, and the headers of /usr/include.
+Usage: tokenizer.py [--require-peers] [SOURCE…]. A source is a directory of C/C++ files, or GITDIR@REF of a bare
+repository. Without any: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR where that is set, and the headers of
+/usr/include.
+A peer that is not installed is named on standard error at the end; with --require-peers nothing is measured without it.
 """
 
 from __future__ import annotations
@@ -15,43 +17,46 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # one core, unless a child asks for two
 
 import numpy as np
+from _encoders import CL100K, left_out, open_others
 from _harness import Figure, compare, report
-from tokenizers import Regex, Tokenizer, __version__, models, pre_tokenizers, trainers
+from tokenizers import Encoding, Regex, Tokenizer, __version__, models, pre_tokenizers, trainers
 
+from megacpp_assets.contract.encoding import Encoded
 from megacpp_assets.storage.git_objects import git_environment
 from megacpp_assets.tokenizer._bpe import Counter, alphabet_id
 from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
 from megacpp_assets.tokenizer.artifact import dump_model
-from megacpp_assets.tokenizer.byte_level import spell
+from megacpp_assets.tokenizer.byte_level import spell, unspell
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.train import TokenizerRecipe, train
 from megacpp_assets.tokenizer.whitespace import Whitespace, whitespace_recipe
 
 BENCH = "tokenizer"
+REQUIRE_PEERS = "--require-peers"
 PEER = f"HuggingFace tokenizers {__version__}"
 VOCABULARY = 131_072
 RECIPE = "operators_carry_spaces"
 TRAIN_RUNS = 3
 ENCODE_BYTES = 8_000_000
 SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inc", ".ipp", ".tcc")
-CL100K = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""The general recipe's expression as other encoders know it."""
-
 Strings = list[tuple[str, str]]
 
 
 def main(sources: Sequence[str]) -> None:
     """Print every line: training in child processes (peak memory is theirs alone), then encoding in this one."""
+    missing = left_out()
+    if sources[:1] == [REQUIRE_PEERS]:
+        if missing:
+            raise SystemExit(missing)
+        sources = sources[1:]
     texts = load(sources)
     figure = f"{sum(map(len, texts)) / 1e6:.0f} MB, {len(texts)} files"
     measure_training(sources, figure)
@@ -59,6 +64,8 @@ def main(sources: Sequence[str]) -> None:
     model = train(texts, TokenizerRecipe(VOCABULARY, RECIPE)).model
     measure_encoding(Encoder(model), Tokenizer.from_buffer(dump_model(model)), held)
     measure_peers(texts, held)
+    if missing:
+        sys.stderr.write(f"{missing}\n")
 
 
 def measure_training(sources: Sequence[str], corpus: str) -> None:
@@ -143,7 +150,7 @@ def plain_tokenizer(model: models.Model, pattern: str) -> Tokenizer:
 def measure_encoding(encoder: Encoder, reference: Tokenizer, texts: Sequence[str]) -> None:
     """Exact encoding with character spans, beside `encode_batch`; a cold run of ours too."""
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
-    require_same(encoder.encode_batch(texts).ids, [encoding.ids for encoding in reference.encode_batch(texts)])
+    require_same_spans(encoder.encode_batch(texts), reference.encode_batch(texts))
     figure = Figure(BENCH, f"encode with spans, {megabytes:.1f} MB, 1 core", "MB/CPU-s", megabytes)
     compare(figure, lambda: encoder.encode_batch(texts), lambda: reference.encode_batch(texts), peer_name=PEER)
     cold = Figure(BENCH, f"encode with spans, {megabytes:.1f} MB, 1 core, our cache empty", "MB/CPU-s", megabytes)
@@ -153,7 +160,7 @@ def measure_encoding(encoder: Encoder, reference: Tokenizer, texts: Sequence[str
 
 
 def measure_peers(texts: Sequence[bytes], held: Sequence[str]) -> None:
-    """The general split with plain merges: what other encoders are built for. Those with other ids are left out."""
+    """The general split with plain merges: what other encoders are built for. With other ids: named, not timed."""
     merges = train_ours(texts, whitespace_recipe("general"), 1)
     keys = sorted((spell(bytes([byte])) for byte in range(256)), key=ord)
     vocabulary = {key: index for index, key in enumerate([*keys, *(left + right for left, right in merges)])}
@@ -163,7 +170,8 @@ def measure_peers(texts: Sequence[bytes], held: Sequence[str]) -> None:
     mine, offsets = ours.encode_ids(held)
     require_same(np.delete(mine, offsets[:-1]), ids)
     megabytes = sum(len(text.encode()) for text in held) / 1e6
-    for name, encode in installed(reference):
+    theirs = lambda texts: [encoding.ids for encoding in reference.encode_batch(texts)]  # noqa: E731
+    for name, encode in chain([(PEER, theirs)], open_others(reference)):
         try:
             require_same(np.concatenate([np.asarray(found, dtype=np.uint32) for found in encode(held)]), ids)
         except SystemExit as error:
@@ -175,8 +183,6 @@ def measure_peers(texts: Sequence[bytes], held: Sequence[str]) -> None:
 
 def plain_encoder(vocabulary: dict[str, int], merges: Strings) -> NativeEncoder:
     """Our encoder of a plain byte-level vocabulary. BOS is an id that is no token of it, and taken out again."""
-    from megacpp_assets.tokenizer.byte_level import unspell
-
     rows = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in merges]
     columns = np.ascontiguousarray(np.array(rows, dtype=np.uint32).T)
     tokens = [unspell(key) for key in vocabulary]
@@ -193,32 +199,14 @@ def plain_encoder(vocabulary: dict[str, int], merges: Strings) -> NativeEncoder:
     )
 
 
-def installed(reference: Tokenizer) -> Iterator[tuple[str, Callable[[Sequence[str]], Any]]]:
-    """(name, encode) of other encoders that can be imported, fed with the reference's own JSON."""
-    os.environ["RAYON_NUM_THREADS"] = "1"
-    text = reference.to_str()
-    yield PEER, lambda texts: [encoding.ids for encoding in reference.encode_batch(texts)]
-    path = Path(f"/tmp/bench-tokenizer-{os.getpid()}.json")
-    path.write_text(text, encoding="utf-8")
-    try:
-        for name in ("tokie", "fastokens"):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            made = module.Tokenizer.from_json(str(path)) if name == "tokie" else module.Tokenizer.from_file(str(path))
-            yield name, lambda texts, made=made: [getattr(found, "ids", found) for found in made.encode_batch(texts)]
-        try:
-            import tiktoken
-        except ImportError:
-            return
-        from megacpp_assets.tokenizer.byte_level import unspell
-
-        ranks = {unspell(key): index for key, index in reference.get_vocab().items()}
-        encoding = tiktoken.Encoding("plain", pat_str=CL100K, mergeable_ranks=ranks, special_tokens={})
-        yield f"tiktoken {tiktoken.__version__}", lambda texts: [encoding.encode_ordinary(text) for text in texts]
-    finally:
-        path.unlink()
+def require_same_spans(ours: Encoded, theirs: Sequence[Encoding]) -> None:
+    """End the benchmark unless both encodings have the same ids and the same character offsets."""
+    require_same(ours.ids, [encoding.ids for encoding in theirs])
+    spans = np.concatenate([np.asarray(encoding.offsets, dtype=np.int32).reshape(-1, 2) for encoding in theirs])
+    for name, mine, place in (("starts", ours.char_starts, 0), ("ends", ours.char_ends, 1)):
+        if len(wrong := np.flatnonzero(mine != spans[:, place])):
+            token = wrong[0]
+            raise SystemExit(f"character {name} differ at token {token}: {mine[token]} and {spans[token, place]}")
 
 
 def require_same(ours: Any, theirs: Sequence[Sequence[int]]) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.encoding import Encoded, TextEncoder
+from megacpp_assets.contract.encoding import EncodedLists, TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import TOKENIZED
 from megacpp_assets.tokenized.pieces import cut_document
@@ -33,39 +33,37 @@ def tokenize(documents: pa.Table, encoder: TextEncoder, limits: Limits) -> Token
 
     Raises `SchemaViolation` if the encoder gives no usable spans.
     """
-    texts = documents[c.TEXT].to_pylist()
-    encoded = encoder.encode_batch(texts)
+    encoded = encoder.encode_arrow(documents[c.TEXT])
     table = with_tokens(documents, encoded)
-    counts = np.diff(encoded.offsets)
-    pieces = np.ones(len(texts), dtype=np.int64)
+    counts = encoded.ids.value_lengths().to_numpy()
+    pieces = np.ones(documents.num_rows, dtype=np.int64)
     parts: list[pa.Table] = []
     done = 0
     chunks = documents[c.CHUNK_BOUNDARIES].combine_chunks().value_lengths().to_numpy()
     for index in np.flatnonzero((counts > limits.tokens) | (chunks > limits.chunks)).tolist():
         document = documents.slice(index, 1)
-        begin, end = encoded.offsets[index], encoded.offsets[index + 1]
-        cuts = cut_points(texts[index], _chunk_spans(document), encoded.char_starts[begin + 1 : end], encoder, limits)
+        text, starts = documents[c.TEXT][index].as_py(), encoded.char_starts[index].values.to_numpy()
+        cuts = cut_points(text, _chunk_spans(document), starts[1:], encoder, limits)
         split = cut_document(document, cuts)
-        parts += [table.slice(done, index - done), with_tokens(split, encoder.encode_batch(split[c.TEXT].to_pylist()))]
+        parts += [table.slice(done, index - done), with_tokens(split, encoder.encode_arrow(split[c.TEXT]))]
         pieces[index] = split.num_rows
         done = index + 1
     return TokenizedBatch(pa.concat_tables([*parts, table.slice(done)]), pieces)
 
 
-def with_tokens(documents: pa.Table, encoded: Encoded) -> pa.Table:
+def with_tokens(documents: pa.Table, encoded: EncodedLists) -> pa.Table:
     """`documents` with the token columns of `encoded`, in the order of the tokenized schema."""
-    if len(encoded.offsets) != documents.num_rows + 1 or not (
-        len(encoded.ids) == len(encoded.char_starts) == len(encoded.char_ends) == encoded.offsets[-1]
-    ):
+    counts = encoded.ids.value_lengths()
+    spans = (encoded.char_starts, encoded.char_ends)
+    if len(counts) != documents.num_rows or any(not lists.value_lengths().equals(counts) for lists in spans):
         raise SchemaViolation(
             "encoder without spans", expected="an id, a start and an end for every token", found="other lengths"
         )
-    offsets = pa.array(encoded.offsets.astype(np.int32))
     columns = {
-        c.TOKEN_IDS_COLUMN: pa.ListArray.from_arrays(offsets, pa.array(encoded.ids)),
-        c.TOKEN_CHAR_STARTS: pa.ListArray.from_arrays(offsets, pa.array(encoded.char_starts)),
-        c.TOKEN_CHAR_ENDS: pa.ListArray.from_arrays(offsets, pa.array(encoded.char_ends)),
-        c.ACTUAL_TOKEN_COUNT: pa.array(np.diff(encoded.offsets).astype(np.int32)),
+        c.TOKEN_IDS_COLUMN: encoded.ids,
+        c.TOKEN_CHAR_STARTS: encoded.char_starts,
+        c.TOKEN_CHAR_ENDS: encoded.char_ends,
+        c.ACTUAL_TOKEN_COUNT: counts,
     }
     arrays = [columns[name] if name in columns else documents[name] for name in TOKENIZED.names]
     return pa.Table.from_arrays(arrays, schema=TOKENIZED)

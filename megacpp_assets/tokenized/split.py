@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.encoding import TextEncoder
@@ -95,10 +96,9 @@ class _Piece:
 
     def _first_beyond(self, end: int) -> int:
         """`end` if the piece fits, else where its first token over the limit starts."""
-        encoded = self._encoder.encode_batch([self._text[self._begin : end]])
-        if len(encoded.ids) <= self._limit:
-            return end
-        return self._begin + int(encoded.char_starts[self._limit])
+        encoded = self._encoder.encode_arrow(pa.array([self._text[self._begin : end]]))
+        starts = encoded.char_starts.flatten()
+        return end if len(starts) <= self._limit else self._begin + int(starts[self._limit].as_py())
 
     def at_boundary(self, bounds: NDArray[np.int64], reach: int) -> int | None:
         """The last boundary, at or before `reach`, up to which the piece fits."""

@@ -34,7 +34,7 @@ def load_model(data: bytes, whitespace: Whitespace) -> Model:
         document: dict[str, Any] = orjson.loads(data)
         model = _read(document, whitespace)
         problem = _problem(document, model)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise TokenizerDrift(TOKENIZER_FILE, expected="a tokenizer of ours", found=repr(error), do=_DO) from error
     if problem or dump_model(model) != data:
         raise TokenizerDrift(TOKENIZER_FILE, expected="a tokenizer of ours", found=problem or "other bytes", do=_DO)

@@ -27,8 +27,11 @@ def tokenizer_device() -> str:
 
 
 def load_encoder(directory: Path) -> TextEncoder:
-    """The tokenizer in `directory`, verified, on the chosen device. `EnvironmentLacks` if there is none."""
-    encoder = Encoder.load(directory)
+    """The tokenizer in `directory`, verified, on the chosen device. `EnvironmentLacks` if there is none.
+
+    On the CPU it encodes on as many threads as there are workers.
+    """
+    encoder = Encoder.load(directory, threads=worker_count())
     if (name := tokenizer_device()) == CPU:
         return encoder
     from megacpp_assets.tokenizer.gpu.device import open_device

@@ -1,15 +1,18 @@
-"""The exact encoder of a published tokenizer: verified at load, flat arrays out, character spans in the same pass."""
+"""The exact encoder of a published tokenizer: verified at load, texts or Arrow arrays in, flat arrays or Arrow lists
+out, character spans in the same pass."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.encoding import Encoded
+from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
@@ -20,13 +23,13 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 class Encoder:
     """Implements `contract.encoding.TextEncoder`. Calls from several threads are taken one at a time; results do not
-    depend on `threads`. Pickles as the directory it was loaded from."""
+    depend on `threads`. Pickles as the directory it was loaded from, and its threads."""
 
     def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
         self.model = model
         self.lock = lock
         self._native = make_encoder(model)
-        self._threads = threads
+        self.threads = threads
         self._directory: Path | None = None
 
     @staticmethod
@@ -40,7 +43,13 @@ class Encoder:
                 str(directory), expected=f"{TOKENIZER_FILE} and {LOCK_FILE}", found=str(error), do="train the tokenizer"
             ) from error
         lock.check_file(data)
-        encoder = Encoder(load_model(data, whitespace_recipe(lock.recipe.whitespace)), lock, threads=threads)
+        model = load_model(data, whitespace_recipe(lock.recipe.whitespace))
+        try:
+            encoder = Encoder(model, lock, threads=threads)
+        except (ValueError, IndexError) as error:  # in form, but the kernel cannot encode with it
+            raise TokenizerDrift(
+                TOKENIZER_FILE, expected="a tokenizer of ours", found=str(error), do="restore it, or train it again"
+            ) from error
         lock.check_meaning(encoder.vocabulary_size, lambda text: encoder.encode_batch([text]).ids.tolist())
         encoder._directory = directory
         return encoder
@@ -48,7 +57,7 @@ class Encoder:
     def __reduce__(self) -> tuple[object, ...]:
         if self._directory is None:
             raise TypeError("only an encoder loaded from a directory can be pickled")
-        return (Encoder.load, (self._directory,))
+        return (partial(Encoder.load, threads=self.threads), (self._directory,))
 
     @property
     def vocabulary_size(self) -> int:
@@ -58,37 +67,58 @@ class Encoder:
     def encode_batch(self, texts: Sequence[str]) -> Encoded:
         """Encode each text as one document; `SpecError` for a text with lone surrogates, which is no Unicode text."""
         try:
-            return Encoded(*self._native.encode(texts, self._threads))
+            return Encoded(*self._native.encode(texts, self.threads))
         except UnicodeEncodeError as error:
             raise lone_surrogate(error) from error
 
-    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> Encoded:
-        """Encode each string of an Arrow array without making Python objects; nulls are refused with `SpecError`."""
-        if texts.null_count:
-            raise SpecError("texts to encode", expected="no nulls", found=texts.null_count)
-        array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        array = array.cast(pa.large_string())
+    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
+        """Encode each string or bytes of an Arrow array, from its buffers and into such; `SpecError` for a null."""
+        array = as_binary(texts)
         if len(array) == 0:
-            return self.encode_batch([])
+            return self.encode_batch([]).lists()
         _, offsets, data = array.buffers()
         starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         content = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self._threads))
+        return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self.threads)).lists()
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
         """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
-        return self._native.encode_ids([data], self._threads)[0]
+        return self._native.encode_ids([data], self.threads)[0]
 
     def fertility(self, counter: Counter) -> dict[str, tuple[int, int, int]]:
         """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
         return self._native.fertility(counter)
 
-    def decode(self, ids: NDArray[np.uint32] | Sequence[int]) -> bytes:
-        """The exact bytes that were encoded, without special tokens; `SpecError` for an id outside the vocabulary."""
-        try:
-            return self._native.decode(np.ascontiguousarray(ids, dtype=np.uint32))
-        except IndexError as error:
-            raise SpecError("token id", expected=f"below {self.vocabulary_size}", found=max(ids)) from error
+    def decode(self, ids: NDArray[np.integer[Any]] | Sequence[int]) -> bytes:
+        """The exact bytes that were encoded, without special tokens; `SpecError` for what is no id of ours."""
+        return self._native.decode(_checked(ids, self.vocabulary_size))
+
+
+def _checked(ids: NDArray[np.integer[Any]] | Sequence[int], size: int) -> NDArray[np.uint32]:
+    """`ids` as the kernel takes them. Checked before they are narrowed: 2**32 + 133 is not 133, nor is 133.7."""
+    try:
+        values = np.asarray(ids)
+    except ValueError:  # lists of several lengths
+        values = np.empty(0, dtype=object)
+    if values.ndim == 1 and values.dtype.kind in "iu":
+        wrong = values[(values < 0) | (values >= size)].tolist()
+    else:
+        wrong = [index for index in ids if type(index) is not int or not 0 <= index < size]
+    if wrong:
+        raise SpecError("token id", expected=f"a whole number from 0, below {size}", found=repr(wrong[0]))
+    return np.ascontiguousarray(values, dtype=np.uint32)
+
+
+def as_binary(texts: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:
+    """Strings or bytes as one array of bytes; the text itself is copied only to join chunks."""
+    kind = texts.type
+    of_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if not any(matches(kind) for matches in of_text):
+        raise SpecError("texts to encode", expected="an Arrow array of strings or of bytes", found=kind)
+    if texts.null_count:
+        raise SpecError("texts to encode", expected="no nulls", found=texts.null_count)
+    array = texts.cast(pa.large_binary())
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def utf8(text: str) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
@@ -27,7 +28,7 @@ from megacpp_assets.tokenizer.model import special_ids
 from megacpp_assets.tokenizer.page import PAGE_FILE, quality_page
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
 from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
-from megacpp_assets.tokenizer.train import Trained
+from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 VERSION = "3"
@@ -112,12 +113,8 @@ def _produce(
     files = sum(len(training_files(raw)) for raw in inputs)
     trained = _train(spec, inputs, files, progress)
     data = dump_model(trained.model)
-    encoder = Encoder(trained.model)
-    measure = Measure(encoder)
-    for done, (repo, file, text) in enumerate(_texts(inputs)):
-        measure.add(repo, _language(file), text)
-        progress(files + done + 1, 2 * files)
-    statistics = measure.finish(trained)
+    encoder = Encoder(trained.model, threads=worker_count())
+    statistics = _measure(encoder, inputs, files, progress).finish(trained)
     contents = _contents(spec.dataset, inputs, spec.recipe)
     commit = commit_tokenizer(
         spec.root,
@@ -144,12 +141,29 @@ def _produce(
 
 
 def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Trained:
+    """Counting is the first third of the progress, merging the second; measuring will be the last."""
+
     def counted() -> Iterator[bytes]:
         for done, (_, _, data) in enumerate(_texts(inputs)):
             yield data
-            progress(done + 1, 2 * files)
+            progress(done + 1, 3 * files)
 
-    return train_texts(counted(), spec.recipe)
+    def merged(made: int, wanted: int) -> None:
+        progress(files + files * made // max(1, wanted), 3 * files)
+
+    trained = train_texts(counted(), spec.recipe, merged)
+    progress(2 * files, 3 * files)  # a small corpus has no pair left before the vocabulary is full
+    return trained
+
+
+def _measure(encoder: Encoder, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Measure:
+    measure, done = Measure(encoder), 0
+    texts = ((repo, _language(file), data) for repo, file, data in _texts(inputs))
+    for batch in batches(texts, lambda text: len(text[2])):
+        measure.add(batch)
+        done += len(batch)
+        progress(2 * files + done, 3 * files)
+    return measure
 
 
 def _register(artifact: Artifact) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.canonical import canonical_json
@@ -79,7 +80,7 @@ class Statistics:
 
 @dataclass(slots=True)
 class Measure:
-    """Adds up encodings of source files; `add` per batch, then `finish`."""
+    """Adds up encodings of source files; `add` per batch, which the encoder's threads share, then `finish`."""
 
     encoder: Encoder
     uses: NDArray[np.int64] = field(init=False)
@@ -89,14 +90,16 @@ class Measure:
     def __post_init__(self) -> None:
         self.uses = np.zeros(self.encoder.vocabulary_size, dtype=np.int64)
 
-    def add(self, repo: str, language: str, text: bytes) -> None:
-        """Encode one file, and decode it again."""
-        ids = self.encoder.encode_bytes(text)
-        self.failures += self.encoder.decode(ids) != text
-        self.uses += np.bincount(ids, minlength=len(self.uses))
-        part = self.parts.setdefault((repo, language), [0, 0, 0])
-        for place, value in enumerate((1, len(text), len(ids) - 1)):
-            part[place] += value
+    def add(self, files: Sequence[tuple[str, str, bytes]]) -> None:
+        """Encode files, each with its repository and language, and decode them again."""
+        encoded = self.encoder.encode_arrow(pa.array([text for _, _, text in files], pa.large_binary())).ids
+        self.uses += np.bincount(encoded.flatten().to_numpy(), minlength=len(self.uses))
+        for (repo, language, text), tokens in zip(files, encoded, strict=True):
+            ids = tokens.values.to_numpy()
+            self.failures += self.encoder.decode(ids) != text
+            part = self.parts.setdefault((repo, language), [0, 0, 0])
+            for place, value in enumerate((1, len(text), len(ids) - 1)):
+                part[place] += value
 
     def finish(self, trained: Trained) -> Statistics:
         """All totals."""

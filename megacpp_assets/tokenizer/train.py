@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
@@ -12,6 +13,8 @@ from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.model import Merges, Model, assemble, make_splitter
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
+
+Item = TypeVar("Item")
 
 BATCH_BYTES = 8 << 20
 REFERENCE_LIMIT = 2**31 - 1
@@ -39,7 +42,7 @@ def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int
     """A native counter over `texts`: fixed strings that words can hold are cut out, stray bytes are left out."""
     whitespace = whitespace_recipe(recipe.whitespace)
     counter = Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
-    for batch in _batches(texts):
+    for batch in batches(texts, len):
         counter.add(batch, threads)
     return counter
 
@@ -84,13 +87,13 @@ def train(texts: Iterable[bytes], recipe: TokenizerRecipe, *, threads: int = 1) 
     return train_model(count_words(recipe, texts, threads=threads), recipe)
 
 
-def _batches(texts: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
-    """Lists of texts of about `BATCH_BYTES` each."""
-    batch: list[bytes] = []
+def batches(texts: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[Sequence[Item]]:
+    """Lists of texts, or of what holds one, of about `BATCH_BYTES` each."""
+    batch: list[Item] = []
     size = 0
     for text in texts:
         batch.append(text)
-        size += len(text)
+        size += size_of(text)
         if size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0

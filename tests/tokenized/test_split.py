@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ ENCODER = WordEncoder()
 def cuts_of(document: dict[str, Any], limit: int, chunk_limit: int = 128) -> list[int]:
     text = document["text"]
     chunks = [(chunk["char_offset"], chunk["char_end"]) for chunk in document["chunk_boundaries"]]
-    starts = ENCODER.encode_batch([text]).char_starts[1:]
+    starts = ENCODER.encode_arrow(pa.array([text])).char_starts.flatten().to_numpy()[1:]
     return cut_points(
         text, np.array(chunks, dtype=np.int64).reshape(-1, 2), starts, ENCODER, Limits(limit, chunk_limit)
     )

@@ -90,6 +90,16 @@ def test_two_roots_give_the_same_bytes_and_a_rerun_writes_nothing(tmp_path: Path
     assert {file: file.stat().st_mtime_ns for file in short.directory.iterdir()} == before
 
 
+def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = record("fmt@11.0.0:long", LINE * 700, [(0, 700 * len(LINE))])
+    made = []
+    for workers in (1, 2):
+        monkeypatch.setenv("MEGACPP_WORKERS", str(workers))
+        made.append(tokenized(tmp_path / str(workers), *documents(BATCH_DOCUMENTS + 9), long))
+    one, two = (artifact.manifest for artifact in made)
+    assert one.to_bytes() == two.to_bytes() and one.stats["split_documents"] == 1
+
+
 def test_progress_counts_records_up_to_all_of_them(tmp_path: Path) -> None:
     publish_tokenizer(tmp_path)
     publish_jsonl(tmp_path, documents(BATCH_DOCUMENTS + 1))

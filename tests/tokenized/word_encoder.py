@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from megacpp_assets.contract.encoding import Encoded
+from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS
 
 _WORDS = re.compile(r"[A-Za-z0-9_]{1,12}|\n+|[ \t]+|.", re.DOTALL)
@@ -18,8 +18,8 @@ class WordEncoder:
 
     vocabulary_size = FIXED_IDS + 4096
 
-    def encode_batch(self, texts: Sequence[str]) -> Encoded:
-        documents = [_encode(text) for text in texts]
+    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
+        documents = [_encode(text) for text in texts.to_pylist()]
         flat = [token for document in documents for token in document]
         ids, starts, ends = zip(*flat, strict=True) if flat else ((), (), ())
         return Encoded(
@@ -27,7 +27,7 @@ class WordEncoder:
             char_starts=np.array(starts, dtype=np.int32),
             char_ends=np.array(ends, dtype=np.int32),
             offsets=np.cumsum([0, *map(len, documents)], dtype=np.int64),
-        )
+        ).lists()
 
 
 def _encode(text: str) -> list[tuple[int, int, int]]:

@@ -9,6 +9,8 @@ import pytest
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import REGISTRY
 from megacpp_assets.tokenizer.encoder import Encoder
@@ -58,6 +60,22 @@ def test_statistics_count_the_selected_files_alone(published: Artifact) -> None:
     assert statistics.repos["demo@v1.0.0"] == statistics.whole
     assert statistics.round_trip_failures == 0
     assert sum(part.tokens for part in statistics.languages.values()) == statistics.whole.tokens
+
+
+def test_a_run_reports_counting_then_merging_then_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("megacpp_assets.tokenizer.train.BATCH_BYTES", 1)
+    sources = native_sources()
+    publish_raw(tmp_path, sources)
+    heard: list[tuple[int, int]] = []
+    recipe = TokenizerRecipe(vocabulary_size=FIXED_IDS + 4096)
+    run(TokenizerSpec(tmp_path, "demo_v1", (REPO,), recipe), lambda done, total: heard.append((done, total)))
+    files = len(sources)
+    units = [done for done, _ in heard]
+    merging = units[files:-files]
+    assert {total for _, total in heard} == {3 * files}
+    assert units[:files] == list(range(1, files + 1))
+    assert len(merging) >= 3 and merging == sorted(merging) and files < merging[0] < merging[-1] == 2 * files
+    assert units[-files:] == list(range(2 * files + 1, 3 * files + 1))
 
 
 def test_a_repository_that_was_not_fetched_is_named(tmp_path: Path) -> None:

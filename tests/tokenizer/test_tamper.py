@@ -38,6 +38,15 @@ def _swap_keys(document: Document) -> None:
     document["model"]["vocab"] = {names.get(key, key): index for key, index in vocab.items()}
 
 
+def _rename(old: str, new: str) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        model = document["model"]
+        model["vocab"] = {new if key == old else key: index for key, index in model["vocab"].items()}
+        model["merges"] = [pair for pair in model["merges"] if old not in "".join(pair)]
+
+    return change
+
+
 def _drop_guard(document: Document) -> None:
     document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] != ">"]
 
@@ -58,6 +67,12 @@ TAMPERINGS: dict[str, Callable[[Document], None]] = {
     "swapped ids, same size": _swap_ids,
     "swapped keys, same size": _swap_keys,
     "dropped merge": lambda document: document["model"]["merges"].pop(),
+    "doubled merge": lambda document: document["model"]["merges"].append(document["model"]["merges"][0]),
+    "merge without a product": lambda document: document["model"]["merges"].append(["zq", "zq"]),
+    "merge of three": _set("model", "merges", 0, value=["a", "b", "c"]),
+    "negative id": _set("model", "vocab", "i", value=-1),
+    "id beyond 32 bits": _set("model", "vocab", "i", value=2**32 + 133),
+    "byte without a token": _rename("!", "\ue000RESERVED_BYTE"),
     "dropped guard": _drop_guard,
     "special matched in raw text": _set("added_tokens", 2, "normalized", value=False),
     "special that is not special": _set("added_tokens", 2, "special", value=False),

@@ -19,7 +19,7 @@ from megacpp_assets.tokenizer._bpe import Counter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import spell
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.model import make_splitter
-from megacpp_assets.tokenizer.train import REFERENCE_LIMIT, Trained, train
+from megacpp_assets.tokenizer.train import REFERENCE_LIMIT, Trained, train, train_model
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 from tests.tokenizer.conftest import RECIPE, native_sources
 
@@ -144,9 +144,26 @@ def test_counts_beyond_32_bits_are_right_and_reported() -> None:
     assert found["largest_count"] > REFERENCE_LIMIT
 
 
-def test_training_says_when_the_reference_would_overflow(trained: Trained) -> None:
+def test_training_says_that_the_reference_would_not_overflow(trained: Trained) -> None:
     assert not trained.reference_overflows
     assert trained.largest_count > 100
+
+
+OFTEN = {"zqxv": 7, "zqkj": 5, "qxkj": 4, "vvvvv": 3, "kjzq": 1}
+"""Words that hold no fixed string, and how often each occurs."""
+
+
+@pytest.mark.parametrize(("times", "overflows"), [(165_191_049, False), (165_191_050, True), (2**40, True)])
+def test_counts_beyond_31_bits_give_the_merges_of_small_ones_and_are_told(times: int, overflows: bool) -> None:
+    counter = Counter(make_splitter(WHITESPACE, fixed_vocabulary().guards(WHITESPACE)))
+    for word, count in OFTEN.items():
+        counter.add_word(word.encode(), count * times)
+    found = train_model(counter, RECIPE)
+    keys = found.model.keys
+    texts = ["\n".join([word] * count) for word, count in OFTEN.items()]
+    assert [(keys[left], keys[right]) for left, right, _ in found.model.merges.tolist()] == reference(texts, 300)
+    assert found.reference_overflows == overflows
+    assert found.largest_count == 13 * times and counter.words == sum(OFTEN.values()) * times
 
 
 def test_no_learned_token_is_a_fixed_word_and_none_doubles_a_string(trained: Trained) -> None:

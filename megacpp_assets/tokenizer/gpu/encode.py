@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from megacpp_assets.contract.encoding import Encoded
+from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.tokenizer.encoder import utf8
+from megacpp_assets.tokenizer.encoder import as_binary, utf8
 from megacpp_assets.tokenizer.gpu.count import SLICE_BYTES, slices
 from megacpp_assets.tokenizer.gpu.dictionary import Dictionary
 from megacpp_assets.tokenizer.gpu.layout import Layout, lay_out
@@ -40,6 +41,10 @@ class GpuEncoder:
     def encode_batch(self, texts: Sequence[str]) -> Encoded:
         """Encode each text as one document, BOS first."""
         return self.encode_bytes_batch([utf8(text) for text in texts])
+
+    def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
+        """Encode each string or bytes of an Arrow array: a Python object for each text, none for a token."""
+        return self.encode_bytes_batch(as_binary(texts).to_pylist()).lists()
 
     def encode_bytes_batch(self, texts: Sequence[bytes]) -> Encoded:
         """Encode any bytes; a byte outside of valid UTF-8 is its byte token and one character."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
@@ -59,3 +60,8 @@ def test_lone_surrogates_are_refused_as_on_the_cpu(on_device: GpuEncoder) -> Non
 def test_no_texts_and_empty_texts_are_fine(encoder: Encoder, on_device: GpuEncoder) -> None:
     require_same(encoder, on_device, [])
     require_same(encoder, on_device, ["", "x", ""])
+
+
+def test_arrow_texts_and_bytes_encode_as_on_the_cpu(encoder: Encoder, on_device: GpuEncoder) -> None:
+    for texts in (pa.array(["int é;", ""]), pa.chunked_array([[b"\xff x"], [b"y"]]), pa.array([], pa.string())):
+        assert on_device.encode_arrow(texts) == encoder.encode_arrow(texts)

@@ -1,0 +1,47 @@
+"""`transformers` loads the artifact's `tokenizer.json` as it is, and gives our ids and character offsets."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.lock import FORGERY
+from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.texts import PIECES
+
+TEXTS = (*(source.decode() for source in native_sources().values()), "".join(PIECES), " <BOS> x = <BOS>;", FORGERY, "")
+
+
+@pytest.fixture(scope="module")
+def theirs(published: Artifact) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(tokenizer_file=str(published.file(TOKENIZER_FILE)))
+
+
+def test_ids_and_offsets_of_real_code_and_of_forgeries_are_ours(
+    published: Artifact, theirs: PreTrainedTokenizerFast
+) -> None:
+    ours = Encoder.load(published.directory).encode_batch(TEXTS)
+    spans = list(zip(ours.char_starts.tolist(), ours.char_ends.tolist(), strict=True))
+    found = theirs(list(TEXTS), return_offsets_mapping=True)
+    for text, place, ids, offsets in zip(
+        TEXTS, pairwise(ours.offsets.tolist()), found["input_ids"], found["offset_mapping"], strict=True
+    ):
+        assert (ids, offsets) == (ours.ids[slice(*place)].tolist(), spans[slice(*place)]), text[:80]
+
+
+def test_text_that_spells_bos_has_no_other_bos_than_its_first_and_comes_back(theirs: PreTrainedTokenizerFast) -> None:
+    for text in ("<BOS>", "x <BOS> y", FORGERY):
+        ids = theirs(text)["input_ids"]
+        assert ids[0] == BOS_ID and min(ids[1:]) >= SPACE_ID
+        assert theirs.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False) == text
+
+
+def test_it_knows_as_many_ids_as_we_do(published: Artifact, theirs: PreTrainedTokenizerFast) -> None:
+    assert len(theirs) == Encoder.load(published.directory).vocabulary_size
+    assert theirs.convert_tokens_to_ids("<BOS>") == BOS_ID
