@@ -72,14 +72,25 @@ def build_trie(tokens: Sequence[tuple[bytes, int]]) -> Trie:
     )
 
 
+def trie_tokens(model: Model) -> list[tuple[bytes, int]]:
+    """(bytes, id) of every token that BPE can give: what a word may become, and the guards.
+
+    A guard is cut out before any word is made, so no word equals one and `reachable` leaves them out; here they are
+    strings like all others. Special tokens are on no edge: text that spells one cannot become it.
+    """
+    tokens = model.token_bytes()
+    ids = {*model.reachable(), *model.guards.values()}
+    return [(tokens[index], index) for index in sorted(ids)]
+
+
 class TrieTokenizer:
-    """Longest match over the reachable tokens of a model's vocabulary. Named `trie_longest_match`, never `bpe`."""
+    """Longest match over the tokens that BPE can give. Named `trie_longest_match`, never `bpe`."""
 
     model_name = TRIE_MODEL
 
     def __init__(self, model: Model, *, chunk_bytes: int = CHUNK_BYTES) -> None:
         tokens = model.token_bytes()
-        self.trie = build_trie([(tokens[index], index) for index in model.reachable()])
+        self.trie = build_trie(trie_tokens(model))
         self._lengths = np.array([len(token) for token in tokens], dtype=np.int64)
         self._tokens = tokens
         self._chunk = chunk_bytes

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.specials import SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.lock import TokenizerLock
+from megacpp_assets.tokenizer.fixed import fixed_vocabulary
+from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock
 from megacpp_assets.tokenizer.stage import read_lock
 from megacpp_assets.tokenizer.trie import TrieTokenizer, build_trie, longest_tokens
 from tests.tokenizer.conftest import native_sources
@@ -36,8 +38,30 @@ def trie(encoder: Encoder) -> TrieTokenizer:
 
 
 def vocabulary(encoder: Encoder) -> dict[bytes, int]:
-    tokens = encoder.model.token_bytes()
-    return {tokens[index]: index for index in encoder.model.reachable()}
+    """Every string of the fixed band's data files (guards among them, special tokens not), and what merges make."""
+    ids = dict(fixed_vocabulary().ids)
+    strings = {index: text for text, index in ids.items()}
+    for left, right, product in encoder.model.merges.tolist():
+        strings[product] = strings[left] + strings[right]
+        ids[strings[product]] = product
+    return ids
+
+
+def test_every_token_that_bpe_gives_is_found_where_it_stands_alone(encoder: Encoder, trie: TrieTokenizer) -> None:
+    ids = {index for text in native_sources().values() for index in encoder.encode_bytes(text)[1:].tolist()}
+    ids |= set(encoder.model.guards.values())
+    texts = {index: encoder.decode([index]) for index in sorted(ids)}
+    assert {index: trie.encode(text).tolist() for index, text in texts.items()} == {index: [index] for index in texts}
+
+
+def test_operators_that_bpe_cuts_out_first_are_tokens_here_too(encoder: Encoder, trie: TrieTokenizer) -> None:
+    found = [trie.decode(np.array([index])) for index in trie.encode(b"p->x >> 2 >= y").tolist()]
+    assert found == [b"p", b"->", b"x", b" >> ", b"2", b" >= ", b"y"]
+
+
+def test_text_that_spells_the_special_tokens_never_becomes_one(trie: TrieTokenizer) -> None:
+    assert min(trie.encode(FORGERY.encode())) >= SPACE_ID
+    assert trie.decode(trie.encode(FORGERY.encode())) == FORGERY.encode()
 
 
 @settings(max_examples=50, deadline=None)

@@ -11,6 +11,7 @@ from megacpp_assets.tokenizer.gpu.trie import GpuTrieTokenizer
 from megacpp_assets.tokenizer.trie import TrieTokenizer
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.gpu.test_split import HARD
+from tests.tokenizer.test_trie import slow_twin, vocabulary
 
 
 def test_hard_texts_and_real_code_give_the_ids_of_the_cpu(encoder: Encoder, device: torch.device) -> None:
@@ -18,8 +19,9 @@ def test_hard_texts_and_real_code_give_the_ids_of_the_cpu(encoder: Encoder, devi
     texts = [b"".join(rng.choice(HARD) for _ in range(rng.randint(0, 30))) for _ in range(60)]
     texts += [data[:2000] for data in list(native_sources().values())[:3]] + [b""]
     cpu = TrieTokenizer(encoder.model)
-    found = GpuTrieTokenizer(encoder.model, device).encode_batch(texts)
-    assert [ids.tolist() for ids in found] == [cpu.encode(text).tolist() for text in texts]
+    found = [ids.tolist() for ids in GpuTrieTokenizer(encoder.model, device).encode_batch(texts)]
+    assert found == [cpu.encode(text).tolist() for text in texts]
+    assert found == [slow_twin(vocabulary(encoder), text) for text in texts]
 
 
 def test_no_texts_have_no_ids(encoder: Encoder, device: torch.device) -> None:
