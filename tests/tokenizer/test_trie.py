@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock
 from megacpp_assets.tokenizer.stage import read_lock
-from megacpp_assets.tokenizer.trie import TrieTokenizer, build_trie, longest_tokens
+from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer, build_trie, longest_tokens
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES
 
@@ -34,7 +35,7 @@ def slow_twin(ids: dict[bytes, int], text: bytes) -> list[int]:
 
 @pytest.fixture(scope="module")
 def trie(encoder: Encoder) -> TrieTokenizer:
-    return TrieTokenizer(encoder.model)
+    return TrieTokenizer(encoder.model, Comparison())
 
 
 def vocabulary(encoder: Encoder) -> dict[bytes, int]:
@@ -74,7 +75,7 @@ def test_any_bytes_give_the_longest_token_at_each_place(encoder: Encoder, trie: 
 @settings(max_examples=30, deadline=None)
 @given(text=st.binary(max_size=200), chunk=st.integers(1, 60))
 def test_where_chunks_end_does_not_show(encoder: Encoder, trie: TrieTokenizer, text: bytes, chunk: int) -> None:
-    small = TrieTokenizer(encoder.model, chunk_bytes=chunk)
+    small = TrieTokenizer(encoder.model, Comparison(), chunk_bytes=chunk)
     assert small.encode(text).tolist() == trie.encode(text).tolist()
 
 
@@ -103,9 +104,16 @@ def test_a_vocabulary_without_a_byte_is_refused() -> None:
         build_trie(SINGLES[1:])
 
 
-def test_the_trie_never_encodes_a_corpus_whose_lock_names_bpe(trie: TrieTokenizer, published: Artifact) -> None:
+def test_none_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, published: Artifact) -> None:
     with pytest.raises(TokenizerDrift, match="expected bpe; found trie_longest_match"):
-        trie.for_corpus(read_lock(published))
+        TrieTokenizer(encoder.model, read_lock(published))
+
+
+def test_one_is_made_for_a_corpus_whose_lock_names_it(
+    encoder: Encoder, trie: TrieTokenizer, published: Artifact
+) -> None:
+    lock = replace(read_lock(published), model="trie_longest_match")
+    assert TrieTokenizer(encoder.model, lock).decode(TrieTokenizer(encoder.model, lock).encode(b"a->b")) == b"a->b"
 
 
 def test_a_lock_that_names_another_model_is_refused_by_the_encoder(encoder: Encoder, published: Artifact) -> None:

@@ -13,7 +13,7 @@ from megacpp_assets.tokenizer.gpu.layout import END, lay_out
 from megacpp_assets.tokenizer.gpu.scan import visited
 from megacpp_assets.tokenizer.gpu.trie_kernels import longest_tokens
 from megacpp_assets.tokenizer.model import Model
-from megacpp_assets.tokenizer.trie import TRIE_MODEL, build_trie, trie_tokens
+from megacpp_assets.tokenizer.trie import TRIE_MODEL, Purpose, build_trie, trie_tokens
 
 LANES = 256
 
@@ -23,9 +23,9 @@ class GpuTrieTokenizer:
 
     model_name = TRIE_MODEL
 
-    def __init__(self, model: Model, device: torch.device) -> None:
+    def __init__(self, model: Model, purpose: Purpose, device: torch.device) -> None:
         tokens = model.token_bytes()
-        trie = build_trie(trie_tokens(model))
+        trie = build_trie(trie_tokens(model, purpose))
         arrays = (trie.edge_bytes, trie.children, trie.ids, trie.root, trie.second, trie.first, trie.count)
         self._device = device
         self._tables = tuple(torch.from_numpy(array.astype(np.int32)).to(device) for array in arrays)
