@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.trie import TrieTokenizer
+from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
     """The longest-match model over the same vocabulary."""
-    trie = TrieTokenizer(encoder.model)
+    trie = TrieTokenizer(encoder.model, Comparison())
     widths = np.array([len(token) for token in encoder.model.token_bytes()])
     return _agreement(
         (_spans(ours[1:], widths), _spans(trie.encode(text), widths)) for text, ours in _encoded(encoder, texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.specials import SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.lock import TokenizerLock
+from megacpp_assets.tokenizer.fixed import fixed_vocabulary
+from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock
 from megacpp_assets.tokenizer.stage import read_lock
-from megacpp_assets.tokenizer.trie import TrieTokenizer, build_trie, longest_tokens
+from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer, build_trie, longest_tokens
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES
 
@@ -32,12 +35,34 @@ def slow_twin(ids: dict[bytes, int], text: bytes) -> list[int]:
 
 @pytest.fixture(scope="module")
 def trie(encoder: Encoder) -> TrieTokenizer:
-    return TrieTokenizer(encoder.model)
+    return TrieTokenizer(encoder.model, Comparison())
 
 
 def vocabulary(encoder: Encoder) -> dict[bytes, int]:
-    tokens = encoder.model.token_bytes()
-    return {tokens[index]: index for index in encoder.model.reachable()}
+    """Every string of the fixed band's data files (guards among them, special tokens not), and what merges make."""
+    ids = dict(fixed_vocabulary().ids)
+    strings = {index: text for text, index in ids.items()}
+    for left, right, product in encoder.model.merges.tolist():
+        strings[product] = strings[left] + strings[right]
+        ids[strings[product]] = product
+    return ids
+
+
+def test_every_token_that_bpe_gives_is_found_where_it_stands_alone(encoder: Encoder, trie: TrieTokenizer) -> None:
+    ids = {index for text in native_sources().values() for index in encoder.encode_bytes(text)[1:].tolist()}
+    ids |= set(encoder.model.guards.values())
+    texts = {index: encoder.decode([index]) for index in sorted(ids)}
+    assert {index: trie.encode(text).tolist() for index, text in texts.items()} == {index: [index] for index in texts}
+
+
+def test_operators_that_bpe_cuts_out_first_are_tokens_here_too(encoder: Encoder, trie: TrieTokenizer) -> None:
+    found = [trie.decode(np.array([index])) for index in trie.encode(b"p->x >> 2 >= y").tolist()]
+    assert found == [b"p", b"->", b"x", b" >> ", b"2", b" >= ", b"y"]
+
+
+def test_text_that_spells_the_special_tokens_never_becomes_one(trie: TrieTokenizer) -> None:
+    assert min(trie.encode(FORGERY.encode())) >= SPACE_ID
+    assert trie.decode(trie.encode(FORGERY.encode())) == FORGERY.encode()
 
 
 @settings(max_examples=50, deadline=None)
@@ -50,7 +75,7 @@ def test_any_bytes_give_the_longest_token_at_each_place(encoder: Encoder, trie: 
 @settings(max_examples=30, deadline=None)
 @given(text=st.binary(max_size=200), chunk=st.integers(1, 60))
 def test_where_chunks_end_does_not_show(encoder: Encoder, trie: TrieTokenizer, text: bytes, chunk: int) -> None:
-    small = TrieTokenizer(encoder.model, chunk_bytes=chunk)
+    small = TrieTokenizer(encoder.model, Comparison(), chunk_bytes=chunk)
     assert small.encode(text).tolist() == trie.encode(text).tolist()
 
 
@@ -79,9 +104,16 @@ def test_a_vocabulary_without_a_byte_is_refused() -> None:
         build_trie(SINGLES[1:])
 
 
-def test_the_trie_never_encodes_a_corpus_whose_lock_names_bpe(trie: TrieTokenizer, published: Artifact) -> None:
+def test_none_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, published: Artifact) -> None:
     with pytest.raises(TokenizerDrift, match="expected bpe; found trie_longest_match"):
-        trie.for_corpus(read_lock(published))
+        TrieTokenizer(encoder.model, read_lock(published))
+
+
+def test_one_is_made_for_a_corpus_whose_lock_names_it(
+    encoder: Encoder, trie: TrieTokenizer, published: Artifact
+) -> None:
+    lock = replace(read_lock(published), model="trie_longest_match")
+    assert TrieTokenizer(encoder.model, lock).decode(TrieTokenizer(encoder.model, lock).encode(b"a->b")) == b"a->b"
 
 
 def test_a_lock_that_names_another_model_is_refused_by_the_encoder(encoder: Encoder, published: Artifact) -> None:

@@ -1,4 +1,8 @@
-"""Tokens of distinct words on the device: a word that is a token is looked up, any other is merged by rank."""
+"""Tokens of distinct words on the device: a word that is a token is looked up, any other is merged by rank.
+
+The merging kernel takes the square of a word's length; words longer than LONG_WORD, of which code has hardly any, are
+merged on the host.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from torch import Tensor
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.tokenizer.gpu.encode_kernels import merge_words
 from megacpp_assets.tokenizer.gpu.table import Table
-from megacpp_assets.tokenizer.gpu.words import Words, compacted, hashes, joined, same_words
-from megacpp_assets.tokenizer.model import Model
+from megacpp_assets.tokenizer.gpu.words import LONG_WORD, Words, compacted, hashes, joined, same_words
+from megacpp_assets.tokenizer.model import Model, make_encoder
 
 LANES = 32
 
@@ -20,6 +24,7 @@ class Dictionary:
 
     def __init__(self, model: Model, device: torch.device) -> None:
         tokens = model.token_bytes()
+        self._native = make_encoder(model)
         self.widths = torch.tensor([len(token) for token in tokens], device=device)
         self.byte_ids = torch.tensor(_byte_ids(model, tokens), dtype=torch.int32, device=device)
         self._tokens = _words_of(tokens, model.reachable(), device)
@@ -38,7 +43,7 @@ class Dictionary:
         """(ids of all words in order, int32; how many each has, int64)."""
         whole = self._whole(words)
         rest = whole < 0
-        tokens, counts = self._merged(Words(words.cells, words.starts[rest], words.lengths[rest], words.counts[rest]))
+        tokens, counts = self._merged(_chosen(words, rest))
         number = torch.ones_like(words.starts)
         number[rest] = counts
         ids = torch.empty(int(number.sum()), dtype=torch.int32, device=number.device)
@@ -60,7 +65,7 @@ class Dictionary:
 
     def _require_equal(self, words: Words, token: Tensor, hit: Tensor) -> None:
         """A word with a token's hash and length must have its bytes; `SpecError` for the one in 2^64 that has not."""
-        found = Words(words.cells, words.starts[hit], words.lengths[hit], words.counts[hit])
+        found = _chosen(words, hit)
         both = joined(found, self._tokens)
         starts = self._tokens.starts[token[hit]] + len(words.cells)
         if not same_words(Words(both.cells, found.starts, found.lengths, found.counts), starts, found.lengths):
@@ -69,6 +74,26 @@ class Dictionary:
             )
 
     def _merged(self, words: Words) -> tuple[Tensor, Tensor]:
+        """As `encode`, for words that are no tokens."""
+        long = words.lengths > LONG_WORD
+        tokens, counts = self._merged_here(_chosen(words, ~long))
+        if not bool(long.any()):
+            return tokens, counts
+        found = [self._merged_on_host(word) for word in _host_bytes(_chosen(words, long))]
+        number = torch.empty_like(words.lengths)
+        number[~long] = counts
+        number[long] = torch.tensor([len(ids) for ids in found], device=number.device)
+        ids = torch.empty(int(number.sum()), dtype=torch.int32, device=number.device)
+        of_long = torch.repeat_interleave(long, number)
+        ids[~of_long] = tokens
+        ids[of_long] = torch.cat(found).to(ids.device)
+        return ids, number
+
+    def _merged_on_host(self, word: bytes) -> Tensor:
+        """A word is one word by itself too; BOS is left out."""
+        return torch.from_numpy(self._native.encode_ids([word])[0][1:].astype(np.int32))
+
+    def _merged_here(self, words: Words) -> tuple[Tensor, Tensor]:
         words = compacted(words)
         size = len(words.cells)
         symbols, ranks, following, preceding = torch.empty((4, size), dtype=torch.int32, device=words.starts.device)
@@ -80,6 +105,15 @@ class Dictionary:
         alive = symbols >= 0
         before = torch.cat([alive.new_zeros(1, dtype=torch.int64), alive.cumsum(0)])
         return symbols[alive], before[words.starts + words.lengths] - before[words.starts]
+
+
+def _chosen(words: Words, mask: Tensor) -> Words:
+    return Words(words.cells, words.starts[mask], words.lengths[mask], words.counts[mask])
+
+
+def _host_bytes(words: Words) -> list[bytes]:
+    pairs = zip(words.starts.tolist(), words.lengths.tolist(), strict=True)
+    return [words.cells[start : start + length].to(torch.uint8).cpu().numpy().tobytes() for start, length in pairs]
 
 
 def _byte_ids(model: Model, tokens: list[bytes]) -> list[int]:

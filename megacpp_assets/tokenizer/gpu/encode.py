@@ -16,15 +16,15 @@ from torch import Tensor
 from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.tokenizer.encoder import as_binary, utf8
-from megacpp_assets.tokenizer.gpu.count import SLICE_BYTES, slices
 from megacpp_assets.tokenizer.gpu.dictionary import Dictionary
-from megacpp_assets.tokenizer.gpu.layout import Layout, lay_out
+from megacpp_assets.tokenizer.gpu.layout import Layout
+from megacpp_assets.tokenizer.gpu.slices import SLICE_BYTES, Slice, sliced
 from megacpp_assets.tokenizer.gpu.split import STRAY, WORD, Pieces, Splitter
 from megacpp_assets.tokenizer.gpu.words import Words, distinct
 from megacpp_assets.tokenizer.model import Model
 
-Columns = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
-"""Ids, char starts, char ends, and tokens of each text."""
+Columns = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.int32]]
+"""Ids, char starts, char ends."""
 
 
 class GpuEncoder:
@@ -48,17 +48,25 @@ class GpuEncoder:
 
     def encode_bytes_batch(self, texts: Sequence[bytes]) -> Encoded:
         """Encode any bytes; a byte outside of valid UTF-8 is its byte token and one character."""
-        parts = [self._slice(batch) for batch in slices(texts, self._slice_bytes)]
-        ids, starts, ends, counts = (
+        parts: list[Columns] = []
+        counts: list[NDArray[np.int64]] = []
+        for part in sliced(texts, self._splitter, self._device, self._slice_bytes):
+            before = int(parts[-1][2][-1]) if part.continues else 0
+            columns, number = self._slice(part, before)
+            if part.continues:
+                counts[-1][-1] += number[0]
+            else:
+                counts.append(number)
+            parts.append(columns)
+        ids, starts, ends = (
             np.concatenate([part[place] for part in parts]) if parts else np.zeros(0, dtype)
-            for place, dtype in enumerate((np.uint32, np.int32, np.int32, np.int64))
+            for place, dtype in enumerate((np.uint32, np.int32, np.int32))
         )
-        return Encoded(ids, starts, ends, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
+        return Encoded(ids, starts, ends, np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts])))
 
-    def _slice(self, texts: Sequence[bytes]) -> Columns:
-        """The encodings of one slice."""
-        layout = lay_out(texts, self._device)
-        pieces = self._splitter.split(layout)
+    def _slice(self, part: Slice, before: int) -> tuple[Columns, NDArray[np.int64]]:
+        """The encodings of one slice, whose first text has `before` characters in earlier ones; tokens of each text."""
+        layout, pieces = part.layout, part.pieces
         ids, counts = self._tokens(layout, pieces)
         widths = self._dictionary.widths[ids.long()]
         piece = torch.repeat_interleave(torch.arange(len(counts), device=self._device), counts)
@@ -66,8 +74,12 @@ class GpuEncoder:
         first = (counts.cumsum(0) - counts)[piece]
         begin = pieces.starts[piece] + within - within[first]
         text = torch.searchsorted(layout.starts, begin, right=True) - 1
-        spans = _char_spans(layout, begin, begin + widths, text)
-        return self._with_bos(ids, spans, torch.bincount(text, minlength=len(texts)))
+        starts, ends = _char_spans(layout, begin, begin + widths, text)
+        number = torch.bincount(text, minlength=len(layout.starts))
+        if not part.continues:
+            return self._with_bos(ids, (starts, ends), number)
+        found = [column.to(torch.int32).cpu().numpy() for column in (ids, starts + before, ends + before)]
+        return (found[0].view(np.uint32), found[1], found[2]), number.cpu().numpy()
 
     def _tokens(self, layout: Layout, pieces: Pieces) -> tuple[Tensor, Tensor]:
         """Ids of all pieces in order, and how many each has."""
@@ -90,7 +102,7 @@ class GpuEncoder:
         total = torch.arange(int(number.sum()), device=self._device)
         return pool[total + torch.repeat_interleave(shift, number)], number
 
-    def _with_bos(self, ids: Tensor, spans: tuple[Tensor, Tensor], counts: Tensor) -> Columns:
+    def _with_bos(self, ids: Tensor, spans: tuple[Tensor, Tensor], counts: Tensor) -> tuple[Columns, NDArray[np.int64]]:
         """BOS with the empty span before the tokens of each text."""
         text = torch.repeat_interleave(torch.arange(len(counts), device=self._device), counts)
         place = torch.arange(len(ids), device=self._device) + text + 1
@@ -100,7 +112,7 @@ class GpuEncoder:
             column = torch.full((size,), filler, dtype=torch.int32, device=self._device)
             column[place] = values.to(torch.int32)
             columns.append(column.cpu().numpy())
-        return columns[0].view(np.uint32), columns[1], columns[2], (counts + 1).cpu().numpy()
+        return (columns[0].view(np.uint32), columns[1], columns[2]), (counts + 1).cpu().numpy()
 
 
 def _char_spans(layout: Layout, begin: Tensor, end: Tensor, text: Tensor) -> tuple[Tensor, Tensor]:

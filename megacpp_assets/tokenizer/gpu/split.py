@@ -14,6 +14,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.tokenizer.gpu.guards import find_guards
 from megacpp_assets.tokenizer.gpu.layout import END, Layout, widths
 from megacpp_assets.tokenizer.gpu.scan import first_outside, shifted, visited
+from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.whitespace import COMMANDS, DIRECTIVES, Whitespace, char_classes
 
 RECIPE = "operators_carry_spaces"
@@ -21,6 +22,8 @@ _PUNCTUATION = b"!\"$%&'()*+,-./;<=?@[]^`{|}~"
 _ESCAPES = b"abefnrtv0'\"?\\"
 _START, _CONTINUE, _NUMBER = 1, 2, 4
 _CODE_POINTS = 0x110000
+_NAME_LOOK = 40
+"""A name of the fixed sets (at most 32), the character behind it (4), and a character that is not complete (3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,10 @@ STRAY = -2
 
 
 class Splitter:
-    """The native splitter of `whitespace` and `guards`, on `device`. Raises `SpecError` for another recipe."""
+    """The native splitter of `whitespace` and `guards`, on `device`. Raises `SpecError` for another recipe.
+
+    Bytes `look` or more behind the end of a piece and of the next one do not change where the piece ends.
+    """
 
     def __init__(self, whitespace: Whitespace, guards: Mapping[str, int], device: torch.device) -> None:
         if whitespace.name != RECIPE:
@@ -45,6 +51,8 @@ class Splitter:
                 f"whitespace recipe {whitespace.name}", expected=RECIPE, found=whitespace.name, do="train it on the CPU"
             )
         self._guards = list(guards)
+        self.native = make_splitter(whitespace, guards)
+        self.look = max(map(len, guards), default=0) + _NAME_LOOK
         classes = torch.zeros(_CODE_POINTS, dtype=torch.uint8)
         classes[ord("_")] = _START | _CONTINUE
         for first, last, bits in char_classes():

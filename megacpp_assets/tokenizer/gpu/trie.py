@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -11,30 +11,53 @@ from numpy.typing import NDArray
 
 from megacpp_assets.tokenizer.gpu.layout import END, lay_out
 from megacpp_assets.tokenizer.gpu.scan import visited
+from megacpp_assets.tokenizer.gpu.slices import SLICE_BYTES, slices
 from megacpp_assets.tokenizer.gpu.trie_kernels import longest_tokens
 from megacpp_assets.tokenizer.model import Model
-from megacpp_assets.tokenizer.trie import TRIE_MODEL, build_trie
+from megacpp_assets.tokenizer.trie import TRIE_MODEL, Purpose, build_trie, trie_tokens
 
 LANES = 256
 
 
 class GpuTrieTokenizer:
-    """`trie.TrieTokenizer` on `device`."""
+    """`trie.TrieTokenizer` on `device`, about `slice_bytes` of text at a time."""
 
     model_name = TRIE_MODEL
 
-    def __init__(self, model: Model, device: torch.device) -> None:
+    def __init__(self, model: Model, purpose: Purpose, device: torch.device, slice_bytes: int = SLICE_BYTES) -> None:
         tokens = model.token_bytes()
-        trie = build_trie([(tokens[index], index) for index in model.reachable()])
+        trie = build_trie(trie_tokens(model, purpose))
         arrays = (trie.edge_bytes, trie.children, trie.ids, trie.root, trie.second, trie.first, trie.count)
         self._device = device
         self._tables = tuple(torch.from_numpy(array.astype(np.int32)).to(device) for array in arrays)
-        self._lengths = torch.tensor([len(token) for token in tokens], device=device)
+        self._widths = np.array([len(token) for token in tokens], dtype=np.int64)
+        self._lengths = torch.from_numpy(self._widths).to(device)
+        self._longest = trie.longest
+        self._slice_bytes = slice_bytes
 
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
         """The ids of each text."""
-        if not texts:
-            return []
+        found: list[NDArray[np.int32]] = []
+        for batch in slices(texts, self._slice_bytes):
+            if len(batch[0]) > self._slice_bytes:
+                found.append(np.concatenate(list(self._cut(batch[0]))))
+            else:
+                found.extend(self._encode(batch))
+        return found
+
+    def _cut(self, text: bytes) -> Iterator[NDArray[np.int32]]:
+        """The ids of one long text. A slice goes on for as many bytes as a token has, and the next one begins behind
+        the last token that begins in the slice: so where slices end does not show."""
+        at = 0
+        while at < len(text):
+            (ids,) = self._encode([text[at : at + self._slice_bytes + self._longest]])
+            ends = np.cumsum(self._widths[ids])
+            kept = int(np.searchsorted(ends - self._widths[ids], self._slice_bytes))
+            yield ids[:kept]
+            at += int(ends[kept - 1])
+
+    def _encode(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
+        """The ids of each of some texts that fit the device together."""
         layout = lay_out(texts, self._device)
         size = len(layout.cells)
         ids = torch.empty(size, dtype=torch.int32, device=self._device)

@@ -9,9 +9,11 @@ import triton
 from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenizer.gpu.kernels import LANES, hash_words
+from megacpp_assets.tokenizer.gpu.kernels import LANES, MIX_FIRST, MIX_SECOND, PLACE_STRIDE, hash_words
 
 _SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0x2BFE14C8A4093822, 0x299F31D0082EFA98)
+LONG_WORD = 256
+"""Bytes from which on a word is no longer the work of one lane or one program. Code has hardly any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,32 @@ def joined(first: Words, second: Words) -> Words:
 
 
 def hashes(words: Words, seed: int = _SEEDS[0]) -> Tensor:
-    """A 64-bit hash of each word. int64."""
+    """A 64-bit hash of each word (int64). The kernel walks a word byte by byte; the bytes of a long one are summed."""
     result = torch.empty_like(words.starts)
-    if len(words):
-        grid = (triton.cdiv(len(words), LANES),)
-        hash_words[grid](words.cells, words.starts, words.lengths, result, len(words), seed, LANES=LANES)
+    if len(words) == 0:
+        return result
+    long = words.lengths > LONG_WORD
+    grid = (triton.cdiv(len(words), LANES),)
+    short = words.lengths.masked_fill(long, 0)
+    hash_words[grid](words.cells, words.starts, short, result, len(words), seed, LANES=LANES)
+    if bool(long.any()):
+        result[long] = _sums(words.cells, words.starts[long], words.lengths[long], seed)
     return result
+
+
+def _sums(cells: Tensor, starts: Tensor, lengths: Tensor, seed: int) -> Tensor:
+    """A hash of each word from its bytes, each mixed with its place in the word."""
+    places = _byte_places(starts, lengths)
+    values = _mixed(cells[places] + 1 + (places - torch.repeat_interleave(starts, lengths)) * PLACE_STRIDE.value + seed)
+    owners = torch.repeat_interleave(torch.arange(len(starts), device=starts.device), lengths)
+    return _mixed(lengths.index_add(0, owners, values))
+
+
+def _mixed(value: Tensor) -> Tensor:
+    """As the kernels' `mixed`."""
+    value = (value ^ (value >> 33)) * MIX_FIRST.value
+    value = (value ^ (value >> 29)) * MIX_SECOND.value
+    return value ^ (value >> 32)
 
 
 def same_words(words: Words, starts: Tensor, lengths: Tensor) -> bool:
