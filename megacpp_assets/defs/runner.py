@@ -77,7 +77,7 @@ def run_tokenizer(corpus: Corpus, watch: Watch) -> Corpus:
 
 def _train(dagster: _Dagster, corpus: Corpus, watch: Watch) -> Corpus:
     _run(dagster, Work("train_tokenizer", None, (tokenizer_step(corpus),)), watch)
-    return _pin_tokenizer(corpus)
+    return pin_published(corpus)
 
 
 def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
@@ -105,7 +105,8 @@ def _require_finished(step: Step) -> Done:
     return done
 
 
-def _pin_tokenizer(corpus: Corpus) -> Corpus:
+def pin_published(corpus: Corpus) -> Corpus:
+    """The corpus with its published tokenizer pinned; `TokenizerDrift` if another is."""
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
     seen = tuple(reference.path.rpartition("/")[2] for reference in artifact.manifest.inputs)
     return pin_tokenizer(corpus, replace(pin_of(artifact), repos=seen))

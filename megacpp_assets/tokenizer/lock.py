@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
-from megacpp_assets.contract.errors import TokenizerDrift
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.specials import SPECIAL_NAMES
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
@@ -75,7 +75,7 @@ class TokenizerLock:
             lock = TokenizerLock(**raw)
             if lock.to_bytes() != data:
                 raise ValueError("bytes that are not canonical")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise TokenizerDrift(LOCK_FILE, expected="a lock written by megacpp", found=str(error)) from error
         return lock
 
