@@ -1,4 +1,4 @@
-"""Choosing a corpus's tokenizer: forgetting the pin to train anew, pinning a registered one, comparing two."""
+"""Choosing a corpus's tokenizer: pinning a registered one, comparing two."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class VocabularyDiff:
     only_second: tuple[str, ...]
 
 
-def with_tokenizer(corpus: Corpus, pin: TokenizerPin | None) -> Corpus:
-    """The corpus with `pin` as its tokenizer in `corpus.lock`; None lets the next run train one."""
+def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
+    """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
     lock = replace(corpus.lock, tokenizer=pin)
     update_lock(corpus.root, lambda file: file.with_corpus(lock))
     return replace(corpus, lock=lock)
