@@ -74,8 +74,9 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
 
     root = resolve_root(data_root)
     with only_run(root):
-        pin = registered_pin(root, commit)
-        with_tokenizer(open_corpus(root, dataset), pin)
+        corpus = open_corpus(root, dataset)
+        pin = registered_pin(corpus, commit)
+        with_tokenizer(corpus, pin)
     click.echo(f"pinned {pin.commit} (sha256 {pin.sha256}), trained on {', '.join(pin.repos)}")
 
 

@@ -17,6 +17,7 @@ from megacpp_assets.tokenizer.model import special_ids
 
 LOCK_FILE = "tokenizer.lock"
 FORMAT = 2
+RESTORE = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinned one from its registry"
 BPE_MODEL = "bpe"
 """How a text becomes tokens: merges by rank. Another model has another name, and no corpus mixes two."""
 
@@ -100,4 +101,4 @@ class TokenizerLock:
 
 def _same(what: str, expected: object, found: object) -> None:
     if expected != found:
-        raise TokenizerDrift(what, expected=expected, found=found, do="restore the tokenizer from its registry")
+        raise TokenizerDrift(what, expected=expected, found=found, do=RESTORE)
