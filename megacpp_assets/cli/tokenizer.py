@@ -55,11 +55,13 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @click.argument("second")
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
-    """Compare the vocabularies of two registry commits (unique prefixes will do)."""
+    """Compare vocabularies, merges and recipes of two registry commits (unique prefixes will do)."""
     from megacpp_assets.line.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
-    click.echo(f"{found.changed_ids} ids differ")
+    click.echo(f"{found.changed_ids} ids differ, {found.changed_merges} merges differ")
+    one, two = found.recipes
+    click.echo(f"same recipe: {one}" if one == two else f"recipe of {first}: {one}\nrecipe of {second}: {two}")
     for name, texts in ((first, found.only_first), (second, found.only_second)):
         click.echo(f"only in {name}: {len(texts)}  {' '.join(texts[:_EXAMPLES])}")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
@@ -19,11 +20,15 @@ from megacpp_assets.tokenizer.registry import read_committed, registered_commits
 
 @dataclass(frozen=True, slots=True)
 class VocabularyDiff:
-    """Ids whose strings differ between two tokenizers, and how many strings only one of them has."""
+    """How two tokenizers differ: ids, and ranks of merges, with another meaning or in one of them alone; strings that
+    only one of them has; and the recipes.
+    """
 
     changed_ids: int
+    changed_merges: int
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
+    recipes: tuple[TokenizerRecipe, TokenizerRecipe]
 
 
 def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
@@ -63,13 +68,19 @@ def registered_commit(root: Path, commit: str) -> str:
 
 
 def diff_vocabularies(root: Path, first: str, second: str) -> VocabularyDiff:
-    """Compare the vocabularies of two registry commits."""
-    one, two = (_vocabulary(root, registered_commit(root, commit)) for commit in (first, second))
-    by_id = {index: text for text, index in two.items()}
-    changed = sum(by_id.get(index) != text for text, index in one.items())
-    return VocabularyDiff(changed, tuple(sorted(one.keys() - two.keys())), tuple(sorted(two.keys() - one.keys())))
+    """Compare the vocabularies, the merges and the recipes of two registry commits."""
+    commits = [registered_commit(root, commit) for commit in (first, second)]
+    one, two = (json.loads(read_committed(root, commit, TOKENIZER_FILE))["model"] for commit in commits)
+    of_first, of_second = (committed_recipe(root, commit)[1] for commit in commits)
+    return VocabularyDiff(
+        changed_ids=_differing(*({index: text for text, index in model["vocab"].items()} for model in (one, two))),
+        changed_merges=_differing(*(dict(enumerate(map(tuple, model["merges"]))) for model in (one, two))),
+        only_first=tuple(sorted(one["vocab"].keys() - two["vocab"].keys())),
+        only_second=tuple(sorted(two["vocab"].keys() - one["vocab"].keys())),
+        recipes=(of_first, of_second),
+    )
 
 
-def _vocabulary(root: Path, commit: str) -> Mapping[str, int]:
-    vocabulary: Mapping[str, int] = json.loads(read_committed(root, commit, TOKENIZER_FILE))["model"]["vocab"]
-    return vocabulary
+def _differing(one: Mapping[int, object], two: Mapping[int, object]) -> int:
+    """Keys that hold another value in the other, or that it does not have."""
+    return sum(one.get(key) != two.get(key) for key in one.keys() | two.keys())

@@ -57,12 +57,6 @@ def test_longest_match_is_measured_to_be_another_model(trained: tuple[Path, str]
     assert 0 < int(differing) <= int(documents)
 
 
-def test_a_tokenizer_is_pinned_by_its_commit_and_does_not_differ_from_itself(trained: tuple[Path, str]) -> None:
-    root, commit = trained
-    assert commit in _said(root, "tokenizer", "pin", commit[:12])
-    assert _said(root, "tokenizer", "diff", commit, commit[:12]).startswith("0 ids differ")
-
-
 def _pinned(root: Path) -> TokenizerPin | None:
     return open_corpus(root).lock.tokenizer
 
@@ -96,7 +90,7 @@ def test_training_that_fails_leaves_the_pin_and_the_next_run_keeps_to_it(
     assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
 
-def test_training_that_is_killed_leaves_the_pin_and_training_again_replaces_it(moved: Path) -> None:
+def test_training_that_is_killed_leaves_the_pin(moved: Path) -> None:
     root, before = moved, _pinned(moved)
     process = subprocess.Popen(command("tokenizer", "train"), env=environment(root), start_new_session=True)
     while (root / "tokenizer" / open_corpus(root).dataset / "_COMPLETE").exists() and process.poll() is None:
@@ -104,11 +98,22 @@ def test_training_that_is_killed_leaves_the_pin_and_training_again_replaces_it(m
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL, "the training ended before it was killed"
     assert _pinned(root) == before
+
+
+def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_restored(moved: Path) -> None:
+    root, before = moved, _pinned(moved)
     _said(root, "tokenizer", "train")
     after = _pinned(root)
     assert after is not None and before is not None
     assert after.commit != before.commit and after.repos == ("sample-kernel@v1.1.0",)
     assert f"{after.commit} (pinned)" in _said(root, "tokenizer", "show")
+    said = _said(root, "tokenizer", "diff", before.commit, after.commit[:12])
+    assert int(said.split()[0]) > 0 and "same recipe" in said
+    assert before.commit in _said(root, "tokenizer", "pin", before.commit[:12])
+    assert _pinned(root) == before
+    assert f"{before.commit} (pinned)" not in _said(root, "tokenizer", "show")
+    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "tokenizer")
+    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
 
 @pytest.mark.parametrize("words", [("train",), ("pin", "0")])
