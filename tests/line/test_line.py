@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from kill_anywhere import campaign
+from kill_anywhere import Campaign, campaign, killed_after
 from roots import SMALL, data_hashes, megacpp, run_small
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -49,7 +49,20 @@ def test_another_folder_and_another_number_of_workers_give_the_same_bytes(root: 
 
 
 def test_a_killed_run_ends_with_the_same_bytes_after_a_rerun(tmp_path: Path) -> None:
-    assert campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7) == []
+    done = campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7)
+    assert done.faults == []
+    assert done.hits > 0 and done.passed
+
+
+@pytest.mark.parametrize(("hits", "passes"), [(0, False), (9, False), (10, True), (20, True)])
+def test_a_campaign_whose_kills_mostly_came_too_late_proves_nothing(hits: int, passes: bool) -> None:
+    assert Campaign(20, hits, []).passed is passes
+    assert not Campaign(20, hits, ["kill at 1.0 s: a file"]).passed
+
+
+def test_a_run_that_ended_before_its_kill_is_no_hit(tmp_path: Path) -> None:
+    assert killed_after(tmp_path, ["--help"], seconds=60) is False
+    assert killed_after(tmp_path, ["--help"], seconds=0.001) is True
 
 
 def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path) -> None:
