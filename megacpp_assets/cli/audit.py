@@ -12,7 +12,6 @@ from rich.console import Console
 
 from megacpp_assets.cli.bars import wide_console
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import VOCABULARY_SIZE
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 
 
@@ -74,11 +73,16 @@ def print_report(report: AuditReport, console: Console) -> None:
 
 @click.command("verify")
 @click.argument("prefix", type=click.Path(path_type=Path))
-@click.option("--vocabulary-size", type=int, default=VOCABULARY_SIZE, show_default=True, help="Ids must be below this.")
-def verify_command(prefix: Path, vocabulary_size: int) -> None:
+@click.option(
+    "--vocabulary-size",
+    type=click.IntRange(min=1),
+    help="Ids must be below this. Default: what the manifest beside PREFIX says.",
+)
+def verify_command(prefix: Path, vocabulary_size: int | None) -> None:
     """Check the Megatron pair PREFIX.bin / PREFIX.idx, every token included; exit code 1 on any failure."""
     from megacpp_assets.megatron.verify import verify_prefix
+    from megacpp_assets.megatron.vocabulary import vocabulary_size_beside
 
-    report = verify_prefix(prefix, vocabulary_size)
+    report = verify_prefix(prefix, vocabulary_size or vocabulary_size_beside(prefix))
     click.echo(f"documents {report.documents:,}  tokens {report.tokens:,}  largest id {report.max_token:,}")
     click.echo("first tokens of document 0: " + " ".join(map(str, report.first_tokens)))

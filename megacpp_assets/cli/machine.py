@@ -38,7 +38,10 @@ def bench_command(names: tuple[str, ...]) -> None:
     for name in names or known:
         if name not in known:
             raise SpecError(f"benchmark {name!r}", expected=f"one of {', '.join(known)}", found=repr(name))
-        subprocess.run([sys.executable, str(folder / f"{name}.py")], check=True)
+        code = subprocess.run([sys.executable, str(folder / f"{name}.py")], check=False).returncode
+        if code:
+            # It has said why itself. A signal's number comes back negative; a shell says 128 more than it.
+            raise click.exceptions.Exit(code if code > 0 else 128 - code)
 
 
 @click.command("ui")

@@ -12,6 +12,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import PROFILES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, load_catalogue
 from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.sources import given_url, source_url
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 
@@ -42,8 +43,8 @@ def add_command(
     url_or_path: str, ref: str, name: str, license_id: str, submodules: bool, data_root: str | None
 ) -> None:
     """Make URL-OR-PATH at REF a partition of this data root."""
-    url = url_or_path if "://" in url_or_path else str(Path(url_or_path).resolve())
-    root = resolve_root(data_root)
+    url, root = given_url(url_or_path), resolve_root(data_root)
+    source_url(url, root)
     root.mkdir(parents=True, exist_ok=True)
     entry = CatalogueEntry(name or _name(url), url, "tip", license_id, submodules=submodules)
     made = pin(entry, ref, root)

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from filelock import FileLock, Timeout
 from rich.console import Console
 
 from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.options import data_root_option, split_list
 from megacpp_assets.cli.table import stage_table
-from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DEFAULT_DATASET, MIXTURE_STAGES, PHASE_ROW_TOKENS, REPO_STAGES, STAGES
 from megacpp_assets.contract.recipe import PROFILES, Recipe, configuring, load_recipe
+from megacpp_assets.line.alone import only_run
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.pinning import pin_corpus
 from megacpp_assets.storage.layout import checkpoint_path, data_root
-from megacpp_assets.storage.publish import LOCKS_DIRECTORY
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
 
@@ -52,7 +50,7 @@ def run_command(
     wanted = split_list(repos)
     recipe = configuring(load_recipe(profile or _profile_of(wanted)), configure)
     root = _root(data_root)
-    with _only_run(root):
+    with only_run(root):
         corpus = pin_corpus(root, recipe, wanted or recipe.repos)
         _run(corpus, recipe, split_list(specialists), split_list(phases), until)
 
@@ -65,18 +63,6 @@ def _root(value: str | None) -> Path:
     root = data_root(value)
     root.mkdir(parents=True, exist_ok=True)
     return root
-
-
-def _only_run(root: Path) -> FileLock:
-    """One `megacpp run` per data root at a time; the lock of a killed run is free at once."""
-    path = root / LOCKS_DIRECTORY / "run.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise SpecError(f"data root {root}", expected="no other run", found="one at work", do="wait for it") from error
-    return lock
 
 
 def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], until: str) -> None:

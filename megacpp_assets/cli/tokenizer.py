@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.line.alone import only_run
 from megacpp_assets.line.corpus import Corpus, open_corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
@@ -26,14 +27,18 @@ def tokenizer_group() -> None:
 @dataset_option
 @data_root_option
 def train_command(dataset: str, data_root: str | None) -> None:
-    """Train anew on the pinned repositories and pin the result. No tag ever does this by itself."""
+    """Train anew on the pinned repositories and pin the result. No tag ever does this by itself.
+
+    Until it has succeeded the tokenizer that is pinned stays pinned.
+    """
     from megacpp_assets.cli.bars import Bars, wide_console
     from megacpp_assets.defs.runner import run_tokenizer
-    from megacpp_assets.line.tokenizers import with_tokenizer
 
-    corpus = with_tokenizer(_open(data_root, dataset), None)
-    with Bars({"pinned_repos": len(corpus.repo_refs), "tokenizer": 1}, wide_console()) as bars:
-        corpus = run_tokenizer(corpus, bars)
+    root = resolve_root(data_root)
+    with only_run(root):
+        corpus = open_corpus(root, dataset)
+        with Bars({"pinned_repos": len(corpus.repo_refs), "tokenizer": 1}, wide_console()) as bars:
+            corpus = run_tokenizer(corpus, bars)
     _show(corpus)
 
 
@@ -50,11 +55,13 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @click.argument("second")
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
-    """Compare the vocabularies of two registry commits (unique prefixes will do)."""
+    """Compare vocabularies, merges and recipes of two registry commits (unique prefixes will do)."""
     from megacpp_assets.line.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
-    click.echo(f"{found.changed_ids} ids differ")
+    click.echo(f"{found.changed_ids} ids differ, {found.changed_merges} merges differ")
+    one, two = found.recipes
+    click.echo(f"same recipe: {one}" if one == two else f"recipe of {first}: {one}\nrecipe of {second}: {two}")
     for name, texts in ((first, found.only_first), (second, found.only_second)):
         click.echo(f"only in {name}: {len(texts)}  {' '.join(texts[:_EXAMPLES])}")
 
@@ -68,8 +75,10 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
     from megacpp_assets.line.tokenizers import registered_pin, with_tokenizer
 
     root = resolve_root(data_root)
-    pin = registered_pin(root, commit)
-    with_tokenizer(_open(data_root, dataset), pin)
+    with only_run(root):
+        corpus = open_corpus(root, dataset)
+        pin = registered_pin(corpus, commit)
+        with_tokenizer(corpus, pin)
     click.echo(f"pinned {pin.commit} (sha256 {pin.sha256}), trained on {', '.join(pin.repos)}")
 
 

@@ -106,7 +106,7 @@ class LockFile:
         try:
             raw = tomllib.loads(data.decode())
             return LockFile(raw["active"], {name: _corpus(name, table) for name, table in raw["dataset"].items()})
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LineageGap("corpus.lock", expected="a lock written by megacpp", found=str(error)) from error
 
 

@@ -9,11 +9,16 @@ from megacpp_assets.storage.layout import data_root
 
 
 class CorpusResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """A corpus of a data root. `root`: "" for `MEGACPP_DATA_ROOT`, else `data`; `dataset`: "" for the active one."""
+    """A corpus of a data root. `root`: "" for `MEGACPP_DATA_ROOT`, else `data`; `dataset`: "" for the active one.
+
+    `anew`: train a tokenizer although one is pinned.
+    """
 
     root: str = ""
     dataset: str = ""
+    anew: bool = False
 
     def open(self) -> Corpus:
         """Read `corpus.lock` now, so that a new pin is seen without reloading definitions."""
-        return open_corpus(data_root(self.root or None), self.dataset)
+        corpus = open_corpus(data_root(self.root or None), self.dataset)
+        return corpus.unpinned() if self.anew else corpus

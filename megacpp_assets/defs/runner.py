@@ -68,16 +68,16 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
 
 
 def run_tokenizer(corpus: Corpus, watch: Watch) -> Corpus:
-    """Fetch the pinned repositories and train their tokenizer, which needs no more than that; pin it."""
-    with _lazy_dagster(corpus) as dagster:
+    """Fetch the pinned repositories and train their tokenizer, which needs no more than that; pin it once it passed."""
+    with _lazy_dagster(corpus, anew=True) as dagster:
         for work in _repository_work(corpus, Plan((), until="pinned_repos"), "index_repository"):
             _run(dagster, work, watch)
-        return _train(dagster, corpus, watch)
+        return _train(dagster, corpus.unpinned(), watch)
 
 
 def _train(dagster: _Dagster, corpus: Corpus, watch: Watch) -> Corpus:
     _run(dagster, Work("train_tokenizer", None, (tokenizer_step(corpus),)), watch)
-    return _pin_tokenizer(corpus)
+    return pin_published(corpus)
 
 
 def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
@@ -105,7 +105,8 @@ def _require_finished(step: Step) -> Done:
     return done
 
 
-def _pin_tokenizer(corpus: Corpus) -> Corpus:
+def pin_published(corpus: Corpus) -> Corpus:
+    """The corpus with its published tokenizer pinned; `TokenizerDrift` if another is."""
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
     seen = tuple(reference.path.rpartition("/")[2] for reference in artifact.manifest.inputs)
     return pin_tokenizer(corpus, replace(pin_of(artifact), repos=seen))
@@ -114,8 +115,9 @@ def _pin_tokenizer(corpus: Corpus) -> Corpus:
 class _Dagster:
     """An instance and definitions, opened only when the first stale step is met: a rerun that does nothing is quick."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, anew: bool) -> None:
         self._corpus = corpus
+        self._anew = anew
         self._context = open_instance(corpus.root)
         self._instance: dg.DagsterInstance | None = None
         self._definitions: dg.Definitions | None = None
@@ -145,7 +147,7 @@ class _Dagster:
             self._instance = self._context.__enter__()
             register(self._instance, self._corpus.repo_refs)
             _fail_dead_runs(self._instance)
-            self._definitions = build_definitions(self._corpus.root, self._corpus.dataset)
+            self._definitions = build_definitions(self._corpus.root, self._corpus.dataset, anew=self._anew)
         return self._instance, self._definitions
 
     def close(self) -> None:
@@ -155,8 +157,8 @@ class _Dagster:
 
 
 @contextmanager
-def _lazy_dagster(corpus: Corpus) -> Iterator[_Dagster]:
-    dagster = _Dagster(corpus)
+def _lazy_dagster(corpus: Corpus, *, anew: bool = False) -> Iterator[_Dagster]:
+    dagster = _Dagster(corpus, anew)
     try:
         yield dagster
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from megacpp_assets.contract.corpus_lock import CorpusLock
@@ -36,6 +36,10 @@ class Corpus:
     def specialists(self) -> tuple[str, ...]:
         """`base`, then the specialists that a pinned repository defines."""
         return (BASE_SPECIALIST, *sorted(self.lock.specialists))
+
+    def unpinned(self) -> Corpus:
+        """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
+        return replace(self, lock=replace(self.lock, tokenizer=None))
 
     def own_repo(self, specialist: str) -> str:
         """The repository that `specialist` over-samples, "" for base; `SpecError` if none of the pinned defines it."""

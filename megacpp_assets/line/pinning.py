@@ -47,7 +47,7 @@ def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
             f"tokenizer of {corpus.dataset}",
             expected=f"the pinned commit {pinned.commit} (sha256 {pinned.sha256})",
             found=f"commit {made.commit} (sha256 {made.sha256})",
-            do="restore the pinned tokenizer from its registry, or pin the new one: megacpp tokenizer pin",
+            do="megacpp run restores the pinned one from its registry; megacpp tokenizer pin takes the new one",
         )
     lock = replace(corpus.lock, tokenizer=made)
     update_lock(corpus.root, lambda file: _with(file, lock))

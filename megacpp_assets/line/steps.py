@@ -85,10 +85,10 @@ def repo_step(corpus: Corpus, stage: str, repo: RepoRef) -> Step:
 
 
 def tokenizer_step(corpus: Corpus) -> Step:
-    """The one tokenizer of the corpus. Once pinned it keeps the repositories it was trained on: no tag retrains it."""
+    """The one tokenizer of the corpus. Once pinned it comes from its registry: no tag or recipe retrains it."""
     pinned = corpus.lock.tokenizer
     repos_seen = tuple(RepoRef.parse(key) for key in pinned.repos) if pinned else corpus.repo_refs
-    spec = tokenizer.TokenizerSpec(corpus.root, corpus.dataset, repos_seen, corpus.recipe.tokenizer)
+    spec = tokenizer.TokenizerSpec(corpus.root, corpus.dataset, repos_seen, corpus.recipe.tokenizer, pinned)
     return _step(
         "tokenizer",
         corpus.dataset,

@@ -1,4 +1,4 @@
-"""Choosing a corpus's tokenizer: forgetting the pin to train anew, pinning a registered one, comparing two."""
+"""Choosing a corpus's tokenizer: pinning a registered one, comparing two."""
 
 from __future__ import annotations
 
@@ -10,49 +10,77 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
+from megacpp_assets.tokenizer.contents import CORPUS_FILE, committed_recipe
 from megacpp_assets.tokenizer.registry import read_committed, registered_commits
-from megacpp_assets.tokenizer.stage import CORPUS_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyDiff:
-    """Ids whose strings differ between two tokenizers, and how many strings only one of them has."""
+    """How two tokenizers differ: ids, and ranks of merges, with another meaning or in one of them alone; strings that
+    only one of them has; and the recipes.
+    """
 
     changed_ids: int
+    changed_merges: int
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
+    recipes: tuple[TokenizerRecipe, TokenizerRecipe]
 
 
-def with_tokenizer(corpus: Corpus, pin: TokenizerPin | None) -> Corpus:
-    """The corpus with `pin` as its tokenizer in `corpus.lock`; None lets the next run train one."""
+def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
+    """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
     lock = replace(corpus.lock, tokenizer=pin)
     update_lock(corpus.root, lambda file: file.with_corpus(lock))
     return replace(corpus, lock=lock)
 
 
-def registered_pin(root: Path, commit: str) -> TokenizerPin:
-    """The pin of a registry commit, from what the commit itself holds. `SpecError` for a commit it does not have."""
+def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:
+    """The pin of a registry commit, from what the commit itself holds.
+
+    `SpecError` for a commit that the registry does not have or that is of another dataset or recipe than the corpus.
+    """
+    root, full = corpus.root, registered_commit(corpus.root, commit)
+    dataset, recipe = committed_recipe(root, full)
+    if (dataset, recipe) != (corpus.dataset, corpus.recipe.tokenizer):
+        raise SpecError(
+            f"tokenizer commit {full}",
+            expected=f"one of dataset {corpus.dataset}, {corpus.recipe.tokenizer}",
+            found=f"dataset {dataset}, {recipe}",
+            do="pin one of this dataset and recipe, or megacpp tokenizer train",
+        )
+    inputs = json.loads(read_committed(root, full, CORPUS_FILE))["inputs"]
+    repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
+    return TokenizerPin(full, sha256_bytes(read_committed(root, full, TOKENIZER_FILE)), repos)
+
+
+def registered_commit(root: Path, commit: str) -> str:
+    """The registry's one commit that starts with `commit`; `SpecError` listing those there are."""
     commits = registered_commits(root)
     matches = [known for known in commits if known.startswith(commit)] if commit else []
     if len(matches) != 1:
         listed = ", ".join(known[:12] for known in commits) or "none"
         raise SpecError(f"tokenizer commit {commit!r}", expected=f"one of the registry's: {listed}", found=len(matches))
-    inputs = json.loads(read_committed(root, matches[0], CORPUS_FILE))["inputs"]
-    repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
-    return TokenizerPin(matches[0], sha256_bytes(read_committed(root, matches[0], TOKENIZER_FILE)), repos)
+    return matches[0]
 
 
 def diff_vocabularies(root: Path, first: str, second: str) -> VocabularyDiff:
-    """Compare the vocabularies of two registry commits."""
-    one, two = (_vocabulary(root, registered_pin(root, commit).commit) for commit in (first, second))
-    by_id = {index: text for text, index in two.items()}
-    changed = sum(by_id.get(index) != text for text, index in one.items())
-    return VocabularyDiff(changed, tuple(sorted(one.keys() - two.keys())), tuple(sorted(two.keys() - one.keys())))
+    """Compare the vocabularies, the merges and the recipes of two registry commits."""
+    commits = [registered_commit(root, commit) for commit in (first, second)]
+    one, two = (json.loads(read_committed(root, commit, TOKENIZER_FILE))["model"] for commit in commits)
+    of_first, of_second = (committed_recipe(root, commit)[1] for commit in commits)
+    return VocabularyDiff(
+        changed_ids=_differing(*({index: text for text, index in model["vocab"].items()} for model in (one, two))),
+        changed_merges=_differing(*(dict(enumerate(map(tuple, model["merges"]))) for model in (one, two))),
+        only_first=tuple(sorted(one["vocab"].keys() - two["vocab"].keys())),
+        only_second=tuple(sorted(two["vocab"].keys() - one["vocab"].keys())),
+        recipes=(of_first, of_second),
+    )
 
 
-def _vocabulary(root: Path, commit: str) -> Mapping[str, int]:
-    vocabulary: Mapping[str, int] = json.loads(read_committed(root, commit, TOKENIZER_FILE))["model"]["vocab"]
-    return vocabulary
+def _differing(one: Mapping[int, object], two: Mapping[int, object]) -> int:
+    """Keys that hold another value in the other, or that it does not have."""
+    return sum(one.get(key) != two.get(key) for key in one.keys() | two.keys())

@@ -12,15 +12,12 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import InputRef
 from megacpp_assets.contract.names import STAGES
-from megacpp_assets.lineage.sources import commit_problems, lock_problems
+from megacpp_assets.lineage.sources import Finding, commit_problems, lock_problems
 from megacpp_assets.lineage.tokenizers import registry_problems, tokenizer_identity
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
 EventLog = Callable[[str, str], set[str]]
 """(stage, partition) -> the manifest hashes that Dagster recorded for it."""
-
-Finding = tuple[str, str, str]
-"""(file, expected, found)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from megacpp_assets.contract.corpus_lock import LockFile
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.source_file import OBJECTS
 from megacpp_assets.repos.fetch import PIN_REF
@@ -12,8 +14,11 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import LOCK_FILE
 from megacpp_assets.storage.lock_file import read_lock
 
+Finding = tuple[str, str, str]
+"""(file, expected, found)."""
 
-def commit_problems(raw: Artifact) -> Iterator[tuple[str, str, str]]:
+
+def commit_problems(raw: Artifact) -> Iterator[Finding]:
     """(file, expected, found) where the bare repository does not hold the pinned commit, whole."""
     git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config["commit"])
     try:
@@ -26,15 +31,22 @@ def commit_problems(raw: Artifact) -> Iterator[tuple[str, str, str]]:
         yield f"{raw.path}/{OBJECTS}", f"commit {commit}", f"commit {found}"
 
 
-def lock_problems(raw: Artifact) -> Iterator[tuple[str, str, str]]:
-    """(file, expected, found) where `corpus.lock` is unreadable or pins this `repo@ref` to another commit."""
+def lock_problems(raw: Artifact) -> Iterator[Finding]:
+    """(file, expected, found) where `corpus.lock` pins this `repo@ref` to another commit."""
     name, ref, commit = (str(raw.manifest.config[key]) for key in ("name", "ref", "commit"))
-    try:
-        lock = read_lock(raw.root)
-    except LineageGap as error:
-        yield LOCK_FILE, "a readable lock", str(error)
-        return
+    lock, problems = read_corpus_lock(raw.root)
+    yield from problems
     for corpus in lock.datasets.values():
         for pin in corpus.repos:
             if (pin.name, pin.ref) == (name, ref) and pin.commit != commit:
                 yield LOCK_FILE, f"{name}@{ref} at {commit}", f"{name}@{ref} at {pin.commit}"
+
+
+def read_corpus_lock(root: Path) -> tuple[LockFile, list[Finding]]:
+    """`corpus.lock`, or an empty one and why it cannot be read: a chain without its pins proves nothing."""
+    try:
+        if not (root / LOCK_FILE).exists():
+            return LockFile(), [(LOCK_FILE, "the pins of the corpus", "no such file")]
+        return read_lock(root), []
+    except (LineageGap, OSError) as error:
+        return LockFile(), [(LOCK_FILE, "a readable lock", str(error))]

@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
+from megacpp_assets.lineage.sources import Finding, read_corpus_lock
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import REGISTRY
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.layout import LOCK_FILE, REGISTRY
+from megacpp_assets.tokenizer.lock import LOCK_FILE as TOKENIZER_LOCK
 from megacpp_assets.tokenizer.stage import pin_of
 
 TOKENIZER_FILE = "tokenizer.json"
 
 
 def tokenizer_identity(artifact: Artifact) -> dict[str, str]:
-    """Commit and sha256 of the tokenizer artifact."""
-    pin = pin_of(artifact)
-    return {"commit": pin.commit, "sha256": pin.sha256}
+    """Commit and sha256 of the tokenizer artifact; nothing where its lock cannot be read."""
+    pin, _ = _pin(artifact)
+    return {"commit": pin.commit, "sha256": pin.sha256} if pin else {}
 
 
-def registry_problems(artifact: Artifact) -> Iterator[tuple[str, str, str]]:
-    """(file, expected, found) where the registry's commit or `corpus.lock` disagrees with the artifact."""
-    pin = pin_of(artifact)
+def registry_problems(artifact: Artifact) -> Iterator[Finding]:
+    """(file, expected, found) where the lock, the registry's commit or `corpus.lock` disagrees with the artifact."""
+    pin, problems = _pin(artifact)
+    yield from problems
+    if pin is not None:
+        yield from _commit_problems(artifact, pin)
+        yield from _lock_problems(artifact, pin)
+
+
+def _pin(artifact: Artifact) -> tuple[TokenizerPin | None, list[Finding]]:
+    try:
+        return pin_of(artifact), []
+    except (TokenizerDrift, LineageGap, OSError) as error:
+        return None, [(f"{artifact.path}/{TOKENIZER_LOCK}", "a readable lock", str(error))]
+
+
+def _commit_problems(artifact: Artifact, pin: TokenizerPin) -> Iterator[Finding]:
     try:
         stored = git("cat-file", "blob", f"{pin.commit}:{TOKENIZER_FILE}", git_dir=artifact.root / REGISTRY)
     except GitFailed as error:
@@ -30,8 +47,12 @@ def registry_problems(artifact: Artifact) -> Iterator[tuple[str, str, str]]:
         return
     if (found := sha256_bytes(stored)) != pin.sha256:
         yield REGISTRY, f"sha256 {pin.sha256} at commit {pin.commit}", f"sha256 {found}"
-    dataset = artifact.path.rpartition("/")[2]
-    corpus = read_lock(artifact.root).datasets.get(dataset)
+
+
+def _lock_problems(artifact: Artifact, pin: TokenizerPin) -> Iterator[Finding]:
+    lock, problems = read_corpus_lock(artifact.root)
+    yield from problems
+    corpus = lock.datasets.get(artifact.path.rpartition("/")[2])
     locked = corpus.tokenizer if corpus else None
     if locked is not None and (locked.commit, locked.sha256) != (pin.commit, pin.sha256):
-        yield "corpus.lock", f"tokenizer {locked.commit}", f"tokenizer {pin.commit}"
+        yield LOCK_FILE, f"tokenizer {locked.commit}", f"tokenizer {pin.commit}"

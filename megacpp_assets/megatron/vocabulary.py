@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from megacpp_assets.contract.errors import LineageGap
+from pathlib import Path
+
+from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
 TOKENIZER_STAGE = "tokenizer"
@@ -40,9 +43,24 @@ def vocabulary_size_of(artifact: Artifact) -> int:
     return _vocabulary_size(next(iter(tokenizers.values())))
 
 
-def _vocabulary_size(tokenizer: Artifact) -> int:
-    for facts in (tokenizer.manifest.stats, tokenizer.manifest.config):
+def vocabulary_size_beside(prefix: Path) -> int:
+    """What the manifest beside the pair `prefix` says; `SpecError` where there is none, `LineageGap` if it changed."""
+    folder = prefix.resolve().parent
+    if not (folder / MANIFEST_FILE).is_file():
+        raise SpecError(
+            f"vocabulary size of {prefix.name}",
+            expected=f"{MANIFEST_FILE} beside it, which says how many ids there are",
+            found="none",
+            do="give it with --vocabulary-size",
+        )
+    return _vocabulary_size(open_artifact(folder.parent, folder.name))
+
+
+def _vocabulary_size(artifact: Artifact) -> int:
+    for facts in (artifact.manifest.stats, artifact.manifest.config):
         size = facts.get(VOCABULARY_SIZE)
         if isinstance(size, int) and size > 0:
             return size
-    raise LineageGap(f"manifest of {tokenizer.path}", expected=VOCABULARY_SIZE, found="none", do="rerun the tokenizer")
+    raise LineageGap(
+        f"manifest of {artifact.path}", expected=VOCABULARY_SIZE, found="none", do=f"rerun {artifact.manifest.stage}"
+    )

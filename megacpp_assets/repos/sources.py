@@ -12,6 +12,9 @@ MIRROR_VARIABLE = "MEGACPP_GIT_MIRROR"
 SAMPLE_SCHEME = "sample://"
 SAMPLE_DIRECTORY = "sample_git"
 
+_SSH = re.compile(r"ssh://|git\+ssh://|[^/]+:(?!//)")
+"""Also git's short form HOST:PATH: a colon before the first slash."""
+_NO_SSH = "ssh:// needs credentials, which are off here: give the https:// URL, a local clone's path, or a mirror"
 _HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?P<path>[A-Za-z0-9._/+-]+)")
 
 
@@ -23,9 +26,17 @@ def source_url(url: str, root: Path) -> str:
         return str(local)
     match = _HTTPS.fullmatch(url)
     if match is None or ".." in url:
-        raise SpecError("repository URL", expected="https://HOST/OWNER/NAME or an absolute path", found=repr(url))
+        do = _NO_SSH if _SSH.match(url) else ""
+        raise SpecError(
+            "repository URL", expected="https://HOST/OWNER/NAME or an absolute path", found=repr(url), do=do
+        )
     mirror = os.environ.get(MIRROR_VARIABLE)
     return _mirrored(mirror, match["path"]) if mirror else url
+
+
+def given_url(text: str) -> str:
+    """What a person typed as a URL: a URL as it is (git's HOST:PATH too), anything else as a path made absolute."""
+    return text if "://" in text or _SSH.match(text) else str(Path(text).resolve())
 
 
 def local_path(url: str) -> Path | None:

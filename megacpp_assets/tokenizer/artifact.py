@@ -20,7 +20,7 @@ from megacpp_assets.tokenizer.whitespace import Whitespace
 
 TOKENIZER_FILE = "tokenizer.json"
 
-_DO = "restore the tokenizer from its registry, or train it again"
+_DO = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinned one from its registry"
 
 
 def dump_model(model: Model) -> bytes:

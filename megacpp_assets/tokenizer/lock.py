@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
-from megacpp_assets.contract.errors import TokenizerDrift
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.specials import SPECIAL_NAMES
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
@@ -17,6 +17,7 @@ from megacpp_assets.tokenizer.model import special_ids
 
 LOCK_FILE = "tokenizer.lock"
 FORMAT = 2
+RESTORE = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinned one from its registry"
 BPE_MODEL = "bpe"
 """How a text becomes tokens: merges by rank. Another model has another name, and no corpus mixes two."""
 
@@ -75,7 +76,7 @@ class TokenizerLock:
             lock = TokenizerLock(**raw)
             if lock.to_bytes() != data:
                 raise ValueError("bytes that are not canonical")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise TokenizerDrift(LOCK_FILE, expected="a lock written by megacpp", found=str(error)) from error
         return lock
 
@@ -100,4 +101,4 @@ class TokenizerLock:
 
 def _same(what: str, expected: object, found: object) -> None:
     if expected != found:
-        raise TokenizerDrift(what, expected=expected, found=found, do="restore the tokenizer from its registry")
+        raise TokenizerDrift(what, expected=expected, found=found, do=RESTORE)

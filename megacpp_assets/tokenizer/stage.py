@@ -1,5 +1,7 @@
 """Stage 3a, `tokenizer`: pinned sources in; `tokenizer.json`, `tokenizer.lock`, `statistics.json`, `quality.md` and a
-registry commit out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers."""
+registry commit out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers.
+
+A pinned tokenizer is never trained again: its files come from its registry commit, whatever has changed since."""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Any
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
@@ -18,36 +21,45 @@ from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import raw_path, tokenizer_path
-from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
+from megacpp_assets.tokenizer.contents import (
+    CORPUS_FILE,
+    RECIPE_FILE,
+    Contents,
+    committed_recipe,
+    contents_of,
+    restore,
+)
 from megacpp_assets.tokenizer.device import train_texts
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
-from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
-from megacpp_assets.tokenizer.model import special_ids
-from megacpp_assets.tokenizer.page import PAGE_FILE, quality_page
+from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
 from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
 from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 VERSION = "3"
-RECIPE_FILE = "recipe.json"
-CORPUS_FILE = "corpus.json"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSpec:
-    """Which pinned repositories train the tokenizer of `dataset`, and how."""
+    """Which pinned repositories train the tokenizer of `dataset`, and how; or the `pin` of one that they trained."""
 
     root: Path
     dataset: str
     repos: tuple[RepoRef, ...]
     recipe: TokenizerRecipe
+    pin: TokenizerPin | None = None
 
 
 def target(spec: TokenizerSpec) -> Target:
-    """The artifact and everything that decides its bytes; the order of `spec.repos` does not."""
+    """The artifact and everything that decides its bytes; the order of `spec.repos` does not.
+
+    A pinned tokenizer has the recipe of its commit, and an artifact of another commit is not current.
+    """
+    recipe = _recipe(spec)
     return Target(
         root=spec.root,
         path=tokenizer_path(spec.dataset),
@@ -55,24 +67,42 @@ def target(spec: TokenizerSpec) -> Target:
         partition=spec.dataset,
         version=VERSION,
         config={
-            "recipe": asdict(spec.recipe),
+            "recipe": asdict(recipe),
             "fixed_vocabulary": fixed_sha256(),
-            "splitter": sha256_bytes(whitespace_recipe(spec.recipe.whitespace).pattern.encode()),
+            "splitter": sha256_bytes(whitespace_recipe(recipe.whitespace).pattern.encode()),
         },
         inputs=tuple(sorted(map(raw_path, set(spec.repos)), key=str.encode)),
+        states={"commit": spec.pin.commit} if spec.pin else {},
     )
 
 
 def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
-    """Train, unless the artifact is current; its tokenizer is in the registry afterwards in either case."""
+    """Train or, where one is pinned, restore it, unless the artifact is current; the registry has it afterwards.
+
+    `LineageGap` or `TokenizerDrift` for a pinned one that cannot be restored; nothing was overwritten then.
+    """
+    wanted = target(spec)
+    if spec.pin is not None and (current := current_artifact(wanted)) is not None:
+        return _registered(current)
+    restored = restore(spec.root, spec.dataset, spec.pin) if spec.pin is not None else None
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        return _produce(spec, inputs, publication, progress)
+        made = restored or _produce(spec, inputs, progress)
+        for name, content in made.files.items():
+            publication.write(name, content)
+        return made.stats
 
-    artifact = publish(target(spec), produce)
-    if pin_of(artifact).commit not in registered_commits(spec.root):
-        _register(artifact)
-    return artifact
+    return _registered(publish(wanted, produce))
+
+
+def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
+    """The recipe of the pinned commit. Where the registry lacks it `run` says so, unless the artifact needs nothing."""
+    if spec.pin is None:
+        return spec.recipe
+    try:
+        return committed_recipe(spec.root, spec.pin.commit)[1]
+    except LineageGap:
+        return spec.recipe
 
 
 def read_lock(artifact: Artifact) -> TokenizerLock:
@@ -107,37 +137,18 @@ def _texts(inputs: tuple[Artifact, ...]) -> Iterator[tuple[str, SourceFile, byte
                 yield raw.manifest.partition, file, data
 
 
-def _produce(
-    spec: TokenizerSpec, inputs: tuple[Artifact, ...], publication: Publication, progress: Progress
-) -> Mapping[str, Any]:
+def _produce(spec: TokenizerSpec, inputs: tuple[Artifact, ...], progress: Progress) -> Contents:
     files = sum(len(training_files(raw)) for raw in inputs)
     trained = _train(spec, inputs, files, progress)
     data = dump_model(trained.model)
     encoder = Encoder(trained.model, threads=worker_count())
     statistics = _measure(encoder, inputs, files, progress).finish(trained)
-    contents = _contents(spec.dataset, inputs, spec.recipe)
     commit = commit_tokenizer(
         spec.root,
         spec.dataset,
-        {TOKENIZER_FILE: data, STATISTICS_FILE: statistics.to_bytes(), **contents},
+        {TOKENIZER_FILE: data, STATISTICS_FILE: statistics.to_bytes(), **_contents(spec.dataset, inputs, spec.recipe)},
     )
-    lock = TokenizerLock(
-        model=BPE_MODEL,
-        commit=commit,
-        sha256=sha256_bytes(data),
-        size=len(data),
-        recipe=spec.recipe,
-        special_ids=special_ids(),
-        goldens=tuple(Golden(text, tuple(encoder.encode_batch([text]).ids.tolist())) for text in GOLDEN_TEXTS),
-    )
-    for name, content in (
-        (TOKENIZER_FILE, data),
-        (LOCK_FILE, lock.to_bytes()),
-        (STATISTICS_FILE, statistics.to_bytes()),
-        (PAGE_FILE, quality_page(statistics).encode()),
-    ):
-        publication.write(name, content)
-    return {"vocabulary_size": spec.recipe.vocabulary_size, **_stats(statistics, commit)}
+    return contents_of(commit, spec.recipe, encoder, data, statistics)
 
 
 def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Trained:
@@ -166,12 +177,15 @@ def _measure(encoder: Encoder, inputs: tuple[Artifact, ...], files: int, progres
     return measure
 
 
-def _register(artifact: Artifact) -> None:
+def _registered(artifact: Artifact) -> Artifact:
     """Put a current artifact back into a registry that lost it; the commit is a function of the artifact alone."""
+    if pin_of(artifact).commit in registered_commits(artifact.root):
+        return artifact
     files = {name: artifact.file(name).read_bytes() for name in (TOKENIZER_FILE, STATISTICS_FILE)}
     inputs = [{"path": entry.path, "manifest_sha256": entry.manifest_sha256} for entry in artifact.manifest.inputs]
     files |= _described(artifact.manifest.partition, inputs, artifact.manifest.config["recipe"])
     commit_tokenizer(artifact.root, artifact.manifest.partition, files)
+    return artifact
 
 
 def _contents(dataset: str, inputs: tuple[Artifact, ...], recipe: TokenizerRecipe) -> dict[str, bytes]:
@@ -189,17 +203,3 @@ def _described(dataset: str, inputs: list[dict[str, str]], recipe: Mapping[str, 
 
 def _language(file: SourceFile) -> str:
     return f"{file.language or 'other'} {'header' if file.header else 'source'}"
-
-
-def _stats(statistics: Statistics, commit: str) -> dict[str, Any]:
-    return {
-        "documents": statistics.whole.files,
-        "bytes": statistics.whole.bytes,
-        "tokens": statistics.whole.tokens,
-        "unique_words": statistics.unique_words,
-        "merges": statistics.merges,
-        "learned_ids": statistics.learned_ids,
-        "unused_ids": statistics.unused_ids,
-        "round_trip_failures": statistics.round_trip_failures,
-        "commit": commit,
-    }

@@ -14,9 +14,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from roots import SMALL, command, data_hashes, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """How many kills were tried, how many of them hit a living run, and one line per file that differs after one."""
+
+    kills: int
+    hits: int
+    faults: list[str]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing differs after kills of which at least half happened: runs that ended before prove nothing."""
+        return not self.faults and 2 * self.hits >= self.kills > 0
 
 
 def undisturbed(root: Path, arguments: Sequence[str]) -> tuple[dict[str, str], float]:
@@ -44,22 +59,23 @@ def killed_after(root: Path, arguments: Sequence[str], seconds: float) -> bool:
         return True
 
 
-def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -> list[str]:
-    """`kills` kills, each from an empty root and followed by a rerun; one line per kill whose data differ."""
+def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -> Campaign:
+    """`kills` kills, each from an empty root and followed by a rerun, whose data are compared."""
     expected, seconds = undisturbed(work / "undisturbed", arguments)
     moments = random.Random(seed)
-    faults = []
+    faults, hits = [], 0
     for number in range(kills):
         root = work / f"killed_{number:02d}"
         moment = moments.uniform(0.02, 0.98) * seconds
         killed = killed_after(root, arguments, moment)
+        hits += killed
         found, _ = undisturbed(root, arguments)
         differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
         print(f"kill {number + 1:2d}/{kills} at {moment:6.1f} s (killed: {killed}): {len(differing)} files differ")
         faults += [f"kill at {moment:.1f} s: {name}" for name in differing]
         shutil.rmtree(root)
-    print(f"{len(expected)} data files, {kills} kills, {len(faults)} differences")
-    return faults
+    print(f"{len(expected)} data files, {hits} of {kills} kills hit a living run, {len(faults)} differences")
+    return Campaign(kills, hits, faults)
 
 
 if __name__ == "__main__":
@@ -68,4 +84,4 @@ if __name__ == "__main__":
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("arguments", nargs="*", help="arguments of `megacpp run`; default: the small sample")
     given = parser.parse_args()
-    sys.exit(1 if campaign(given.work, given.kills, given.arguments or SMALL) else 0)
+    sys.exit(0 if campaign(given.work, given.kills, given.arguments or SMALL).passed else 1)

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from kill_anywhere import campaign
+from kill_anywhere import Campaign, campaign, killed_after
 from roots import SMALL, data_hashes, megacpp, run_small
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -49,7 +49,20 @@ def test_another_folder_and_another_number_of_workers_give_the_same_bytes(root: 
 
 
 def test_a_killed_run_ends_with_the_same_bytes_after_a_rerun(tmp_path: Path) -> None:
-    assert campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7) == []
+    done = campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7)
+    assert done.faults == []
+    assert done.hits > 0 and done.passed
+
+
+@pytest.mark.parametrize(("hits", "passes"), [(0, False), (9, False), (10, True), (20, True)])
+def test_a_campaign_whose_kills_mostly_came_too_late_proves_nothing(hits: int, passes: bool) -> None:
+    assert Campaign(20, hits, []).passed is passes
+    assert not Campaign(20, hits, ["kill at 1.0 s: a file"]).passed
+
+
+def test_a_run_that_ended_before_its_kill_is_no_hit(tmp_path: Path) -> None:
+    assert killed_after(tmp_path, ["--help"], seconds=60) is False
+    assert killed_after(tmp_path, ["--help"], seconds=0.001) is True
 
 
 def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path) -> None:
@@ -66,7 +79,7 @@ def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path)
 
 
 def _victims(root: Path) -> list[str]:
-    """Ten files of the chain behind the checkpoint, one of each kind."""
+    """Files of the chain behind the checkpoint, one of each kind."""
     megatron = f"megatron/{DATASET}/small_cpp/4k"
     names = [
         f"{CHECKPOINT}/model.safetensors",
@@ -78,19 +91,18 @@ def _victims(root: Path) -> list[str]:
         f"enriched/{DATASET}/sample-format@v1.0.0/shard_00000.parquet",
         f"parquet/{DATASET}/sample-kernel@v1.0.0/shard_00000.parquet",
         f"tokenizer/{DATASET}/tokenizer.json",
+        f"tokenizer/{DATASET}/tokenizer.lock",
         f"jsonl/{DATASET}/sample-kernel@v1.0.0/shard_00000.jsonl.zst",
     ]
     raw = open_artifact(root, "cpp_raw/sample-format@v1.0.0").manifest
     return [*names, next(f"cpp_raw/sample-format@v1.0.0/{entry.name}" for entry in raw.files if ".pack" in entry.name)]
 
 
-@pytest.mark.parametrize("index", range(11))
-def test_one_flipped_byte_anywhere_in_the_chain_is_named(root: Path, index: int) -> None:
-    name = _victims(root)[index]
+def _audited_with(root: Path, name: str, data: bytes | None) -> None:
+    """The audit names `name` while it holds `data`, or is missing where that is None."""
     path = root / name
     whole = path.read_bytes()
-    middle = len(whole) // 2
-    path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    path.unlink() if data is None else path.write_bytes(data)
     try:
         done = megacpp(root, "audit", str(root / CHECKPOINT), "--json")
     finally:
@@ -99,3 +111,17 @@ def test_one_flipped_byte_anywhere_in_the_chain_is_named(root: Path, index: int)
     assert done.returncode == 1
     assert report["verified"] is False
     assert name in [problem["file"] for problem in report["problems"]]
+
+
+@pytest.mark.parametrize("index", range(12))
+def test_one_flipped_byte_anywhere_in_the_chain_is_named(root: Path, index: int) -> None:
+    name = _victims(root)[index]
+    whole = (root / name).read_bytes()
+    middle = len(whole) // 2
+    _audited_with(root, name, whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+
+
+@pytest.mark.parametrize("name", [f"tokenizer/{DATASET}/tokenizer.lock", "corpus.lock"])
+@pytest.mark.parametrize("data", [b"no lock", None])
+def test_a_lock_that_cannot_be_read_is_named(root: Path, name: str, data: bytes | None) -> None:
+    _audited_with(root, name, data)

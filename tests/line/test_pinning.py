@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import load_recipe
 from megacpp_assets.line.corpus import open_corpus
 from megacpp_assets.line.pinning import pin_corpus, pin_tokenizer
 from megacpp_assets.line.steps import tokenizer_step
+from megacpp_assets.line.tokenizers import registered_pin
+from megacpp_assets.tokenizer.registry import commit_tokenizer
 
 SAMPLE = load_recipe("sample")
 
@@ -39,6 +42,38 @@ def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> Non
     pinned = pin_tokenizer(corpus, TokenizerPin("c" * 40, "5" * 64))
     with pytest.raises(TokenizerDrift, match="megacpp tokenizer pin"):
         pin_tokenizer(pinned, TokenizerPin("d" * 40, "6" * 64))
+
+
+def _commit(root: Path, dataset: str, vocabulary_size: int) -> str:
+    recipe = replace(SAMPLE.tokenizer, vocabulary_size=vocabulary_size)
+    files = {
+        "tokenizer.json": b"{}",
+        "recipe.json": canonical_json({"dataset": dataset, "recipe": asdict(recipe), "version": "3"}),
+        "corpus.json": canonical_json({"inputs": [{"path": "cpp_raw/sample-expr@v1.0.0"}]}),
+    }
+    return commit_tokenizer(root, dataset, files)
+
+
+def test_a_registered_tokenizer_of_the_same_dataset_and_recipe_can_be_pinned(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    commit = _commit(tmp_path, SAMPLE.dataset, SAMPLE.tokenizer.vocabulary_size)
+    expected = TokenizerPin(commit, sha256_bytes(b"{}"), ("sample-expr@v1.0.0",))
+    assert registered_pin(corpus, commit[:12]) == expected
+
+
+@pytest.mark.parametrize(
+    ("dataset", "size", "said"),
+    [
+        ("other", SAMPLE.tokenizer.vocabulary_size, f"expected one of dataset {SAMPLE.dataset}.*found dataset other"),
+        (SAMPLE.dataset, 9000, f"vocabulary_size={SAMPLE.tokenizer.vocabulary_size}.*found.*vocabulary_size=9000"),
+    ],
+)
+def test_a_tokenizer_of_another_dataset_or_recipe_cannot_be_pinned(
+    tmp_path: Path, dataset: str, size: int, said: str
+) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
+    with pytest.raises(SpecError, match=said):
+        registered_pin(corpus, _commit(tmp_path, dataset, size))
 
 
 def test_two_datasets_share_a_root_without_touching_each_other(tmp_path: Path) -> None:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
+import dagster as dg
 import pytest
-from roots import megacpp
+from roots import command, environment, megacpp
+
+from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.runner import LAUNCHER, LAUNCHER_TAG
+from megacpp_assets.line.alone import only_run
+from megacpp_assets.line.corpus import open_corpus
 
 pytestmark = pytest.mark.line
 
@@ -45,10 +57,77 @@ def test_longest_match_is_measured_to_be_another_model(trained: tuple[Path, str]
     assert 0 < int(differing) <= int(documents)
 
 
-def test_a_tokenizer_is_pinned_by_its_commit_and_does_not_differ_from_itself(trained: tuple[Path, str]) -> None:
-    root, commit = trained
-    assert commit in _said(root, "tokenizer", "pin", commit[:12])
-    assert _said(root, "tokenizer", "diff", commit, commit[:12]).startswith("0 ids differ")
+def _pinned(root: Path) -> TokenizerPin | None:
+    return open_corpus(root).lock.tokenizer
+
+
+@pytest.fixture(scope="module")
+def tagged(trained: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That root after a new tag was pinned: training would give another tokenizer now."""
+    root = Path(shutil.copytree(trained[0], tmp_path_factory.mktemp("tagged") / "data"))
+    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "pinned_repos")
+    return root
+
+
+@pytest.fixture
+def moved(tagged: Path, tmp_path: Path) -> Path:
+    """A copy of it to change."""
+    return Path(shutil.copytree(tagged, tmp_path / "data"))
+
+
+def test_training_that_fails_leaves_the_pin_and_the_next_run_keeps_to_it(
+    moved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, before = moved, _pinned(moved)
+    assert before is not None
+    with monkeypatch.context() as patched:
+        patched.setenv("MEGACPP_TOKENIZER_DEVICE", "nonsense")
+        done = megacpp(root, "tokenizer", "train")
+    assert (done.returncode, "MEGACPP_TOKENIZER_DEVICE" in done.stderr) == (1, True)
+    assert _pinned(root) == before
+    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "tokenizer")
+    assert _pinned(root) == before
+    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
+
+
+def test_training_that_is_killed_leaves_the_pin(moved: Path) -> None:
+    root, before = moved, _pinned(moved)
+    process = subprocess.Popen(command("tokenizer", "train"), env=environment(root), start_new_session=True)
+    while (root / "tokenizer" / open_corpus(root).dataset / "_COMPLETE").exists() and process.poll() is None:
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "the training ended before it was killed"
+    assert _pinned(root) == before
+
+
+def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_restored(moved: Path) -> None:
+    root, before = moved, _pinned(moved)
+    _said(root, "tokenizer", "train")
+    after = _pinned(root)
+    assert after is not None and before is not None
+    assert after.commit != before.commit and after.repos == ("sample-kernel@v1.1.0",)
+    assert f"{after.commit} (pinned)" in _said(root, "tokenizer", "show")
+    said = _said(root, "tokenizer", "diff", before.commit, after.commit[:12])
+    assert int(said.split()[0]) > 0 and "same recipe" in said
+    assert before.commit in _said(root, "tokenizer", "pin", before.commit[:12])
+    assert _pinned(root) == before
+    assert f"{before.commit} (pinned)" not in _said(root, "tokenizer", "show")
+    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "tokenizer")
+    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
+
+
+@pytest.mark.parametrize("words", [("train",), ("pin", "0")])
+def test_no_tokenizer_is_trained_or_pinned_while_a_run_is_at_work(moved: Path, words: tuple[str]) -> None:
+    root = moved
+    with open_instance(root) as instance:
+        live = dg.DagsterRun("train_tokenizer", status=dg.DagsterRunStatus.STARTED, tags={LAUNCHER_TAG: LAUNCHER})
+        instance.add_run(live)
+    with only_run(root):
+        done = megacpp(root, "tokenizer", *words)
+    assert (done.returncode, "no other run" in done.stderr) == (1, True)
+    with open_instance(root) as instance:
+        run = instance.get_run_by_id(live.run_id)
+    assert run is not None and run.status is dg.DagsterRunStatus.STARTED
 
 
 def test_a_command_before_anything_is_pinned_says_what_to_run(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from git_tree import commit, git, make_repository
 
 from megacpp_assets.contract.errors import SourcePinMismatch
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.source_file import FILES_LIST, SourceFile, dump_files
 from megacpp_assets.quality.repos import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
@@ -113,3 +114,38 @@ def test_the_checks_see_a_file_missing_from_the_list(entry: CatalogueEntry, root
     path = artifact.file("files.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     assert [result.name for result in check(artifact) if not result.passed] == ["file_list_is_the_tree"]
+
+
+def _a_blob_that_is_nowhere(files: list[SourceFile]) -> list[SourceFile]:
+    return [replace(files[0], blob="0" * 40), *files[1:]]
+
+
+def _a_path_twice(files: list[SourceFile]) -> list[SourceFile]:
+    return [files[0], *files]
+
+
+def _every_file_left_out(files: list[SourceFile]) -> list[SourceFile]:
+    return [replace(file, skipped="not C or C++") for file in files]
+
+
+@pytest.mark.parametrize(
+    ("plant", "name"),
+    [
+        (_a_blob_that_is_nowhere, "objects_are_whole"),
+        (_a_path_twice, "paths_are_unique"),
+        (_every_file_left_out, "has_sources"),
+    ],
+)
+def test_the_checks_see_a_fault_in_the_list(
+    entry: CatalogueEntry, root: Path, plant: Callable[[list[SourceFile]], list[SourceFile]], name: str
+) -> None:
+    artifact = _fetch(entry, root)
+    artifact.file(FILES_LIST).write_bytes(dump_files(plant(source_files(artifact))))
+    assert [result.name for result in check(artifact) if not result.passed] == [name]
+
+
+def test_the_checks_see_objects_that_are_gone(entry: CatalogueEntry, root: Path) -> None:
+    artifact = _fetch(entry, root)
+    for pack in artifact.files(".pack"):
+        pack.unlink()
+    assert "objects_are_whole" in [result.name for result in check(artifact) if not result.passed]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.errors import LineageGap, MegacppError, SpecError, TokenizerDrift
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
-from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.layout import REGISTRY, tokenizer_path
+from megacpp_assets.tokenizer import stage
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.registry import read_committed, registered
 from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, read_statistics, run
@@ -50,6 +53,75 @@ def test_a_lost_registry_is_made_again_with_the_same_commit(published: Artifact,
     shutil.rmtree(root / REGISTRY)
     artifact = run(TokenizerSpec(root, "demo_v1", (REPO,), RECIPE))
     assert registered(root, "demo_v1") == pin_of(published).commit == pin_of(artifact).commit
+
+
+@pytest.fixture
+def pinned(published: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TokenizerSpec:
+    """The published tokenizer as the pinned one of a copy of its root, where nothing can be trained."""
+    root = Path(shutil.copytree(published.root, tmp_path / "data"))
+    monkeypatch.setenv("MEGACPP_TOKENIZER_DEVICE", "nonsense")
+    return TokenizerSpec(root, "demo_v1", (REPO,), RECIPE, pin_of(published))
+
+
+def _bytes(artifact: Artifact) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in artifact.directory.iterdir()}
+
+
+def test_a_pinned_tokenizer_is_restored_byte_for_byte(published: Artifact, pinned: TokenizerSpec) -> None:
+    shutil.rmtree(pinned.root / tokenizer_path("demo_v1"))
+    assert _bytes(run(pinned)) == _bytes(published)
+
+
+def test_another_recipe_does_not_touch_a_pinned_tokenizer(published: Artifact, pinned: TokenizerSpec) -> None:
+    assert run(replace(pinned, recipe=replace(RECIPE, vocabulary_size=7800))).manifest == published.manifest
+
+
+def test_another_stage_version_restores_a_pinned_tokenizer(
+    published: Artifact, pinned: TokenizerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage, "VERSION", "another")
+    restored = run(pinned)
+    assert restored.manifest.fingerprint != published.manifest.fingerprint
+    assert restored.manifest.files == published.manifest.files
+
+
+def test_the_pinned_tokenizer_replaces_another_of_the_same_dataset(
+    published: Artifact, pinned: TokenizerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.delenv("MEGACPP_TOKENIZER_DEVICE")
+        other = run(replace(pinned, pin=None, recipe=replace(RECIPE, vocabulary_size=7800)))
+    assert pin_of(other) != pinned.pin
+    assert _bytes(run(pinned)) == _bytes(published)
+    assert pin_of(run(replace(pinned, pin=pin_of(other)))) == pin_of(other)
+
+
+def _other_bytes(spec: TokenizerSpec) -> TokenizerSpec:
+    assert spec.pin is not None
+    return replace(spec, pin=replace(spec.pin, sha256="5" * 64))
+
+
+def _other_commit(spec: TokenizerSpec) -> TokenizerSpec:
+    assert spec.pin is not None
+    return replace(spec, pin=replace(spec.pin, commit="c" * 40))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [(_other_bytes, TokenizerDrift, "expected 5555"), (_other_commit, LineageGap, "commit cccc")],
+)
+def test_a_pin_that_cannot_be_restored_overwrites_nothing(
+    pinned: TokenizerSpec,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[TokenizerSpec], TokenizerSpec],
+    error: type[MegacppError],
+    said: str,
+) -> None:
+    monkeypatch.setattr(stage, "VERSION", "another")
+    before = _bytes(open_artifact(pinned.root, tokenizer_path("demo_v1")))
+    with pytest.raises(error, match=f"{said}.*megacpp tokenizer train"):
+        run(change(pinned))
+    assert _bytes(open_artifact(pinned.root, tokenizer_path("demo_v1"))) == before
 
 
 def test_statistics_count_the_selected_files_alone(published: Artifact) -> None:

@@ -185,7 +185,7 @@ def test_a_changed_lock_is_refused(folder: Path, change: dict[str, Any], message
         Encoder.load(folder)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"format": 2}'])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'"text"', b'{"format": 2}'])
 def test_a_file_that_is_no_lock_is_refused(folder: Path, data: bytes) -> None:
     (folder / "tokenizer.lock").write_bytes(data)
     with pytest.raises(TokenizerDrift, match="a lock written by megacpp"):

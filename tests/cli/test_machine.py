@@ -1,0 +1,24 @@
+"""`megacpp bench`: a benchmark that fails is its own message and its own exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.commands import exit_code
+
+
+def test_a_benchmark_that_fails_ends_with_its_code_and_its_message(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MEGACPP_GIT_MIRROR", raising=False)
+    assert exit_code(monkeypatch, "bench", "whitespace") == 1
+    said = capfd.readouterr().err
+    assert "MEGACPP_GIT_MIRROR" in said
+    assert "Traceback" not in said and len(said.strip().splitlines()) == 1
+
+
+def test_an_unknown_benchmark_lists_the_known_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "bench", "nonsense") == 1
+    assert "whitespace" in capsys.readouterr().err

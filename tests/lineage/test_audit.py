@@ -1,0 +1,127 @@
+"""The audit tells what is damaged, whatever it is; it never ends in an error of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.progress import silent
+from megacpp_assets.contract.recipe import load_recipe
+from megacpp_assets.defs.runner import pin_published
+from megacpp_assets.line.pinning import pin_corpus
+from megacpp_assets.line.steps import repo_step, tokenizer_step
+from megacpp_assets.lineage.audit import Auditor, AuditReport
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.publish import Target, publish
+
+SAMPLE = load_recipe("sample")
+TOKENIZER = f"tokenizer/{SAMPLE.dataset}"
+LOCK = f"{TOKENIZER}/tokenizer.lock"
+CHECKPOINT = f"checkpoints/{SAMPLE.dataset}/base/4k/step_00000001"
+RAW = "cpp_raw/sample-kernel@v1.0.0"
+
+Damage = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with a pinned repository, its tokenizer and a checkpoint's record, to be copied before it is damaged."""
+    root = tmp_path_factory.mktemp("audit") / "data"
+    root.mkdir()
+    corpus = pin_corpus(root, SAMPLE, ["sample-kernel"])
+    repo_step(corpus, "pinned_repos", corpus.repo_refs[0]).run(silent)
+    tokenizer_step(corpus).run(silent)
+    pin = pin_published(corpus).lock.tokenizer
+    assert pin is not None
+    identity = {"tokenizer_commit": pin.commit, "tokenizer_sha256": pin.sha256}
+    target = Target(root, CHECKPOINT, "trained_checkpoint", "base/4k", "1", identity, (TOKENIZER,))
+    publish(target, lambda publication, inputs: {"steps": 1})
+    return root
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """A copy to damage."""
+    return Path(shutil.copytree(made, tmp_path / "data"))
+
+
+def _audit(root: Path, made: Path) -> AuditReport:
+    """The audit of the checkpoint; Dagster recorded what was made."""
+    recorded = {
+        (artifact.manifest.stage, artifact.manifest.partition): {artifact.manifest.sha256}
+        for artifact in (open_artifact(made, path) for path in (CHECKPOINT, TOKENIZER, RAW))
+    }
+    return Auditor(root, lambda stage, partition: recorded.get((stage, partition), set())).audit(CHECKPOINT)
+
+
+def _files(report: AuditReport) -> set[str]:
+    """The files with a problem; the stages that this chain leaves out are told as the checkpoint's."""
+    return {problem.file for problem in report.problems} - {CHECKPOINT}
+
+
+def test_an_untouched_chain_has_no_damaged_file(made: Path) -> None:
+    report = _audit(made, made)
+    assert _files(report) == set()
+    assert report.tokenizer["commit"] and [repo["name"] for repo in report.repos] == ["sample-kernel"]
+
+
+def _no_file(path: Path) -> None:
+    path.unlink()
+
+
+def _a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _bytes(data: bytes) -> Damage:
+    return lambda path: path.write_bytes(data)
+
+
+def _half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _recipe_too_small(path: Path) -> None:
+    raw = json.loads(path.read_bytes())
+    raw["recipe"]["vocabulary_size"] = 1
+    path.write_bytes(json.dumps(raw).encode())
+
+
+_DAMAGES = [_no_file, _a_folder, _half, _bytes(b""), _bytes(b"\xff"), _bytes(b'"text"'), _bytes(b"[]")]
+
+
+@pytest.mark.parametrize("damage", [*_DAMAGES, _recipe_too_small])
+def test_a_damaged_tokenizer_lock_is_reported_by_name(root: Path, made: Path, damage: Damage) -> None:
+    damage(root / LOCK)
+    report = _audit(root, made)
+    assert not report.verified
+    assert _files(report) == {LOCK}
+
+
+@pytest.mark.parametrize("damage", [*_DAMAGES, _bytes(b'active = "x"\ndataset = "y"\n')])
+def test_a_damaged_corpus_lock_is_blamed_on_itself_alone(root: Path, made: Path, damage: Damage) -> None:
+    damage(root / "corpus.lock")
+    report = _audit(root, made)
+    assert not report.verified
+    assert _files(report) == {"corpus.lock"}
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "manifest.json", "_COMPLETE"])
+@pytest.mark.parametrize("damage", [_no_file, _half, _bytes(b"[]")])
+def test_every_other_file_of_the_tokenizer_is_reported_by_name(
+    root: Path, made: Path, name: str, damage: Damage
+) -> None:
+    damage(root / TOKENIZER / name)
+    report = _audit(root, made)
+    assert not report.verified
+    assert f"{TOKENIZER}/{name}" in _files(report)
+
+
+def test_a_registry_without_the_commit_is_reported(root: Path, made: Path) -> None:
+    shutil.rmtree(root / "tokenizer" / "registry.git")
+    assert _files(_audit(root, made)) == {"tokenizer/registry.git"}
