@@ -70,7 +70,8 @@ def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path)
     shutil.copytree(root, copy)
     lock = copy / "corpus.lock"
     text = lock.read_text()
-    commit = next(line for line in text.splitlines() if line.startswith("commit = ")).split('"')[1]
+    pins = text[text.index(".repo.") :]
+    commit = next(line for line in pins.splitlines() if line.startswith("commit = ")).split('"')[1]
     lock.write_text(text.replace(commit, "0" * 40, 1))
     done = megacpp(copy, "run", *SMALL)
     assert done.returncode == 1
