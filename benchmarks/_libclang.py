@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,15 +32,6 @@ class Call:
     arguments: tuple[str, ...]
     flags: int
     saved: bool
-
-
-@dataclass(slots=True)
-class Walked:
-    """CPU seconds of full parses, of walks below the main files' own cursors, and of walks through everything."""
-
-    parse: float = 0.0
-    main_file: float = 0.0
-    whole: float = 0.0
 
 
 def load_library(toolchain: Toolchain) -> None:
@@ -78,21 +68,16 @@ def replay(tree: Path, calls: Sequence[Call]) -> None:
                 unit.save(os.path.join(folder, "saved.pch"))
 
 
-def full_walk(tree: Path, units: Sequence[Unit], toolchain: Toolchain) -> Walked:
-    """Each unit parsed without any flag; then kind, extent, USR and target of its main file's cursors, in two ways."""
-    total = Walked()
+def full_walk(tree: Path, units: Sequence[Unit], toolchain: Toolchain, *, preorder: bool) -> None:
+    """Each unit parsed without any flag; then kind, extent, USR and target of its main file's cursors.
+
+    They are found below the top-level cursors of that file, or, with `preorder`, by a walk through everything.
+    """
     with working_directory(tree):
         for unit in units:
-            start = time.process_time()
             parsed = _full_parse(unit, toolchain)
-            total.parse += time.process_time() - start
-            start = time.process_time()
-            deque(map(_facts, _below_main_file(parsed, unit.path)), maxlen=0)
-            total.main_file += time.process_time() - start
-            start = time.process_time()
-            deque(map(_facts, (cursor for cursor in parsed.cursor.walk_preorder() if _in_file(cursor, unit.path))), 0)
-            total.whole += time.process_time() - start
-    return total
+            everything = (cursor for cursor in parsed.cursor.walk_preorder() if _in_file(cursor, unit.path))
+            deque(map(_facts, everything if preorder else _below_main_file(parsed, unit.path)), maxlen=0)
 
 
 def called_places(tree: Path, unit: Unit, toolchain: Toolchain) -> set[tuple[int, int]]:

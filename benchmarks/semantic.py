@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import resource
 import shutil
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from typing import Any
 
 import _clangd
 import _libclang
-from _harness import RUNS, Figure, compare, cpu_seconds, report
+from _harness import RUNS, Figure, compare, report
 
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
@@ -139,23 +138,23 @@ def plain(checkout: Checkout, runs: int) -> None:
     bare(checkout, runs, precompile=False)
 
 
-def full(checkout: Checkout, runs: int) -> None:
+def full(checkout: Checkout, runs: int, *, preorder: bool = False) -> None:
     """The same over a full parse of each unit and a walk in Python, with one worker process of ours."""
     _libclang.load_library(checkout.toolchain)
     require_calls(checkout, by_one_worker(checkout))
-    ours: list[float] = []
-    walks: list[_libclang.Walked] = []
-    for _ in range(runs):
-        ours.append(cpu_seconds(lambda: by_one_worker(checkout)))
-        walks.append(_libclang.full_walk(checkout.tree, checkout.units, checkout.toolchain))
-    theirs = {
-        "cindex, main file's cursors": [walk.parse + walk.main_file for walk in walks],
-        "cindex, walk_preorder": [walk.parse + walk.whole for walk in walks],
-    }
-    for name, seconds in theirs.items():
-        figure = Figure(BENCH, f"index each unit, {described(checkout)}", "files/CPU-s", len(checkout.units))
-        mine, peer = (figure.of(statistics.median(side)) for side in (ours, seconds))
-        report(figure, mine, peer, peer_name=f"libclang 18.1.1 full parse, {name}", runs=runs)
+
+    def peer() -> None:
+        _libclang.full_walk(checkout.tree, checkout.units, checkout.toolchain, preorder=preorder)
+
+    figure = Figure(BENCH, f"index each unit, {described(checkout)}", "files/CPU-s", len(checkout.units))
+    walk = "walk_preorder" if preorder else "main file's cursors"
+    name = f"libclang 18.1.1 full parse, cindex, {walk}"
+    compare(figure, lambda: by_one_worker(checkout), peer, peer_name=name, runs=runs, warm_up=False)
+
+
+def preorder(checkout: Checkout, runs: int) -> None:
+    """`full`, the walk in Python going through everything."""
+    full(checkout, runs, preorder=True)
 
 
 def clangd(checkout: Checkout, runs: int) -> None:
@@ -190,7 +189,15 @@ def rerun(checkout: Checkout, _runs: int) -> None:
     report(figure, *parsed, peer_name="the first run")
 
 
-FIGURES = {"bare": bare, "plain": plain, "full": full, "clangd": clangd, "rerun": rerun, "memory": memory}
+FIGURES = {
+    "bare": bare,
+    "plain": plain,
+    "full": full,
+    "preorder": preorder,
+    "clangd": clangd,
+    "rerun": rerun,
+    "memory": memory,
+}
 
 
 def index(checkout: Checkout, executor: BatchExecutor, *, precompile: bool = True) -> Repository:
