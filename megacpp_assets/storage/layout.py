@@ -37,6 +37,11 @@ def semantic_cache_path() -> str:
     return f"{CACHE}/semantic"
 
 
+def words_cache_path() -> str:
+    """Word counts of all repositories and datasets, by content."""
+    return f"{CACHE}/words"
+
+
 def jsonl_path(dataset: str, repo: RepoRef) -> str:
     """Stage 2: semantic JSONL shards."""
     return f"jsonl/{dataset}/{repo.key}"

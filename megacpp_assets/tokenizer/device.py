@@ -10,6 +10,7 @@ from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import Trained, count_words, train_model
 
@@ -40,13 +41,23 @@ def load_encoder(directory: Path) -> TextEncoder:
     return GpuEncoder(encoder.model, open_device(name))
 
 
-def train_texts(
-    texts: Iterable[bytes], recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None
-) -> Trained:
-    """The model of `texts`, trained on the chosen device. `EnvironmentLacks` if there is none."""
+def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
+    """The words of `texts`, counted on the chosen device. `EnvironmentLacks` if there is none."""
     if (name := tokenizer_device()) == CPU:
-        return train_model(count_words(recipe, texts, threads=worker_count()), recipe, report)
+        return count_words(recipe, texts, threads=worker_count())
+    from megacpp_assets.tokenizer.gpu.device import open_device
+    from megacpp_assets.tokenizer.gpu.train import count_on
+
+    return count_on(open_device(name), texts, recipe)
+
+
+def train_counted(
+    counter: Counter, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None
+) -> Trained:
+    """The model of counted words, merged on the chosen device; `SpecError` if there are none."""
+    if (name := tokenizer_device()) == CPU:
+        return train_model(counter, recipe, report)
     from megacpp_assets.tokenizer.gpu.device import open_device
     from megacpp_assets.tokenizer.gpu.train import train_on
 
-    return train_on(open_device(name), texts, recipe, report)
+    return train_on(open_device(name), counter, recipe, report)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import raw_path, tokenizer_path
+from megacpp_assets.storage.layout import raw_path, tokenizer_path, words_cache_path
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
+from megacpp_assets.storage.work import write_work
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.contents import (
     CORPUS_FILE,
@@ -31,7 +34,8 @@ from megacpp_assets.tokenizer.contents import (
     contents_of,
     restore,
 )
-from megacpp_assets.tokenizer.device import train_texts
+from megacpp_assets.tokenizer.counting import Memory, count_portions, portions
+from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
@@ -85,14 +89,19 @@ def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
     if spec.pin is not None and (current := current_artifact(wanted)) is not None:
         return _registered(current)
     restored = restore(spec.root, spec.dataset, spec.pin) if spec.pin is not None else None
+    memory = Memory(Cache(spec.root / words_cache_path()))
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        made = restored or _produce(spec, inputs, progress)
+        made = restored or _produce(spec, inputs, memory, progress)
         for name, content in made.files.items():
             publication.write(name, content)
         return made.stats
 
-    return _registered(publish(wanted, produce))
+    artifact = publish(wanted, produce)
+    if memory.counted or memory.reused:
+        write_work(artifact, {"portions_counted": memory.counted, "portions_reused": memory.reused})
+        memory.store.trim()
+    return _registered(artifact)
 
 
 def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
@@ -137,9 +146,9 @@ def _texts(inputs: tuple[Artifact, ...]) -> Iterator[tuple[str, SourceFile, byte
                 yield raw.manifest.partition, file, data
 
 
-def _produce(spec: TokenizerSpec, inputs: tuple[Artifact, ...], progress: Progress) -> Contents:
+def _produce(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory, progress: Progress) -> Contents:
     files = sum(len(training_files(raw)) for raw in inputs)
-    trained = _train(spec, inputs, files, progress)
+    trained = _train(spec, inputs, files, memory, progress)
     data = dump_model(trained.model)
     encoder = Encoder(trained.model, threads=worker_count())
     statistics = _measure(encoder, inputs, files, progress).finish(trained)
@@ -151,18 +160,20 @@ def _produce(spec: TokenizerSpec, inputs: tuple[Artifact, ...], progress: Progre
     return contents_of(commit, spec.recipe, encoder, data, statistics)
 
 
-def _train(spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Trained:
+def _train(
+    spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, memory: Memory, progress: Progress
+) -> Trained:
     """Counting is the first third of the progress, merging the second; measuring will be the last."""
 
-    def counted() -> Iterator[bytes]:
-        for done, (_, _, data) in enumerate(_texts(inputs)):
-            yield data
-            progress(done + 1, 3 * files)
+    def counted(done: int) -> None:
+        progress(done, 3 * files)
 
     def merged(made: int, wanted: int) -> None:
         progress(files + files * made // max(1, wanted), 3 * files)
 
-    trained = train_texts(counted(), spec.recipe, merged)
+    parts = (part for raw in inputs for part in portions(raw, training_files(raw)))
+    counter = count_portions(parts, spec.recipe, partial(count_texts, recipe=spec.recipe), memory, counted)
+    trained = train_counted(counter, spec.recipe, merged)
     progress(2 * files, 3 * files)  # a small corpus has no pair left before the vocabulary is full
     return trained
 

@@ -38,10 +38,15 @@ class Trained:
         return self.largest_count > REFERENCE_LIMIT
 
 
+def new_counter(recipe: TokenizerRecipe) -> Counter:
+    """A native counter of nothing yet, which splits as `recipe` says."""
+    whitespace = whitespace_recipe(recipe.whitespace)
+    return Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
+
+
 def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int = 1) -> Counter:
     """A native counter over `texts`: fixed strings that words can hold are cut out, stray bytes are left out."""
-    whitespace = whitespace_recipe(recipe.whitespace)
-    counter = Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
+    counter = new_counter(recipe)
     for batch in batches(texts, len):
         counter.add(batch, threads)
     return counter

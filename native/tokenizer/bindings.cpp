@@ -87,6 +87,36 @@ struct PyEncoder {
   }
 };
 
+// Words laid end to end are what `add_words` takes and `dump` gives.
+void add_words(Counter& counter, nb::bytes data, Input<std::uint32_t> lengths, Input<std::int64_t> counts) {
+  if (lengths.size() != counts.size()) throw nb::value_error("as many word lengths as counts are needed");
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths.data()[i] == 0 || counts.data()[i] < 1) throw nb::value_error("a word needs a byte and an occurrence");
+    total += lengths.data()[i];
+  }
+  if (total != data.size()) throw nb::value_error("word lengths do not fit their data");
+  const char* p = data.c_str();
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < lengths.size(); p += lengths.data()[i], ++i)
+    counter.add_word({p, lengths.data()[i]}, counts.data()[i]);
+}
+
+nb::tuple dump(Counter& counter) {
+  std::string data;
+  std::vector<std::uint32_t> lengths;
+  std::vector<std::int64_t> counts;
+  {
+    nb::gil_scoped_release release;
+    counter.fold().each([&](std::string_view word, std::int64_t count) {
+      data.append(word);
+      lengths.push_back(static_cast<std::uint32_t>(word.size()));
+      counts.push_back(count);
+    });
+  }
+  return nb::make_tuple(nb::bytes(data.data(), data.size()), copy(lengths), copy(counts));
+}
+
 nb::dict train_counts(Counter& counter, std::uint64_t new_tokens, std::int64_t min_count,
                       const std::vector<nb::bytes>& known, const std::vector<nb::bytes>& forbidden,
                       const std::optional<nb::callable>& progress) {
@@ -181,22 +211,9 @@ NB_MODULE(_bpe, m) {
             self.add(views.texts, std::max(1u, threads));
           },
           "texts"_a, "threads"_a = 1, "Count the words of `texts`.")
-      .def(
-          "add_word",
-          [](Counter& self, nb::bytes word, std::int64_t count) {
-            self.add_word({word.c_str(), word.size()}, count);
-          },
-          "word"_a, "count"_a)
-      .def(
-          "items",
-          [](Counter& self) {
-            nb::list items;
-            self.fold().each([&](std::string_view word, std::int64_t count) {
-              items.append(nb::make_tuple(nb::bytes(word.data(), word.size()), count));
-            });
-            return items;
-          },
-          "All (word, count), in no fixed order.")
+      .def("add_words", &add_words, "data"_a, "lengths"_a, "counts"_a,
+           "Add words that are split already, laid end to end, each seen so often.")
+      .def("dump", &dump, "(data, lengths, counts) of all words, in no fixed order.")
       .def_prop_ro("unique", [](Counter& self) { return self.fold().size(); })
       .def_prop_ro("bytes", &Counter::bytes)
       .def_prop_ro("words", &Counter::words)

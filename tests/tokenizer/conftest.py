@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from megacpp_assets.contract.partition import RepoRef
@@ -16,6 +17,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import git_environment
 from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.stage import TokenizerSpec, run
 from megacpp_assets.tokenizer.train import Trained, train
@@ -30,6 +32,21 @@ MakeRaw = Callable[[Path, dict[str, bytes]], Artifact]
 def native_sources() -> dict[str, bytes]:
     """The project's own C++: real code that every checkout has."""
     return {file.name: file.read_bytes() for file in sorted((ROOT / "native" / "tokenizer").iterdir())}
+
+
+def add_words(counter: Counter, words: Mapping[bytes, int]) -> None:
+    """Count words that are split already."""
+    lengths = np.array([len(word) for word in words], dtype=np.uint32)
+    counter.add_words(b"".join(words), lengths, np.array(list(words.values()), dtype=np.int64))
+
+
+def words_in(counter: Counter) -> dict[bytes, int]:
+    """The counter's words and how often each occurs."""
+    data, lengths, counts = counter.dump()
+    ends = lengths.cumsum().tolist()
+    starts = [0, *ends]
+    spans = zip(starts, ends, counts.tolist(), strict=False)
+    return {data[start:end]: count for start, end, count in spans}
 
 
 def _git(repository: Path, *arguments: str, data: bytes = b"") -> str:

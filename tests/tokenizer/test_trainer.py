@@ -21,7 +21,7 @@ from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.train import REFERENCE_LIMIT, Trained, train, train_model
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
-from tests.tokenizer.conftest import RECIPE, native_sources
+from tests.tokenizer.conftest import RECIPE, add_words, native_sources, words_in
 
 WHITESPACE = whitespace_recipe("operators_carry_spaces")
 
@@ -120,8 +120,7 @@ def test_known_and_forbidden_products_follow_the_slow_twin(
     words: dict[bytes, int], known: set[bytes], forbidden: set[bytes]
 ) -> None:
     counter = counter_of([])
-    for word, count in words.items():
-        counter.add_word(word, count)
+    add_words(counter, words)
     found = counter.train(6, known=sorted(known), forbidden=sorted(forbidden))
     expected = [(spell(left), spell(right)) for left, right in slow_twin(words, 6, known, forbidden)]
     assert named(found) == expected
@@ -130,15 +129,14 @@ def test_known_and_forbidden_products_follow_the_slow_twin(
 def test_counts_and_merges_do_not_depend_on_threads() -> None:
     texts = list(native_sources().values())
     one, three = counter_of(texts, 1), counter_of(texts, 3)
-    assert sorted(one.items()) == sorted(three.items())
+    assert words_in(one) == words_in(three)
     assert one.train(400)["counts"].tolist() == three.train(400)["counts"].tolist()
     assert named(one.train(400)) == named(three.train(400))
 
 
 def test_counts_beyond_32_bits_are_right_and_reported() -> None:
     counter = counter_of([])
-    counter.add_word(b"ab", 3_000_000_000)
-    counter.add_word(b"cd", 2_000_000_000)
+    add_words(counter, {b"ab": 3_000_000_000, b"cd": 2_000_000_000})
     found = counter.train(2)
     assert found["counts"].tolist() == [3_000_000_000, 2_000_000_000]
     assert found["largest_count"] > REFERENCE_LIMIT
@@ -156,8 +154,7 @@ OFTEN = {"zqxv": 7, "zqkj": 5, "qxkj": 4, "vvvvv": 3, "kjzq": 1}
 @pytest.mark.parametrize(("times", "overflows"), [(165_191_049, False), (165_191_050, True), (2**40, True)])
 def test_counts_beyond_31_bits_give_the_merges_of_small_ones_and_are_told(times: int, overflows: bool) -> None:
     counter = Counter(make_splitter(WHITESPACE, fixed_vocabulary().guards(WHITESPACE)))
-    for word, count in OFTEN.items():
-        counter.add_word(word.encode(), count * times)
+    add_words(counter, {word.encode(): count * times for word, count in OFTEN.items()})
     found = train_model(counter, RECIPE)
     keys = found.model.keys
     texts = ["\n".join([word] * count) for word, count in OFTEN.items()]

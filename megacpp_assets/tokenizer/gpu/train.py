@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import torch
 
 from megacpp_assets.contract.recipe import TokenizerRecipe
@@ -14,8 +15,7 @@ from megacpp_assets.tokenizer.gpu.count import count_words
 from megacpp_assets.tokenizer.gpu.merge import MergeOptions, train_merges
 from megacpp_assets.tokenizer.gpu.split import Splitter
 from megacpp_assets.tokenizer.gpu.words import Words
-from megacpp_assets.tokenizer.model import make_splitter
-from megacpp_assets.tokenizer.train import Trained, put_together, require_words
+from megacpp_assets.tokenizer.train import Trained, new_counter, put_together, require_words
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 GRAPH_STEPS = 128
@@ -23,30 +23,36 @@ INTERPRETED_STEPS = 4
 """Merges between two looks at the device; few keep the tables small, which the interpreter walks one program a time."""
 
 
+def count_on(device: torch.device, texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
+    """What `train.count_words` gives for the same texts and recipe."""
+    whitespace = whitespace_recipe(recipe.whitespace)
+    splitter = Splitter(whitespace, fixed_vocabulary().guards(whitespace), device)
+    words = count_words(texts, splitter, device)
+    counter = new_counter(recipe)
+    data = words.cells.to(torch.uint8).cpu().numpy().tobytes()
+    counter.add_words(data, words.lengths.cpu().numpy().astype(np.uint32), words.counts.cpu().numpy())
+    return counter
+
+
 def train_on(
     device: torch.device,
-    texts: Iterable[bytes],
+    counter: Counter,
     recipe: TokenizerRecipe,
     report: Callable[[int, int], None] | None = None,
 ) -> Trained:
-    """What `train.train` gives for the same texts and recipe; `SpecError` as there."""
-    fixed = fixed_vocabulary()
-    guards = fixed.guards(whitespace_recipe(recipe.whitespace))
-    splitter = Splitter(whitespace_recipe(recipe.whitespace), guards, device)
-    words = count_words(texts, splitter, device)
-    counter = _native(words, recipe)
+    """What `train.train_model` gives for the same words and recipe; `SpecError` as there."""
     require_words(counter)
+    fixed = fixed_vocabulary()
+    words = words_of(counter, device)
     steps = GRAPH_STEPS if device.type == "cuda" else INTERPRETED_STEPS
     options = MergeOptions(recipe.vocabulary_size - FIXED_IDS, list(fixed.ids), fixed.words(), steps)
     found = train_merges(words, options, report)
     return put_together(recipe, counter, found.merges, found.largest_count, found.dropped)
 
 
-def _native(words: Words, recipe: TokenizerRecipe) -> Counter:
-    """The counted words as a native counter, which statistics are made from."""
-    whitespace = whitespace_recipe(recipe.whitespace)
-    counter = Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
-    cells = words.cells.to(torch.uint8).cpu().numpy().tobytes()
-    for start, length, count in zip(words.starts.tolist(), words.lengths.tolist(), words.counts.tolist(), strict=True):
-        counter.add_word(cells[start : start + length], count)
-    return counter
+def words_of(counter: Counter, device: torch.device) -> Words:
+    """The counter's words on the device."""
+    data, sizes, times = counter.dump()
+    lengths, counts = (torch.from_numpy(array.astype(np.int64)).to(device) for array in (sizes, times))
+    cells = torch.from_numpy(np.frombuffer(data, np.uint8).astype(np.int16)).to(device)
+    return Words(cells, lengths.cumsum(0) - lengths, lengths, counts)

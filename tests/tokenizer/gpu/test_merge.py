@@ -11,7 +11,7 @@ from megacpp_assets.tokenizer.gpu.merge import MergeOptions, train_merges
 from megacpp_assets.tokenizer.gpu.split import Splitter
 from megacpp_assets.tokenizer.gpu.words import Words, distinct
 from megacpp_assets.tokenizer.model import make_splitter
-from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.conftest import add_words, native_sources, words_in
 from tests.tokenizer.gpu.test_split import WHITESPACE
 from tests.tokenizer.test_trainer import fuzzed
 
@@ -40,7 +40,7 @@ def require_same(native: Counter, words: Words, options: MergeOptions) -> None:
 def test_merges_of_fuzzed_corpora_are_the_native_ones(seed: int, device: torch.device) -> None:
     texts = [text.encode() for text in fuzzed(seed)]
     native, words = counted(texts, device, slice_bytes=50)
-    assert as_dict(words) == dict(native.items())
+    assert as_dict(words) == words_in(native)
     known = [b"ab", b"a ", b"ba"] if seed % 2 else []
     forbidden = [b"bb", b"aa"] if seed % 3 == 0 else []
     require_same(native, words, MergeOptions(4 + seed % 9, known, forbidden, steps=4))
@@ -49,13 +49,13 @@ def test_merges_of_fuzzed_corpora_are_the_native_ones(seed: int, device: torch.d
 def test_merges_of_real_code_are_the_native_ones_however_it_is_sliced(device: torch.device) -> None:
     texts = [data[:6000] for data in list(native_sources().values())[:4]]
     native, words = counted(texts, device, slice_bytes=7000)
-    assert as_dict(words) == dict(native.items())
+    assert as_dict(words) == words_in(native)
     require_same(native, words, MergeOptions(24, forbidden=[b"st"], steps=8))
 
 
 def test_counts_beyond_32_bits_are_right(device: torch.device) -> None:
     native, words = counted([b"ab", b"cd"], device, slice_bytes=10)
-    native.add_word(b"ab", 3_000_000_000)
+    add_words(native, {b"ab": 3_000_000_000})
     words.counts[list(as_dict(words)).index(b"ab")] += 3_000_000_000
     require_same(native, words, MergeOptions(2, steps=2))
 
