@@ -46,7 +46,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def show_command(dataset: str, data_root: str | None) -> None:
-    """Print the pinned tokenizer and its quality page."""
+    """Print the pinned tokenizer, its quality page, and what it does to each category of the documents made with it."""
     _show(_open(data_root, dataset))
 
 
@@ -127,9 +127,10 @@ def _open(data_root: str | None, dataset: str) -> Corpus:
 
 
 def _show(corpus: Corpus) -> None:
+    from megacpp_assets.line.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.storage.layout import tokenizer_path
-    from megacpp_assets.tokenizer.page import PAGE_FILE
+    from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
     from megacpp_assets.tokenizer.stage import pin_of
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
@@ -137,3 +138,5 @@ def _show(corpus: Corpus) -> None:
     pinned = corpus.lock.tokenizer is not None and corpus.lock.tokenizer.commit == pin.commit
     click.echo(f"commit   {pin.commit}{' (pinned)' if pinned else ''}\nsha256   {pin.sha256}\n")
     click.echo(artifact.file(PAGE_FILE).read_text(encoding="utf-8"), nl=False)
+    if categories := categories_under(corpus, artifact):
+        click.echo("\n" + category_page(categories), nl=False)

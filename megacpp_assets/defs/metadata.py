@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.defs.charts import histogram, line_chart
 from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.line.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.work import read_work
-from megacpp_assets.tokenizer.page import PAGE_FILE
+from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
 
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120
@@ -49,6 +50,9 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         shown |= _table(artifact)
     if "token_histogram" in artifact.manifest.stats:
         shown["token_lengths"] = histogram(artifact.manifest.stats["token_histogram"], "tokens per document")
+    if CATEGORIES in artifact.manifest.stats:
+        page = category_page({artifact.manifest.partition: artifact.manifest.stats[CATEGORIES]})
+        shown[CATEGORIES] = dg.MetadataValue.md(page)
     if artifact.manifest.stage == "tokenizer":
         shown["quality"] = dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))
     if artifact.manifest.stage == "trained_checkpoint":

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import ENRICHED
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_tokenized_enriched_batch
+from megacpp_assets.enriched.totals import Totals
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +30,6 @@ class V6EnrichedSpec:
     root: Path
     dataset: str
     repo: RepoRef
-
-
-@dataclass(slots=True)
-class _Totals:
-    documents: int = 0
-    tokens: int = 0
-    text_bytes: int = 0
-    chunks: int = 0
-    call_edges: int = 0
-    type_edges: int = 0
-    dropped_edges: int = 0
-
-    def add(self, source: pa.Table, enriched: pa.Table) -> None:
-        call_edges, type_edges = (
-            _values(enriched, name) for name in (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
-        )
-        self.documents += enriched.num_rows
-        self.tokens += _values(enriched, c.TOKEN_IDS_COLUMN)
-        self.text_bytes += pc.sum(pc.binary_length(enriched[c.TEXT])).as_py() or 0
-        self.chunks += _values(enriched, c.TOKEN_CHUNK_STARTS_COLUMN)
-        self.call_edges += call_edges
-        self.type_edges += type_edges
-        self.dropped_edges += _values(source, c.CALL_EDGES) + _values(source, c.TYPE_EDGES) - call_edges - type_edges
-
-
-def _values(table: pa.Table, name: str) -> int:
-    """Values in all lists of the column `name`."""
-    return pc.sum(pc.list_value_length(table[name])).as_py() or 0
 
 
 def target(spec: V6EnrichedSpec) -> Target:
@@ -83,19 +54,19 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         (source,) = inputs
         total = sum(entry.rows or 0 for entry in source.manifest.files)
-        totals = _Totals()
+        totals = Totals()
         for file in source.files(".parquet"):
             with publication.file(file.name) as pending, RowGroupWriter(pending.path, ENRICHED) as writer:
                 for table in row_groups(file):
                     writer.write(_enriched(table, totals))
                     progress(totals.documents, total)
                 pending.rows = writer.rows
-        return asdict(totals)
+        return totals.as_stats()
 
     return publish(target(spec), produce)
 
 
-def _enriched(table: pa.Table, totals: _Totals) -> pa.Table:
+def _enriched(table: pa.Table, totals: Totals) -> pa.Table:
     enriched = materialize_tokenized_enriched_batch(table)
     if not has_materialized_token_metadata(enriched):
         raise SchemaViolation("enriched batch", expected="metadata for every token and chunk", found="a misfit")

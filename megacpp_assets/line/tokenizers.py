@@ -11,7 +11,10 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.contents import CORPUS_FILE, committed_recipe
@@ -55,6 +58,21 @@ def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:
     inputs = json.loads(read_committed(root, full, CORPUS_FILE))["inputs"]
     repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
     return TokenizerPin(full, sha256_bytes(read_committed(root, full, TOKENIZER_FILE)), repos)
+
+
+def categories_under(corpus: Corpus, tokenizer: Artifact) -> dict[str, Mapping[str, Mapping[str, int]]]:
+    """Bytes and tokens by category of each repository of the corpus whose documents `tokenizer` encoded."""
+    found = {}
+    for repo in corpus.repo_refs:
+        enriched = find_artifact(corpus.root, enriched_path(corpus.dataset, repo))
+        tokens = find_artifact(corpus.root, parquet_path(corpus.dataset, repo))
+        if enriched and tokens and _made_from(enriched, tokens) and _made_from(tokens, tokenizer):
+            found[repo.key] = enriched.manifest.stats.get(CATEGORIES, {})
+    return found
+
+
+def _made_from(artifact: Artifact, source: Artifact) -> bool:
+    return source.manifest.sha256 in {entry.manifest_sha256 for entry in artifact.manifest.inputs}
 
 
 def registered_commit(root: Path, commit: str) -> str:

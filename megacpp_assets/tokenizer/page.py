@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.tokenizer.statistics import Part, Statistics
 
 PAGE_FILE = "quality.md"
@@ -51,6 +52,17 @@ def _fertility(statistics: Statistics) -> str:
         for kind, found in statistics.fertility.items()
     ]
     return "## By kind of word\n\n" + _table(("kind", "words", "tokens per word", "bytes per token"), rows)
+
+
+def category_page(repos: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
+    """Bytes per token of each repository's documents by structure category; `repos` holds bytes and tokens of each."""
+    names = [name for name in STRUCTURE_CATEGORIES if any(name in parts for parts in repos.values())]
+    rows = [(repo, *(_per_token(parts.get(name, {})) for name in names)) for repo, parts in repos.items()]
+    return "## Bytes per token by repository and category\n\n" + _table(("repository", *names), rows) + "\n"
+
+
+def _per_token(part: Mapping[str, int]) -> str:
+    return _ratio(part["bytes"], part["tokens"]) if part.get("tokens") else ""
 
 
 def _ratio(value: int, by: int) -> str:

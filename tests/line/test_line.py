@@ -36,6 +36,15 @@ def test_every_checkpoint_is_audited_and_verified(root: Path) -> None:
     assert len(report["tokenizer"]["commit"]) == 40
 
 
+def test_the_tokenizer_shows_what_it_does_to_each_category_of_each_repository(root: Path) -> None:
+    shown = megacpp(root, "tokenizer", "show", "--dataset", DATASET).stdout
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in shown.splitlines() if line.startswith("|")}
+    assert [name.strip() for name in rows["repository"]][:2] == ["other", "preamble"]
+    for repository in ("sample-format@v1.1.0", "sample-kernel@v1.1.0"):
+        assert len(rows[repository]) == 9
+        assert 1 < float(rows[repository][3]) < 20
+
+
 def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
     assert "Nothing to do" in run_small(root)

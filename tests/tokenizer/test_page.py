@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.page import PAGE_FILE, quality_page
+from megacpp_assets.tokenizer.page import PAGE_FILE, category_page, quality_page
 from megacpp_assets.tokenizer.stage import read_statistics
 
 
@@ -22,3 +22,10 @@ def test_a_count_that_the_reference_cannot_hold_is_told(published: Artifact) -> 
     statistics = replace(read_statistics(published), reference_overflows=True)
     assert "would overflow" in quality_page(statistics)
     assert "would overflow" not in quality_page(read_statistics(published))
+
+
+def test_categories_are_columns_and_repositories_rows() -> None:
+    first = {"func_body": {"bytes": 30, "tokens": 10}, "comment": {"bytes": 0, "tokens": 0}}
+    page = category_page({"a@1": first, "b@1": {"comment": {"bytes": 9, "tokens": 2}}})
+    assert "| repository | func_body | comment |" in page
+    assert "| a@1 | 3.000 |  |" in page and "| b@1 |  | 4.500 |" in page

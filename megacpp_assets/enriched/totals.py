@@ -1,0 +1,94 @@
+"""What the enriched parquet holds, summed up row group by row group for its manifest: whole numbers only.
+
+Bytes per token by category can only be told here: the tokenizer is trained on sources, whose categories come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.enriched.ragged import Ragged, offsets_from, ragged
+
+CATEGORIES: Final = "categories"
+"""Name of the statistic: category -> `bytes`, `tokens`. Tokens are BOS aside; one belongs to its first character."""
+_CONTINUES_MASK, _CONTINUES = 0xC0, 0x80
+"""Bits of a UTF-8 byte that begins no character."""
+
+
+def _zeros() -> NDArray[np.int64]:
+    return np.zeros(len(STRUCTURE_CATEGORIES), dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running totals."""
+
+    documents: int = 0
+    tokens: int = 0
+    text_bytes: int = 0
+    chunks: int = 0
+    call_edges: int = 0
+    type_edges: int = 0
+    dropped_edges: int = 0
+    bytes_of: NDArray[np.int64] = field(default_factory=_zeros)
+    tokens_of: NDArray[np.int64] = field(default_factory=_zeros)
+
+    def add(self, source: pa.Table, enriched: pa.Table) -> None:
+        """Count a table of `schemas.TOKENIZED` and what became of it."""
+        call_edges, type_edges = (
+            _values(enriched, name) for name in (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
+        )
+        self.documents += enriched.num_rows
+        self.tokens += _values(enriched, c.TOKEN_IDS_COLUMN)
+        self.text_bytes += pc.sum(pc.binary_length(enriched[c.TEXT])).as_py() or 0
+        self.chunks += _values(enriched, c.TOKEN_CHUNK_STARTS_COLUMN)
+        self.call_edges += call_edges
+        self.type_edges += type_edges
+        self.dropped_edges += _values(source, c.CALL_EDGES) + _values(source, c.TYPE_EDGES) - call_edges - type_edges
+        self.bytes_of += _counts(_category_of_byte(source))
+        ids, categories = (ragged(enriched, name).values for name in (c.TOKEN_IDS_COLUMN, c.TOKEN_STRUCTURE_IDS_COLUMN))
+        self.tokens_of += _counts(categories[ids != BOS_ID])
+
+    def as_stats(self) -> Mapping[str, Any]:
+        """The manifest's statistics."""
+        both = zip(STRUCTURE_CATEGORIES, self.bytes_of.tolist(), self.tokens_of.tolist(), strict=True)
+        return {
+            "documents": self.documents,
+            "tokens": self.tokens,
+            "text_bytes": self.text_bytes,
+            "chunks": self.chunks,
+            "call_edges": self.call_edges,
+            "type_edges": self.type_edges,
+            "dropped_edges": self.dropped_edges,
+            CATEGORIES: {name: {"bytes": size, "tokens": tokens} for name, size, tokens in both},
+        }
+
+
+def _values(table: pa.Table, name: str) -> int:
+    """Values in all lists of the column `name`."""
+    return pc.sum(pc.list_value_length(table[name])).as_py() or 0
+
+
+def _counts(categories: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.bincount(categories, minlength=len(STRUCTURE_CATEGORIES))
+
+
+def _category_of_byte(table: pa.Table) -> NDArray[np.uint8]:
+    """The category of each byte of each text: that of its character, 0 beyond the document's values."""
+    lengths, categories = pc.utf8_length(table[c.TEXT]).to_numpy().astype(np.int64), ragged(table, c.STRUCTURE_IDS)
+    characters = Ragged(offsets_from(lengths), np.zeros(lengths.sum(), dtype=np.uint8))
+    inside = categories.position < lengths[categories.owner]
+    characters.values[(characters.offsets[categories.owner] + categories.position)[inside]] = categories.values[inside]
+    data = b"".join(table[c.TEXT].cast(pa.binary()).to_pylist())
+    begins = (np.frombuffer(data, np.uint8) & _CONTINUES_MASK) != _CONTINUES
+    return np.asarray(characters.values[np.cumsum(begins) - 1])
