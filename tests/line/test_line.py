@@ -40,7 +40,7 @@ def test_the_tokenizer_shows_what_it_does_to_each_category_of_each_repository(ro
     shown = megacpp(root, "tokenizer", "show", "--dataset", DATASET).stdout
     rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in shown.splitlines() if line.startswith("|")}
     assert [name.strip() for name in rows["repository"]][:2] == ["other", "preamble"]
-    for repository in ("sample-format@v1.1.0", "sample-kernel@v1.1.0"):
+    for repository in ("sample-format@v1.0.0", "sample-kernel@v1.0.0"):
         assert len(rows[repository]) == 9
         assert 1 < float(rows[repository][3]) < 20
 
