@@ -92,6 +92,8 @@ def agree_command(dataset: str, data_root: str | None) -> None:
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
     found = with_huggingface(artifact.directory, texts)
     click.echo(f"{found.documents:,} documents, {found.tokens:,} tokens: {found.differing} documents differ")
+    if found.undecodable:
+        click.echo(f"not compared: {found.undecodable:,} documents that are not UTF-8, which HuggingFace cannot take")
     if found.differing:
         raise click.exceptions.Exit(1)
 

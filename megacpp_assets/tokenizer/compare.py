@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,43 +18,33 @@ from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """Texts compared, those with other ids, and our tokens; `lost` of ours are no token of the other encoder (the same
-    bytes at the same place), which made `others` tokens."""
+    bytes at the same place), which made `others` tokens. `undecodable` texts are not UTF-8, which others cannot take."""
 
     documents: int
     differing: int
     tokens: int
     lost: int
     others: int
+    undecodable: int
 
 
 def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
-    """The tokenizer in `directory` as plain HuggingFace `tokenizers` load it, over every text that is UTF-8."""
+    """The tokenizer in `directory` as plain HuggingFace `tokenizers` load it."""
     encoder = Encoder.load(directory)
     reference = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
-    widths = np.array([len(token) for token in encoder.model.token_bytes()])
+    widths = _widths(encoder)
 
     def theirs(text: bytes) -> Spans:
         return _spans(np.array(reference.encode(text.decode()).ids[1:], dtype=np.int64), widths)
 
-    return _agreement((_spans(ours[1:], widths), theirs(text)) for text, ours in _encoded(encoder, texts))
+    return _agreement(encoder, texts, theirs)
 
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
     """The longest-match model over the same vocabulary."""
     trie = TrieTokenizer(encoder.model, Comparison())
-    widths = np.array([len(token) for token in encoder.model.token_bytes()])
-    return _agreement(
-        (_spans(ours[1:], widths), _spans(trie.encode(text), widths)) for text, ours in _encoded(encoder, texts)
-    )
-
-
-def _encoded(encoder: Encoder, texts: Iterable[bytes]) -> Iterator[tuple[bytes, NDArray[np.uint32]]]:
-    for text in texts:
-        try:
-            text.decode()
-        except UnicodeDecodeError:
-            continue
-        yield text, encoder.encode_bytes(text)
+    widths = _widths(encoder)
+    return _agreement(encoder, texts, lambda text: _spans(trie.encode(text), widths))
 
 
 Spans = NDArray[np.int64]
@@ -65,15 +55,33 @@ def _spans(ids: NDArray[np.integer], widths: NDArray[np.int64]) -> Spans:
     return np.stack([np.cumsum(widths[ids]), ids.astype(np.int64)], axis=1)
 
 
-def _agreement(pairs: Iterable[tuple[Spans, Spans]]) -> Agreement:
-    documents = differing = tokens = lost = others = 0
-    for ours, theirs in pairs:
+def _agreement(encoder: Encoder, texts: Iterable[bytes], other: Callable[[bytes], Spans]) -> Agreement:
+    widths = _widths(encoder)
+    documents = differing = tokens = lost = others = undecodable = 0
+    for text in texts:
+        if not _is_utf8(text):
+            undecodable += 1
+            continue
+        ours, theirs = _spans(encoder.encode_bytes(text)[1:], widths), other(text)
         documents += 1
         differing += not np.array_equal(ours, theirs)
         tokens += len(ours)
         others += len(theirs)
         lost += len(ours) - len(np.intersect1d(_keys(ours), _keys(theirs), assume_unique=True))
-    return Agreement(documents, differing, tokens, lost, others)
+    return Agreement(documents, differing, tokens, lost, others, undecodable)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _widths(encoder: Encoder) -> NDArray[np.int64]:
+    """Bytes of each id."""
+    return np.array([len(token) for token in encoder.model.token_bytes()])
 
 
 def _keys(spans: Spans) -> NDArray[np.int64]:
