@@ -18,7 +18,7 @@ from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """Texts compared, those with other ids, and our tokens; `lost` of ours are no token of the other encoder (the same
-    bytes at the same place), which made `others` tokens. `undecodable` texts are not UTF-8, which others cannot take."""
+    bytes at the same place), which made `others` tokens. `undecodable` texts, not UTF-8, cannot be compared."""
 
     documents: int
     differing: int
