@@ -6,9 +6,8 @@ One pass; a failed check tells how many documents break it and names the first.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -18,8 +17,10 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.file_policy import POLICY
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.quality.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.configured import CONFIGURE_DONE
 from megacpp_assets.semantic.coverage import coverage_of
+from megacpp_assets.semantic.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import read_records
@@ -33,9 +34,9 @@ NEAREST_PER_CENT: Final = 40
 googletest, and 41 % on abseil in an earlier measurement. Inferred units are sources too: 89 % and 97 %, and 73 to 77 %
 on the sample's expression templates and futures, whose calls wait for template arguments."""
 FEW_UNITS: Final = 10
+_SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
 
 Record = dict[str, Any]
-Ranges = list[tuple[int, int]]
 
 _RECORD_RULES: Final = {
     "columns_match_text": "every character column as long as the text",
@@ -51,6 +52,7 @@ _CORPUS_RULES: Final = {
     "document_ids_unique": "no document id twice",
     "roots_unique": "no root text twice",
     "definitions_are_placed": "every definition in a document or in the skip list with a reason",
+    "symbols_are_named": "a row of the symbol table for each id of the columns, each id its name's",
     "files_parsed": f"at most {FAILED_FILES_PER_CENT} % of the files failed",
     "reasons_are_stated": "a reason of contract/file_policy.py for each file left out, its flags for each other",
     "units_clean": f"one file at least without errors among {FEW_UNITS} or more: none means broken headers",
@@ -77,12 +79,14 @@ def check(artifact: Artifact) -> list[CheckResult]:
         scan = _Scan(raw, blobs)
         for record in read_records(artifact):
             scan.add(record)
-    coverage = pq.read_table(artifact.file("files.parquet")).to_pylist()
+    coverage = pq.read_table(artifact.file(FILES_FILE)).to_pylist()
+    symbols = pq.read_table(artifact.file(SYMBOLS_FILE)).to_pylist()
     corpus = {
         "has_documents": _documents(scan, artifact),
         "document_ids_unique": _repeated(scan.ids),
         "roots_unique": _repeated(scan.root_texts),
-        "definitions_are_placed": _unplaced(scan, artifact),
+        "definitions_are_placed": _unplaced(scan, artifact, symbols),
+        "symbols_are_named": _named(scan, symbols),
         "files_parsed": _failed_files(coverage),
         "reasons_are_stated": _stated(coverage),
         "units_clean": _clean(coverage),
@@ -113,6 +117,7 @@ class _Scan:
         self.ids: Counter[str] = Counter()
         self.root_texts: Counter[bytes] = Counter()
         self.placed: dict[str, Ranges] = defaultdict(list)
+        self.symbols: set[int] = set()
 
     def add(self, record: Record) -> None:
         """Judge one record."""
@@ -122,6 +127,8 @@ class _Scan:
         self.root_texts[hashlib.sha256(root).digest()] += 1
         for part in record[c.CONSTITUENTS]:
             self.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+        for name in _SYMBOL_COLUMNS:
+            self.symbols.update(record[name])
         for name, holds in _RULES.items():
             self._judge(name, holds(record), record)
         self._judge("text_is_the_commits", self._is_commits(record), record)
@@ -221,37 +228,23 @@ def _repeated(counts: Counter[Any]) -> Verdict:
     return not repeated, "each once", f"{repeated} repeated"
 
 
-def _unplaced(scan: _Scan, artifact: Artifact) -> Verdict:
+def _unplaced(scan: _Scan, artifact: Artifact, symbols: Sequence[Record]) -> Verdict:
     """Definitions of the symbol table that lie neither in a constituent nor in a skipped range."""
-    skipped = pq.read_table(artifact.file("skipped.parquet")).to_pylist()
+    skipped = pq.read_table(artifact.file(SKIPPED_FILE)).to_pylist()
     ranges = {path: list(found) for path, found in scan.placed.items()}
     for row in skipped:
         if row["reason"]:
             ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
-    merged = {path: _merged(found) for path, found in ranges.items()}
-    symbols = pq.read_table(artifact.file("symbols.parquet")).to_pylist()
-    lost = [
-        f"{row['qualified_name']} ({row['filepath']}:{row['byte_start']})"
-        for row in symbols
-        if row["definition"] and not _holds(merged.get(row["filepath"], []), row["byte_start"], row["byte_end"])
-    ]
+    lost = lost_definitions(symbols, ranges)
     rule = _CORPUS_RULES["definitions_are_placed"]
     return not lost, rule, f"{len(lost)} of {len(symbols)} symbols lost, first {lost[0]}" if lost else "all"
 
 
-def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    result: Ranges = []
-    for start, end in sorted(ranges):
-        if result and start <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return result
-
-
-def _holds(ranges: Ranges, start: int, end: int) -> bool:
-    index = bisect_right(ranges, (start, 1 << 62)) - 1
-    return index >= 0 and ranges[index][1] >= end
+def _named(scan: _Scan, symbols: Sequence[Record]) -> Verdict:
+    used = scan.symbols - {0}
+    wrong = list(nameless(symbols, used))
+    found = f"{len(wrong)} wrong, first: {wrong[0]}" if wrong else f"{len(used)} ids in the columns"
+    return not wrong, _CORPUS_RULES["symbols_are_named"], found
 
 
 def _failed_files(coverage: list[Record]) -> Verdict:

@@ -8,6 +8,7 @@ are used. Equal input gives an equal plan, whatever the order of the units.
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 from collections import Counter, defaultdict
@@ -22,6 +23,8 @@ from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
 """Building and auditing a header costs about as much as it saves three units."""
+_MAX_UNITS = 128
+"""Units decide the text of their header, which decides what they give: a change of one may parse so many again."""
 _MIN_USES = 2
 _MIN_SHARE = 0.02
 """Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
@@ -63,7 +66,8 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
         if not {"-include", "-imacros"}.intersection(unit.arguments):
             groups[unit.arguments, unit.header].append(unit)
     shared = []
-    for (arguments, header), group in sorted(groups.items()):
+    parts = [(*key, part) for key, group in sorted(groups.items()) for part in _parts(group)]
+    for arguments, header, group in parts:
         if len(group) >= MIN_UNITS:
             uses = _uses([unit.path for unit in group], _Search(arguments, headers.keys(), guarded), includes)
             for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
@@ -71,6 +75,19 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
                 if len(layer) >= MIN_UNITS and chosen:
                     shared.append(SharedHeader("".join(_lines(chosen)), layer))
     return shared
+
+
+def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
+    """`group` in parts of bounded size, by the bits of paths' hashes: who joins or leaves changes its part alone."""
+    if len(group) <= _MAX_UNITS:
+        yield group
+        return
+    halves: tuple[list[Unit], list[Unit]] = ([], [])
+    for unit in group:
+        digest = hashlib.sha256(unit.path.encode("utf-8", "surrogateescape")).digest()
+        halves[digest[level // 8] >> level % 8 & 1].append(unit)
+    for half in halves:
+        yield from _parts(half, level + 1)
 
 
 def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple[tuple[bool, str], ...]]) -> _Graph:

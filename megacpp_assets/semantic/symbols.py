@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.analysis import FileFacts
 from megacpp_assets.semantic.coverage import coverage_of
 from megacpp_assets.semantic.documents import Skipped
-from megacpp_assets.semantic.outline import Role
-from megacpp_assets.semantic.symbol_names import symbol_id
+from megacpp_assets.semantic.symbol_rows import declared_in, met_in, without_place
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
 
@@ -31,7 +29,9 @@ SYMBOLS = pa.schema(
         ("byte_end", pa.int64()),
     ]
 )
-"""Declared entities outside function bodies, by path and offset. Overloads share an id, declarations too."""
+"""Each place where a file declares an entity, locals and macros too, by path, offset and name. Behind those, by id and
+with neither path nor range, what the files use and none of them declares: the library's, the compiler's, or of a file
+that was not read. Each id of the documents' columns has a row. Overloads share an id, and so may names by chance."""
 FILES = pa.schema(
     [
         ("filepath", pa.string()),
@@ -61,35 +61,21 @@ SKIPPED = pa.schema(
 )
 """Definitions and whole files that are no document's root, with the reason."""
 
-_KIND_NAMES = {
-    **dict.fromkeys(sorted(k.FUNCTIONS), "function"),
-    **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), "class"),
-    **dict.fromkeys(sorted(k.ALIASES), "typedef"),
-    k.ENUM: "enum",
-    k.ENUM_CONSTANT: "enumerator",
-    k.FIELD: "field",
-    k.VARIABLE: "variable",
-    k.CONCEPT: "concept",
-}
-_ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: "function", Role.PROTOTYPE: "function", Role.TYPEDEF: "typedef"}
 
-
-def write_symbols(publication: Publication, files: Sequence[FileFacts]) -> int:
-    """Write the symbol table; return its rows."""
-    rows = [
-        (
-            symbol_id(node.name),
-            node.name,
-            _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, "other"),
-            node.definition,
-            facts.source.path,
-            node.start,
-            node.end,
-        )
-        for facts in files
-        for node in facts.declarations
-    ]
-    return _write(publication, SYMBOLS_FILE, SYMBOLS, rows)
+def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> int:
+    """Write the symbol table of `files`, which come in path order; return its rows."""
+    met: set[tuple[str, str]] = set()
+    placed: set[tuple[str, str]] = set()
+    with publication.file(SYMBOLS_FILE) as pending:
+        with RowGroupWriter(pending.path, SYMBOLS) as writer:
+            for facts in files:
+                rows = declared_in(facts)
+                writer.write(_table(SYMBOLS, rows))
+                placed.update((row.name, row.kind) for row in rows)
+                met.update(met_in(facts))
+            writer.write(_table(SYMBOLS, without_place(met - placed)))
+        pending.rows = writer.rows
+    return writer.rows
 
 
 def write_coverage(
@@ -120,19 +106,20 @@ def write_coverage(
     return coverage_of(dict(zip(FILES.names, row, strict=True)) for row in rows)
 
 
-def write_skipped(publication: Publication, skipped: Sequence[Skipped]) -> int:
+def write_skipped(publication: Publication, skipped: Sequence[Skipped]) -> None:
     """Write the skip list, by path and offset."""
     rows = [(entry.path, entry.name, entry.byte_start, entry.byte_end, entry.reason) for entry in skipped]
-    return _write(
-        publication, SKIPPED_FILE, SKIPPED, sorted(rows, key=lambda row: (row[0].encode(), row[2], row[3], row[1]))
-    )
+    _write(publication, SKIPPED_FILE, SKIPPED, sorted(rows, key=lambda row: (row[0].encode(), row[2], row[3], row[1])))
 
 
-def _write(publication: Publication, name: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> int:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+def _write(publication: Publication, name: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> None:
     with publication.file(name) as pending:
         with RowGroupWriter(pending.path, schema) as writer:
-            writer.write(pa.Table.from_arrays(arrays, schema=schema))
+            writer.write(_table(schema, rows))
         pending.rows = len(rows)
-    return len(rows)
+
+
+def _table(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -106,6 +106,18 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "a callee above its caller": (_raise_a_leaf, "levels_follow_edges"),
     "another text than the blob's": (_swap_text, "text_is_the_commits"),
     "a joiner that is no blank": (_stray_separator, "text_is_the_commits"),
+    "a symbol that the table does not name": (
+        lambda records: records[0][c.SYMBOL_IDS].__setitem__(0, 7),
+        "symbols_are_named",
+    ),
+    "a callee that the table does not name": (
+        lambda records: records[0][c.CALL_TARGETS].__setitem__(0, 7),
+        "symbols_are_named",
+    ),
+    "a type that the table does not name": (
+        lambda records: records[0][c.TYPE_REFS].__setitem__(0, 7),
+        "symbols_are_named",
+    ),
     "another commit": (
         lambda records: records[0].update({c.COMMIT: "0" * 40}),
         "pinned_commit",
@@ -164,6 +176,20 @@ def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifac
         next(row for row in rows if row["status"] != "skipped")["candidate_calls"] += 1
 
     assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told"]
+
+
+def test_a_symbol_without_its_row_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[:] = [row for row in rows if row["qualified_name"] != "SIDE"]
+
+    assert _failed(rewrite(artifact, "symbols.parquet", change)) == ["symbols_are_named"]
+
+
+def test_a_row_with_the_id_of_another_name_is_caught(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[0]["qualified_name"] += "_"
+
+    assert _failed(rewrite(artifact, "symbols.parquet", change)) == ["symbols_are_named"]
 
 
 def test_a_file_left_out_for_no_stated_reason_is_caught(artifact: Artifact) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.semantic import precompiled
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
@@ -69,6 +70,28 @@ def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outsi
     assert included(sources) == ["<map>", "<set>", '"../../include/lib.h"']
     assert [unit.path for unit in sources.units] == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]
     assert included(headers) == ["<set>"]
+
+
+def test_no_header_serves_more_units_than_a_change_of_one_may_cost() -> None:
+    texts = {f"src/use{index}.cc": "#include <map>\n" for index in range(1000)}
+    plan = shared(texts)
+    assert sorted(unit.path for header in plan for unit in header.units) == sorted(texts)
+    assert all(MIN_UNITS <= len(header.units) <= 128 for header in plan)
+    assert len(plan) < 1000 / (128 / 4)
+    assert len(shared(dict(sorted(texts.items())[:128]))) == 1
+
+
+@given(st.sets(st.integers(0, 200), min_size=1, max_size=60), st.integers(201, 400))
+def test_a_unit_that_joins_changes_the_header_of_its_own_part_alone(present: set[int], fresh: int) -> None:
+    texts = {f"{number}.cc": f"#include <map>\n#include <h{number}>\n" for number in present}
+    joined = {f"{fresh}.cc": "#include <map>\n" + "".join(f"#include <h{number}>\n" for number in present)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(precompiled, "_MAX_UNITS", 8)
+        before, after = set(shared(texts)), set(shared(texts | joined))
+    assert len(before - after) <= 1
+    assert all(
+        f"{fresh}.cc" in {unit.path for unit in header.units} or len(before - after) for header in after - before
+    )
 
 
 def chain(*names: str) -> dict[str, str]:
@@ -170,8 +193,8 @@ def test_a_header_is_found_beside_its_includer_or_where_the_arguments_say() -> N
 
 def test_a_header_of_the_tree_that_few_of_many_units_include_is_not_shared() -> None:
     own = {"rare.h": "#pragma once\n#include <map>\n", "common.h": "#pragma once\n#include <set>\n"}
-    common = {f"use{index:03}.cpp": '#include "common.h"\n' for index in range(200)}
-    rare = {f"odd{index}.cpp": '#include "rare.h"\n' for index in range(3)}
+    common = {f"use{index:03}.cpp": '#include "common.h"\n' for index in range(110)}
+    rare = {f"odd{index}.cpp": '#include "rare.h"\n' for index in range(2)}
     (header,) = shared({**own, **common, **rare})
     assert included(header) == ["<map>", "<set>", '"../../common.h"']
 

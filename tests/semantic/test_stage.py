@@ -72,6 +72,7 @@ def test_tables_name_symbols_coverage_and_what_was_left_out(artifact: Artifact) 
     files = {row["filepath"]: row for row in pq.read_table(artifact.file("files.parquet")).to_pylist()}
     skipped = {row["filepath"]: row["reason"] for row in pq.read_table(artifact.file("skipped.parquet")).to_pylist()}
     assert {"shape::Box", "shape::Box::width", "shape::area", "shape::times", "main"} <= symbols
+    assert {"shape::area::box", "shape", "SIDE"} <= symbols
     assert files["src/main.cc"]["status"] == "clean" and files["src/main.cc"]["documents"] >= 1
     assert files["src/binary.cc"]["reason"] == skipped["src/binary.cc"] == "binary (NUL byte)"
 

@@ -12,6 +12,7 @@ import pytest
 
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.semantic import precompiled
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.unit_cache import Memory
@@ -272,6 +273,28 @@ def test_a_change_in_a_shared_header_parses_all_that_share_it(sharing: Line) -> 
     sharing.parse(tree)
     assert sharing.parse(tree | {"include/part.h": SHARING["include/part.h"] + "int more;\n"}) == (8, 0)
     assert sharing.parse(tree | {"include/part.h": SHARING["include/part.h"]}) == (0, 8)
+
+
+def test_a_new_unit_parses_itself_unless_it_changes_what_its_group_shares(sharing: Line) -> None:
+    tree = SHARING | {"src/use0.cpp": "#include <string.h>\n" + SHARING["src/use0.cpp"]}
+    sharing.parse(tree)
+    known = SHARING["src/use1.cpp"].replace("use1", "use9")
+    assert sharing.parse(tree | {"src/use9.cpp": known}) == (1, 7)
+    assert sharing.parse(tree | {"src/use9.cpp": "#include <stdlib.h>\n" + known}) == (1, 7)
+    # Now two units include <string.h>: the group's header holds it from here on, and what it makes visible may change
+    # any of its six units.
+    assert sharing.parse(tree | {"src/use9.cpp": "#include <string.h>\n" + known}) == (6, 2)
+
+
+def test_what_a_new_unit_changes_is_bounded_by_the_units_that_share_with_it(
+    sharing: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precompiled, "_MAX_UNITS", 8)
+    tree = {f"src/use{index}.cpp": f"#include <stddef.h>\nsize_t use{index};\n" for index in range(32)}
+    tree["src/use0.cpp"] += "#include <string.h>\n"
+    assert sharing.parse(tree) == (32, 0)
+    parsed, reused = sharing.parse(tree | {"src/new.cpp": "#include <stddef.h>\n#include <string.h>\n"})
+    assert (parsed <= 8 + 1, parsed + reused) == (True, 33)
 
 
 def test_a_header_that_failed_its_audit_is_not_tried_again(sharing: Line) -> None:
