@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
@@ -80,7 +81,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
         for record in read_records(artifact):
             scan.add(record)
     coverage = pq.read_table(artifact.file(FILES_FILE)).to_pylist()
-    symbols = pq.read_table(artifact.file(SYMBOLS_FILE)).to_pylist()
+    symbols = pq.read_table(artifact.file(SYMBOLS_FILE))
     corpus = {
         "has_documents": _documents(scan, artifact),
         "document_ids_unique": _repeated(scan.ids),
@@ -228,7 +229,7 @@ def _repeated(counts: Counter[Any]) -> Verdict:
     return not repeated, "each once", f"{repeated} repeated"
 
 
-def _unplaced(scan: _Scan, artifact: Artifact, symbols: Sequence[Record]) -> Verdict:
+def _unplaced(scan: _Scan, artifact: Artifact, symbols: pa.Table) -> Verdict:
     """Definitions of the symbol table that lie neither in a constituent nor in a skipped range."""
     skipped = pq.read_table(artifact.file(SKIPPED_FILE)).to_pylist()
     ranges = {path: list(found) for path, found in scan.placed.items()}
@@ -237,10 +238,10 @@ def _unplaced(scan: _Scan, artifact: Artifact, symbols: Sequence[Record]) -> Ver
             ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
     lost = lost_definitions(symbols, ranges)
     rule = _CORPUS_RULES["definitions_are_placed"]
-    return not lost, rule, f"{len(lost)} of {len(symbols)} symbols lost, first {lost[0]}" if lost else "all"
+    return not lost, rule, f"{len(lost)} of {symbols.num_rows} symbols lost, first {lost[0]}" if lost else "all"
 
 
-def _named(scan: _Scan, symbols: Sequence[Record]) -> Verdict:
+def _named(scan: _Scan, symbols: pa.Table) -> Verdict:
     used = scan.symbols - {0}
     wrong = list(nameless(symbols, used))
     found = f"{len(wrong)} wrong, first: {wrong[0]}" if wrong else f"{len(used)} ids in the columns"

@@ -1,40 +1,50 @@
-"""What the symbol table of a semantic artifact promises its readers: no definition lost, no id without a name."""
+"""What the symbol table of a semantic artifact promises its readers: no definition lost, no id without a name.
+
+A large repository has millions of rows, locals among them: they stay in Arrow but for the few that a rule looks at.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from megacpp_assets.semantic.symbol_names import symbol_id
 from megacpp_assets.semantic.symbol_rows import MACRO, NAMESPACE
 
-Row = Mapping[str, Any]
 Ranges = list[tuple[int, int]]
 
 
-def lost_definitions(symbols: Iterable[Row], placed: Mapping[str, Ranges]) -> list[str]:
+def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[str]:
     """Definitions that lie in none of their file's `placed` ranges, joined where those touch.
 
     A namespace is larger than any document, and an include guard belongs to none.
     """
     merged = {path: _merged(found) for path, found in placed.items()}
+    in_documents = pc.invert(pc.is_in(symbols["kind"], pa.array([MACRO, NAMESPACE])))
+    columns = ["qualified_name", "filepath", "byte_start", "byte_end"]
+    definitions = symbols.filter(pc.and_(symbols["definition"], in_documents)).select(columns)
     return [
         f"{row['qualified_name']} ({row['filepath']}:{row['byte_start']})"
-        for row in symbols
-        if row["definition"]
-        and row["kind"] not in (MACRO, NAMESPACE)
-        and not _holds(merged.get(row["filepath"], []), row["byte_start"], row["byte_end"])
+        for batch in definitions.to_batches()
+        for row in batch.to_pylist()
+        if not _holds(merged.get(row["filepath"], []), row["byte_start"], row["byte_end"])
     ]
 
 
-def nameless(symbols: Sequence[Row], used: Iterable[int]) -> Iterator[str]:
+def nameless(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
     """Ids of `used` without a row, and rows whose id is not their name's."""
-    known = {row["symbol_id"] for row in symbols}
-    yield from (f"{number} has no row" for number in sorted(set(used) - known))
-    for row in symbols:
-        if symbol_id(row["qualified_name"]) != row["symbol_id"]:
-            yield f"{row['symbol_id']} is not the id of {row['qualified_name']}"
+    ids = np.array(sorted(used), dtype=np.int64)
+    missing = ids[~np.isin(ids, symbols["symbol_id"].to_numpy())]
+    yield from (f"{number} has no row" for number in missing.tolist())
+    named = symbols.group_by(["symbol_id", "qualified_name"], use_threads=False).aggregate([])
+    for batch in named.to_batches():
+        for row in batch.to_pylist():
+            if symbol_id(row["qualified_name"]) != row["symbol_id"]:
+                yield f"{row['symbol_id']} is not the id of {row['qualified_name']}"
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
