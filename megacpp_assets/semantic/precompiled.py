@@ -23,10 +23,10 @@ from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
 """Building and auditing a header costs about as much as it saves three units."""
-_MAX_UNITS = 128
+_MAX_UNITS = 64
 """Units decide the text of their header, which decides what they give: a change of one may parse so many again."""
 _MIN_USES = 2
-_MIN_SHARE = 0.02
+_MIN_SHARE = 0.04
 """Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
 _LAYERS = 2
 _LAYER_UNITS = 8
