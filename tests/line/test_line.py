@@ -60,11 +60,11 @@ def test_another_folder_and_another_number_of_workers_give_the_same_bytes(root: 
 def test_a_killed_run_ends_with_the_same_bytes_after_a_rerun(tmp_path: Path) -> None:
     done = campaign(tmp_path, kills=2, arguments=[*SMALL, "--until", "v6_enriched"], seed=7)
     assert done.faults == []
-    assert done.hits > 0 and done.passed
+    assert done.passed
 
 
-@pytest.mark.parametrize(("hits", "passes"), [(0, False), (9, False), (10, True), (20, True)])
-def test_a_campaign_whose_kills_mostly_came_too_late_proves_nothing(hits: int, passes: bool) -> None:
+@pytest.mark.parametrize(("hits", "passes"), [(0, False), (19, False), (20, True)])
+def test_a_campaign_without_all_its_kills_proves_nothing(hits: int, passes: bool) -> None:
     assert Campaign(20, hits, []).passed is passes
     assert not Campaign(20, hits, ["kill at 1.0 s: a file"]).passed
 
