@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.ranges import cover
 
 Spans = NDArray[np.int64]
@@ -15,24 +16,8 @@ Spans = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 """One per byte of the file."""
 
-_TOKEN = re.compile(
-    rb"""
-    ["'/#](?:                                     # one class of first bytes, so that the scan is fast
-      (?<=/)(?:
-        /[^\\\n]*(?:\\(?:\r\n|[\s\S])[^\\\n]*)*\\?     # line comment
-      | \*[\s\S]*?(?:\*/|\Z) )                    # block comment
-    | (?:(?<![A-Za-z0-9_]R")|(?<=u8R")|(?<=[uUL]R"))(?<=R")
-        (?P<mark>[^ ()\\\t\v\f\n"]{0,16})\([\s\S]*?(?:\)(?P=mark)"|\Z)   # raw string
-    | (?<=")[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"?        # string
-    | (?<=[0-9A-Fa-f]')(?<!u8')[0-9A-Fa-f]           # quote inside a number: no literal
-    | (?<=')[^'\\\n]*(?:\\(?:\r\n|[\s\S])[^'\\\n]*)*'?        # character
-    | (?<=\#) )
-    """,
-    re.VERBOSE,
-)
 _DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*([A-Za-z_]*)")
 _NEWLINE, _BACKSLASH, _RETURN = 10, 92, 13
-_SLASH, _HASH, _QUOTE = b"/#'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +40,13 @@ class Lexed:
 
 def lex(code: bytes) -> Lexed:
     """Lex `code`: an unterminated comment or raw string ends with the file, another literal with its line."""
-    comments: list[tuple[int, int]] = []
-    literals: list[tuple[int, int]] = []
-    hashes: list[int] = []
-    for match in _TOKEN.finditer(code):
-        start, end = match.span()
-        first = code[start]
-        if first == _SLASH:
-            comments.append((start, end))
-        elif first == _HASH:
-            line = code.rfind(b"\n", 0, start) + 1
-            if not code[line:start].strip(b" \t"):
-                hashes.append(line)
-        elif first != _QUOTE or end - start > 2 or code[end - 1] == _QUOTE:
-            literals.append((start, end))
-    comment_spans, literal_spans = _spans(comments), _spans(literals)
-    commented, quoted = cover(len(code), *comment_spans.T), cover(len(code), *literal_spans.T)
-    directives = _directives(code, np.array(hashes, dtype=np.int64), commented | quoted)
+    found = _visitor.lex(code)
+    commented, quoted = found["commented"].view(np.bool_), found["quoted"].view(np.bool_)
+    directives = _directives(code, found["directive_lines"], commented | quoted)
     directed = cover(len(code), *directives.T)
     names = tuple(_DIRECTIVE.match(code, start)[1].decode() for start in directives[:, 0].tolist())  # type: ignore[index]
-    return Lexed(comment_spans, literal_spans, directives, names, commented, quoted, directed)
-
-
-def _spans(pairs: list[tuple[int, int]]) -> Spans:
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    comments, literals = found["comments"].reshape(-1, 2), found["literals"].reshape(-1, 2)
+    return Lexed(comments, literals, directives, names, commented, quoted, directed)
 
 
 def _directives(code: bytes, starts: NDArray[np.int64], opaque: Marks) -> Spans:

@@ -157,9 +157,22 @@ def outside_part(text: str) -> str:
 
 def is_hollow(text: bytes) -> bool:
     """Whether a text is directives, comments and blanks, and no code of its own."""
-    lines = _LINE_END.sub(b"\n", text).replace(_SPLICE, b"")
-    bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or b" ", lines)
-    return not _DIRECTIVE_LINE.sub(b"", bare).strip()
+    lines = (_LINE_END.sub(b"\n", text) if b"\r" in text else text).replace(_SPLICE, b"")
+    return not any(_DIRECTIVE_LINE.sub(b"", whole).strip() for whole in _without_comments(lines))
+
+
+def _without_comments(lines: bytes) -> Iterator[bytes]:
+    """Whole lines of a text in which comments are blanks, a few at a time: most texts show code in the first."""
+    at = 0
+    line: list[bytes] = []
+    for match in _QUOTED_OR_COMMENT.finditer(lines):
+        whole, end, rest = lines[at : match.start()].rpartition(b"\n")
+        if end:
+            yield b"".join((*line, whole))
+            line.clear()
+        line += (rest, match[1] or b" ")
+        at = match.end()
+    yield b"".join((*line, lines[at:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic import _visitor
+
 Ints = NDArray[np.int64]
-_BATCH = 1 << 20
-"""So many places are painted at a time, so that deep nesting costs no memory."""
-_LEVELS = 1 << 15
 
 
 def paint(size: int, starts: Ints, ends: Ints, levels: Ints) -> NDArray[np.int32]:
     """Index of the range that owns each of `size` bytes, or -1.
 
-    Higher `levels` win; on one level the earlier range wins. Ranges may be empty and may cross.
+    Higher `levels` win; on one level the earlier range wins. Ranges may be empty and may cross; `ValueError` for one
+    that lies outside the bytes.
     """
-    bounds, first, last = _segments(size, starts, ends)
-    owner = np.full(len(bounds) - 1, -1, dtype=np.int32)
-    order = len(starts) - 1 - np.argsort(_small(levels[::-1]), kind="stable")
-    first, last = first[order], last[order]
-    lengths = last - first
-    painted = np.cumsum(lengths)
-    cuts = np.searchsorted(painted, np.arange(_BATCH, int(lengths.sum()), _BATCH)).tolist()
-    for begin, end in pairwise([0, *cuts, len(order)]):
-        # Of several values for one place numpy keeps the last: the highest level's.
-        owner[expand(first[begin:end], last[begin:end])] = np.repeat(order[begin:end], lengths[begin:end])
-    return np.repeat(owner, np.diff(bounds))
-
-
-def _small(levels: Ints) -> NDArray[np.integer[Any]]:
-    """`levels` as 16-bit numbers, which sort in linear time, where they fit."""
-    fit = len(levels) and -_LEVELS <= levels.min() and levels.max() < _LEVELS
-    return levels.astype(np.int16) if fit else levels
+    return _visitor.paint(size, starts, ends, levels)
 
 
 def cover(size: int, starts: Ints, ends: Ints) -> NDArray[np.bool_]:
@@ -75,12 +58,3 @@ def flattened(levels: Ints, ranges: Ints, flat: Ints) -> Ints:
     result = levels.copy()
     result[members] = least[group]
     return result
-
-
-def _segments(size: int, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
-    """The offsets where an owner may change, ascending, and the places of `starts` and `ends` among them."""
-    marked = np.zeros(size + 1, dtype=bool)
-    marked[0] = marked[size] = True
-    marked[starts] = marked[ends] = True
-    place = np.cumsum(marked, dtype=np.int64) - 1
-    return np.flatnonzero(marked), place[starts], place[ends]

@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -246,8 +248,9 @@ def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None)
     outside = readable.count_outside(found["includes"])
     if outside:
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
-    checks = np.array([(row[0], row[4]) for row in found["symbols"]], np.uint64).reshape(-1, 2)
-    return UnitResult(_parsed_file(unit, found, header), checks, readable.names(found["includes"]))
+    return UnitResult(
+        _parsed_file(unit, found, header), found["checks"].reshape(-1, 2), readable.names(found["includes"])
+    )
 
 
 def _flags(unit: Unit) -> int:
@@ -256,13 +259,9 @@ def _flags(unit: Unit) -> int:
 
 
 def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:
-    symbols = [
-        Symbol(usr, name.decode("utf-8", "replace"), kind, spelling.decode("utf-8", "replace"))
-        for usr, name, kind, spelling, _ in sorted(found["symbols"])
-    ]
     included = set(found["includes"])
     if header is not None:
-        included |= _reached(os.fsencode(unit.path), [*found["inclusions"], *header.inclusions])
+        included |= _reached(os.fsencode(unit.path), found["inclusions"], header.inclusions)
     inside = {os.fsdecode(path) for path in included if not path.startswith(b"/")}
     return ParsedFile(
         path=unit.path,
@@ -270,21 +269,33 @@ def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> Pa
         mode=unit.mode,
         errors=found["errors"],
         cursors=Cursors(**found["cursors"]),
-        symbols=tuple(symbols),
+        symbols=tuple(starmap(Symbol, found["symbols"])),
         includes=tuple(sorted(inside - {unit.path})),
         skipped_ranges=tuple(found["skipped_ranges"]),
     )
 
 
-def _reached(path: bytes, inclusions: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
-    """Every file that the one at `path` includes, directly or not."""
+def _reached(path: bytes, own: Sequence[tuple[bytes, bytes]], shared: Inclusions) -> set[bytes]:
+    """Every file that the one at `path` includes, directly or not, by the unit's `own` inclusions and the header's."""
+    below, above = _by_includer(own), _shared_by_includer(shared)
+    reached: set[bytes] = set()
+    pending = {path}
+    while pending:
+        includer = pending.pop()
+        fresh = {*below.get(includer, ()), *above.get(includer, ())} - reached
+        reached |= fresh
+        pending |= fresh
+    return reached
+
+
+def _by_includer(inclusions: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
     below: dict[bytes, list[bytes]] = defaultdict(list)
     for includer, included in inclusions:
         below[includer].append(included)
-    reached: set[bytes] = set()
-    pending = [path]
-    while pending:
-        fresh = set(below[pending.pop()]) - reached
-        reached |= fresh
-        pending += fresh
-    return reached
+    return below
+
+
+@lru_cache(maxsize=8)
+def _shared_by_includer(inclusions: Inclusions) -> dict[bytes, list[bytes]]:
+    """The same, kept for the next unit that shares the header."""
+    return _by_includer(inclusions)

@@ -1,6 +1,7 @@
 #include "entities.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <tuple>
 
@@ -61,24 +62,37 @@ std::uint64_t hash_text(const std::string& text) {
 
 std::uint64_t check_text(const std::string& text) {
   std::uint64_t state = text.size();
-  for (const char byte : text) state = mix(state + 0x9e3779b97f4a7c15ULL + static_cast<unsigned char>(byte));
+  for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min(sizeof(word), text.size() - at));
+    state = mix(state + 0x9e3779b97f4a7c15ULL + word);
+  }
   return state ? state : 1;
 }
 
 Entities::Entities(const ClangApi& api) : api_(api), root_(std::filesystem::current_path()) {}
 
-std::uint64_t Entities::declared(CXCursor declaration) {
-  auto [slot, fresh] = declared_.try_emplace(declaration.data[0], 0);
-  if (fresh) slot->second = remember(declaration);
+std::uint64_t Entities::declared(CXCursor declaration) { return known(declaration); }
+
+std::uint64_t Entities::referenced(CXCursor target) {
+  const auto seen = referenced_.find(target.data[0]);
+  if (seen != referenced_.end()) return seen->second;
+  const std::uint64_t usr = known(primary(target));
+  referenced_.emplace(target.data[0], usr);
+  return usr;
+}
+
+// One object of libclang's stands for one declaration: what it is called is asked once.
+std::uint64_t Entities::known(CXCursor cursor) {
+  auto [slot, fresh] = known_.try_emplace(cursor.data[0], 0);
+  if (fresh) slot->second = remember(cursor);
   return slot->second;
 }
 
-std::uint64_t Entities::referenced(CXCursor target) {
-  const auto known = referenced_.find(target.data[0]);
-  if (known != referenced_.end()) return known->second;
-  const std::uint64_t usr = remember(primary(target));
-  referenced_.emplace(target.data[0], usr);
-  return usr;
+std::vector<Entity> Entities::take_all() {
+  std::sort(entities_.begin(), entities_.end(), [](const Entity& a, const Entity& b) { return a.usr < b.usr; });
+  by_usr_.clear();
+  return std::move(entities_);
 }
 
 // Candidates come in no stable order (it changes with precompiled headers): ties go to the first place in path order.
@@ -159,9 +173,16 @@ std::string Entities::template_usr(CXCursor cursor, int depth) {
   if (depth >= kMaxNesting || !is_plain_member(cursor.kind)) return usr;
   const CXCursor parent = api_.getCursorSemanticParent(cursor);
   if (!is_class(parent.kind) && parent.kind != kind::kEnum) return usr;
-  const std::string instance = api_.take(api_.getCursorUSR(parent));
-  if (usr.compare(0, instance.size(), instance) != 0) return usr;
-  return template_usr(primary(parent), depth + 1) + usr.substr(instance.size());
+  const HolderUsr& holder = holder_usr(parent, depth + 1);
+  if (usr.compare(0, holder.instance.size(), holder.instance) != 0) return usr;
+  return holder.pattern + usr.substr(holder.instance.size());
+}
+
+const Entities::HolderUsr& Entities::holder_usr(CXCursor holder, int depth) {
+  const auto seen = holder_usrs_.find(holder.data[0]);
+  if (seen != holder_usrs_.end()) return seen->second;
+  HolderUsr usrs{api_.take(api_.getCursorUSR(holder)), template_usr(primary(holder), depth)};
+  return holder_usrs_.emplace(holder.data[0], std::move(usrs)).first->second;
 }
 
 // libclang writes a file's base name into the USR of what only that file can see; two files may share that name.

@@ -42,24 +42,33 @@ class Entities {
   // That path, or else the name libclang has for the file.
   std::string name_of(CXFile file) const;
 
-  const std::vector<Entity>& all() const { return entities_; }
+  // All of them, ascending by `usr`; leaves nothing behind.
+  std::vector<Entity> take_all();
 
  private:
+  // USRs of a class or enumeration: its own, and that of the template behind it.
+  struct HolderUsr {
+    std::string instance, pattern;
+  };
+
   CXCursor primary(CXCursor cursor) const;
   std::string base_name(CXFile file) const;
   bool same_place(CXCursor instance, CXCursor pattern) const;
   std::string identity(CXCursor cursor);
   std::string template_usr(CXCursor cursor, int depth);
+  const HolderUsr& holder_usr(CXCursor holder, int depth);
   std::string with_file(CXCursor cursor, std::string usr) const;
   const std::string& scope(CXCursor parent, int depth);
+  std::uint64_t known(CXCursor cursor);
   std::uint64_t remember(CXCursor cursor);
 
   const ClangApi& api_;
   std::filesystem::path root_;
   std::vector<Entity> entities_;
   std::unordered_map<std::uint64_t, std::size_t> by_usr_;
-  std::unordered_map<const void*, std::uint64_t> declared_, referenced_;
+  std::unordered_map<const void*, std::uint64_t> known_, referenced_;
   std::unordered_map<const void*, std::string> scopes_;
+  std::unordered_map<const void*, HolderUsr> holder_usrs_;
   mutable std::unordered_map<CXFile, std::string> tree_paths_;
 };
 

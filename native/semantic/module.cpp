@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "lexer.hpp"
+#include "ranges.hpp"
 #include "walk.hpp"
 
 namespace nb = nanobind;
@@ -35,13 +37,25 @@ nb::dict cursor_arrays(CursorArrays&& cursors) {
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
+// Names as libclang gives them may hold bytes that are no text.
+nb::object to_text(const std::string& name) {
+  return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+}
+
 nb::list symbol_rows(const std::vector<Entity>& entities) {
   nb::list rows;
   for (const Entity& entity : entities) {
-    rows.append(nb::make_tuple(entity.usr, to_bytes(entity.qualified_name), entity.kind, to_bytes(entity.spelling),
-                               entity.check));
+    rows.append(nb::make_tuple(entity.usr, to_text(entity.qualified_name), entity.kind, to_text(entity.spelling)));
   }
   return rows;
+}
+
+// Each USR hash and the second hash of that USR, one after the other.
+nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>> checks(const std::vector<Entity>& entities) {
+  std::vector<std::uint64_t> pairs;
+  pairs.reserve(2 * entities.size());
+  for (const Entity& entity : entities) pairs.insert(pairs.end(), {entity.usr, entity.check});
+  return to_numpy(std::move(pairs));
 }
 
 nb::list names(const std::vector<std::string>& values) {
@@ -68,6 +82,7 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   nb::dict out;
   out["cursors"] = cursor_arrays(std::move(result.cursors));
   out["symbols"] = symbol_rows(result.entities);
+  out["checks"] = checks(result.entities);
   out["errors"] = result.errors;
   out["includes"] = names(result.includes);
   out["inclusions"] = pairs(result.inclusions);
@@ -94,15 +109,39 @@ std::string version(const std::string& library) {
   return api.take(api.getClangVersion());
 }
 
+using Column = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Offsets values(const Column& column) { return {column.data(), column.size()}; }
+
+nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> paint_ranges(std::size_t size, const Column& starts,
+                                                               const Column& ends, const Column& levels) {
+  return to_numpy(paint(size, values(starts), values(ends), values(levels)));
+}
+
+nb::dict lex(nb::bytes code) {
+  Tokens tokens = find_tokens({code.c_str(), code.size()});
+  nb::dict out;
+  out["comments"] = to_numpy(std::move(tokens.comments));
+  out["literals"] = to_numpy(std::move(tokens.literals));
+  out["directive_lines"] = to_numpy(std::move(tokens.directive_lines));
+  out["commented"] = to_numpy(std::move(tokens.commented));
+  out["quoted"] = to_numpy(std::move(tokens.quoted));
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays), symbols, errors, includes, inclusions, skipped_ranges; "
+             "Parse one file. Gives cursors (numpy arrays), symbols (ascending rows), checks, errors, includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
+  module.def("paint", &paint_ranges, nb::arg("size"), nb::arg("starts"), nb::arg("ends"), nb::arg("levels"),
+             "Index of the range that owns each of `size` bytes, or -1; ValueError for a range outside them.");
+  module.def("lex", &lex, nb::arg("code"),
+             "Comments and literals of `code` (flat pairs), directive_lines, and marks: commented, quoted.");
   module.def("version", &version, nb::arg("library"), "libclang's version string.");
   module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
              "The 64-bit hash that stands for a symbol's identity.");

@@ -10,6 +10,7 @@ namespace {
 constexpr unsigned kMacroBit = 1U << 31;  // of a raw source location: it lies in a macro expansion
 constexpr unsigned kMaxErrors = 1000;
 constexpr int kSeverityError = 3;
+constexpr int kPlaceBits = 12;
 
 struct Place {
   CXFile file = nullptr;
@@ -85,7 +86,7 @@ class Walker {
 
   VisitResult visit(CXCursor cursor, CXCursor parent) {
     // libclang visits the expression inside a constant expression twice, once as its own parent.
-    if (api_.equalCursors(cursor, parent)) return kVisitRecurse;
+    if (equal(cursor, parent)) return kVisitRecurse;
     climb_to(parent);
     if (cursor.kind == kind::kInclusion) inclusions_.add(cursor);
     if (levels_.size() == 1 && (!touches_main_file(cursor) || is_made_by_compiler(cursor))) return kVisitContinue;
@@ -107,7 +108,7 @@ class Walker {
 
   void climb_to(const CXCursor& parent) {
     for (std::size_t depth = levels_.size(); depth-- > 0;) {
-      if (api_.equalCursors(levels_[depth].cursor, parent) || api_.equalCursors(levels_[depth].alias, parent)) {
+      if (equal(levels_[depth].cursor, parent) || equal(levels_[depth].alias, parent)) {
         levels_.resize(depth + 1);
         return;
       }
@@ -133,7 +134,7 @@ class Walker {
   }
 
   // Most top-level cursors belong to headers: decide by one location. A scope may be opened in a header and closed here.
-  bool touches_main_file(const CXCursor& cursor) const {
+  bool touches_main_file(const CXCursor& cursor) {
     const CXFile file = place(api_.getCursorLocation(cursor)).file;
     if (file == main_file_) return true;
     if (cursor.kind != kind::kNamespace && cursor.kind != kind::kLinkageSpec) return false;
@@ -146,8 +147,24 @@ class Walker {
     return is_declaration(cursor.kind) && entities_.is_implicit_instance(cursor);
   }
 
+  // The library's own answer, asked only where the bytes leave a doubt.
+  bool equal(const CXCursor& a, const CXCursor& b) const {
+    if (a.kind != b.kind || a.data[0] != b.data[0]) return false;
+    return (a.data[1] == b.data[1] && a.data[2] == b.data[2]) || api_.equalCursors(a, b);
+  }
+
+  // Neighbours begin or end at one place, and all that a macro makes lies at one: most places were just asked for.
+  Place place(const CXSourceLocation& location) {
+    auto& [raw, known] = places_[(location.int_data * 0x9e3779b1U) >> (32 - kPlaceBits)];
+    if (raw != location.int_data) {
+      raw = location.int_data;
+      known = find_place(location);
+    }
+    return known;
+  }
+
   // A macro argument lies where it is spelled; what a macro's body makes lies at the invocation.
-  Place place(CXSourceLocation location) const {
+  Place find_place(const CXSourceLocation& location) const {
     Place result;
     api_.getFileLocation(location, &result.file, nullptr, nullptr, &result.offset);
     if (location.int_data & kMacroBit) {
@@ -224,6 +241,7 @@ class Walker {
   InclusionGraph inclusions_;
   CursorArrays& out_;
   std::size_t limit_;
+  std::vector<std::pair<unsigned, Place>> places_{1U << kPlaceBits};  // by raw location; 0 is no place
   std::vector<Level> levels_;
   std::vector<unsigned> children_;
   std::vector<int> arguments_;
@@ -321,7 +339,7 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
   Entities entities(api);
   Walker walker(api, main_file, entities, result.cursors, cursor_limit);
   walker.walk(api.getTranslationUnitCursor(unit.get()));
-  result.entities = entities.all();
+  result.entities = entities.take_all();
   result.errors = count_errors(api, unit.get());
   result.includes = included_files(api, entities, unit.get());
   result.inclusions = walker.inclusions().names();

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.lexer import Spans, inside, lex
+from tests.semantic.slow_lexer import slow_tokens
 
 
 def _texts(code: bytes, spans: Spans) -> list[bytes]:
@@ -45,6 +47,24 @@ def test_a_comment_may_carry_a_directive_over_a_line_break() -> None:
 
 def test_a_hash_in_a_comment_is_no_directive() -> None:
     assert len(lex(b"/*\n#define X\n*/\n").directives) == 0
+
+
+_PARTS = [
+    b'"', b"'", b"/", b"*", b"//", b"/*", b"*/", b"\\", b"\\\n", b"\n", b"\r", b"\r\n", b"#", b" ", b"\t", b"\0", b"a",
+    b"1", b"f", b"u8'", b'R"', b'u8R"', b'LR"', b'xR"', b'_R"', b"(", b")", b'a(', b')a"', b')"', b"0123456789abcdef",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PARTS), max_size=24))
+@settings(max_examples=500)
+def test_the_native_lexer_equals_its_slow_twin(parts: list[bytes]) -> None:
+    code = b"".join(parts)
+    found = _visitor.lex(code)
+    pairs = (found[name].reshape(-1, 2) for name in ("comments", "literals"))
+    comments, literals = ([(start, end) for start, end in spans.tolist()] for spans in pairs)
+    assert (comments, literals, found["directive_lines"].tolist()) == slow_tokens(code)
+    for name, spans in (("commented", comments), ("quoted", literals)):
+        assert set(np.flatnonzero(found[name]).tolist()) == {at for span in spans for at in range(*span)}
 
 
 @given(st.lists(st.sampled_from([b'"', b"'", b"/", b"*", b"\\", b"\n", b"\r\n", b"#", b'R"(', b')"', b"a1", b" "])))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,3 +54,15 @@ def test_what_a_macro_made_is_flat_and_the_rest_keeps_its_depth() -> None:
     ranges = keys(np.array([0, 0, 0, 3]), np.array([9, 9, 9, 5]))
     levels = flattened(np.array([2, 3, 4, 5]), ranges, keys(np.array([0]), np.array([9])))
     assert levels.tolist() == [2, 2, 2, 5]
+
+
+@pytest.mark.parametrize("levels", [[0, 1 << 40], [-(1 << 40), 1 << 40], [-(1 << 63), (1 << 63) - 1]])
+def test_levels_may_lie_far_apart(levels: list[int]) -> None:
+    starts, ends = np.array([0, 1]), np.array([3, 2])
+    assert paint(3, starts, ends, np.array(levels)).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 1), (0, 4)])
+def test_a_range_outside_the_bytes_is_refused(start: int, end: int) -> None:
+    with pytest.raises(ValueError, match="outside"):
+        paint(3, np.array([start]), np.array([end]), np.array([0]))

@@ -134,7 +134,7 @@ class Walk:
         write_tree(folder, {**EXTRA, "a.cpp": self.source})
         with working_directory(folder):
             self.found = parse("a.cpp")
-        self.names = {row[0]: row[1].decode() for row in self.found["symbols"]}
+        self.names = {row[0]: row[1] for row in self.found["symbols"]}
         self.cursors = self.found["cursors"]
 
     def targets(self, text: str, kind: int = CALL) -> list[str]:
@@ -150,7 +150,7 @@ class Walk:
 def test_a_call_of_an_instantiation_refers_to_the_template_and_of_a_specialisation_to_itself(tmp_path: Path) -> None:
     walk = Walk(tmp_path, "calls")
     assert walk.targets("b.get()") == ["lib::Box::get"]
-    rows = {row[1].decode(): row[2] for row in walk.found["symbols"]}
+    rows = {row[1]: row[2] for row in walk.found["symbols"]}
     assert rows["lib::Box"] == 31
     generic, special = (walk.cursors["ref"][_call_at(walk, text)] for text in ("b.get()", "i.get()"))
     assert generic != special
@@ -216,7 +216,7 @@ def test_a_symbol_has_one_hash_seen_from_two_files(tmp_path: Path) -> None:
     with working_directory(tmp_path):
         declared, used = parse("lib.h"), parse("a.cpp")
     both = {(row[0], row[1]) for row in declared["symbols"]} & {(row[0], row[1]) for row in used["symbols"]}
-    names = {name.decode() for _, name in both}
+    names = {name for _, name in both}
     assert names >= {"lib::helper", "lib::take", "SQUARE", "MAKE", "lib::Box", "lib::Box::E::A", "lib::Box::count"}
 
 
@@ -226,7 +226,7 @@ def test_a_name_never_holds_a_place(tmp_path: Path) -> None:
     )
     with working_directory(tmp_path):
         found = parse("a.cpp")
-    assert not any(b" at " in row[1] + row[3] for row in found["symbols"])
+    assert not any(" at " in row[1] + row[3] for row in found["symbols"])
 
 
 def test_more_cursors_than_the_limit_is_a_failure(tmp_path: Path) -> None:

@@ -1,0 +1,20 @@
+// Comments and literals of C and C++, by their first and last bytes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace megacpp {
+
+// Ranges are pairs of offsets, half-open, ascending; marks are one byte per byte of the text, 1 inside a range.
+struct Tokens {
+  std::vector<std::int64_t> comments, literals;
+  std::vector<std::int64_t> directive_lines;  // where a line begins whose first byte but space is a `#` that is code
+  std::vector<std::uint8_t> commented, quoted;
+};
+
+// An unterminated comment or raw string ends with the text, another literal with its line.
+Tokens find_tokens(std::string_view code);
+
+}  // namespace megacpp
