@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -48,7 +48,7 @@ class Braces:
             return list(nodes)
         swallowed = cover(limit, np.array(list(ends)), np.array(list(ends.values())))
         return [
-            replace(node, end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
+            node._replace(end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
             for node in nodes
             if node.start < limit and not swallowed[node.start]
         ]
@@ -112,7 +112,7 @@ def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterat
     uses = np.array([(first - shift, last - shift) for first, last in blanked], dtype=np.int64).reshape(-1, 2)
     found = with_macros(opening + text + closing, uses, uses[:0], syntax_outline(opening + text + closing, scope))
     nodes = [
-        _spaced(replace(node, start=node.start + shift, end=min(node.end + shift, end)), around)
+        _spaced(node._replace(start=node.start + shift, end=min(node.end + shift, end)), around)
         for node in found
         if node.start >= len(opening) and node.start + shift < end
     ]
@@ -121,7 +121,7 @@ def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterat
 
 def _spaced(node: Node, around: Around) -> Node:
     if node.kind == k.MACRO_USE and around.code[node.start : node.end] in around.macros.spaces:
-        return replace(node, role=Role.NAMESPACE)
+        return node._replace(role=Role.NAMESPACE)
     return node
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline
     names = macro_names(code, invocations(lexed, parsed.cursors), outline.nodes)
     around = Around(code, lexed, outline.solid, Braces(code, lexed), names)
     found = dropped_nodes(around, outline.nodes, outline.owner, parsed.skipped_ranges)
-    return [replace(node, depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
+    return [node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 
 def _missed(code: bytes, lexed: Lexed, _parsed: ParsedFile, outline: FileOutline) -> list[Node]:
@@ -82,7 +82,7 @@ def _missed(code: bytes, lexed: Lexed, _parsed: ParsedFile, outline: FileOutline
         return []
     missing = np.concatenate(([0], np.cumsum(outline.solid & ~gap)))
     return [
-        replace(node, depth=node.depth + _SYNTAX_DEPTH)
+        node._replace(depth=node.depth + _SYNTAX_DEPTH)
         for node in Braces(code, lexed).made_whole(syntax_outline(code), len(code))
         if node.end > node.start and missing[node.end] == missing[node.start] and gap[node.start : node.end].any()
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def with_instantiations(code: bytes, lexed: Lexed, nodes: Sequence[Node]) -> lis
     if not len(found):
         return list(nodes)
     places = {int(start): int(end) for start, end in found}
-    result = [replace(node, role=Role.OTHER, definition=False) if node.start in places else node for node in nodes]
+    result = [node._replace(role=Role.OTHER, definition=False) if node.start in places else node for node in nodes]
     owner = innermost(len(code), nodes)
     for start in sorted(set(places) - {node.start for node in nodes}):
         holder = nodes[owner[start]] if owner[start] >= 0 else None

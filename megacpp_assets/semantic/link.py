@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.chunks import Chunk
+from megacpp_assets.semantic.cursor_rows import CursorRows
 from megacpp_assets.semantic.identifiers import name_hashes
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_OVERLOADED, Cursors
-from megacpp_assets.semantic.symbol_names import SymbolTable
 
 CONFIDENCES = ("exact", "overload", "name")
 EXACT, OVERLOAD, NAME = range(3)
@@ -92,17 +92,15 @@ def no_links() -> FileLinks:
     return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
 
 
-def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
+def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, rows: CursorRows) -> FileLinks:
     """What the chunks of one file declare and use."""
     place = _chunk_of(chunks, cursors.start.astype(np.int64))
     call = cursors.kind == k.CALL
     unsure = (cursors.flags & FLAG_OVERLOADED) != 0
     resolved = call & (cursors.ref != 0) & ~unsure
-    used = _join(_used(cursors, table, place), _guessed(code, cursors, place, call & ~resolved & (place >= 0)))
+    used = _join(_used(cursors, rows, place), _guessed(code, cursors, place, call & ~resolved & (place >= 0)))
     candidates = call & (cursors.ref != 0) & unsure
-    return FileLinks(
-        _declared(cursors, table, place), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
-    )
+    return FileLinks(_declared(cursors, rows, place), used, int(call.sum()), int(resolved.sum()), int(candidates.sum()))
 
 
 def _chunk_of(chunks: Sequence[Chunk], offsets: Ints) -> Ints:
@@ -115,29 +113,29 @@ def _chunk_of(chunks: Sequence[Chunk], offsets: Ints) -> Ints:
     return np.where((index >= 0) & (offsets < ends[np.maximum(index, 0)]), index, -1)
 
 
-def _declared(cursors: Cursors, table: SymbolTable, place: Ints) -> Declared:
+def _declared(cursors: Cursors, rows: CursorRows, place: Ints) -> Declared:
     kind = np.minimum(cursors.kind, k.KINDS - 1)
     chosen = np.flatnonzero((_CALLABLE | _TYPE)[kind] & (cursors.usr != 0) & (place >= 0))
-    rows = table.rows(cursors.usr[chosen])
+    table, declared = rows.table, rows.declares[chosen]
     return Declared(
         usr=cursors.usr[chosen],
         chunk=place[chosen],
-        id=table.id[rows],
-        spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[rows], np.uint64(0)),
+        id=table.id[declared],
+        spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
         definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
     )
 
 
-def _used(cursors: Cursors, table: SymbolTable, place: Ints) -> Used:
-    rows = table.rows(cursors.ref)
-    target = np.minimum(table.kind[rows], k.KINDS - 1)
+def _used(cursors: Cursors, rows: CursorRows, place: Ints) -> Used:
+    table = rows.table
+    target = np.minimum(table.kind[rows.uses], k.KINDS - 1)
     kind = np.minimum(cursors.kind, k.KINDS - 1)
     chosen = np.flatnonzero(_NAMING[kind] & (_CALLABLE | _TYPE)[target] & (place >= 0))
     overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
     return Used(
         usr=cursors.ref[chosen],
         chunk=place[chosen],
-        id=table.id[rows[chosen]],
+        id=table.id[rows.uses[chosen]],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
         edge=np.where(_CALLABLE[target[chosen]], CALL_EDGE, TYPE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,7 @@ def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
             alone.append(Node(start, stop, role, holder.depth + 1 if holder else 1, "", kind=k.MACRO_USE))
     placed = list(nodes)
     for number, start in starts.items():
-        placed[number] = replace(nodes[number], start=start)
+        placed[number] = nodes[number]._replace(start=start)
     return placed + alone
 
 

@@ -15,12 +15,13 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.semantic import kinds as k
+from megacpp_assets.semantic.cursor_rows import CursorRows, Rows
 from megacpp_assets.semantic.file_outline import FileOutline
 from megacpp_assets.semantic.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import expand, flattened, keys, paint
+from megacpp_assets.semantic.ranges import flattened, keys, paint
 from megacpp_assets.semantic.symbol_names import SymbolTable
 from megacpp_assets.semantic.text import SourceText, lead_bytes
 
@@ -41,15 +42,14 @@ class Painted:
 
 
 def paint_file(
-    source: SourceText, lexed: Lexed, outline: FileOutline, cursors: Cursors | None, table: SymbolTable
+    source: SourceText, lexed: Lexed, outline: FileOutline, cursors: Cursors | None, rows: CursorRows | None
 ) -> Painted:
     """All character columns of a file."""
     size = len(source.data)
     chars = np.zeros(size, dtype=CHAR_DTYPE)
     chars[c.STRUCTURE_IDS] = _structure(outline, lexed)
     chars[c.AST_NODE_TYPE] = k.BUCKET_FILE
-    if cursors is not None and len(cursors.kind):
-        rows = _CursorRows(table, table.rows(cursors.usr), table.rows(cursors.ref))
+    if cursors is not None and rows is not None and len(cursors.kind):
         operators = _operator_names(cursors, rows)
         owner = _innermost(size, cursors, operators)
         _paint_tree(chars, owner, cursors)
@@ -71,18 +71,6 @@ def _structure(outline: FileOutline, lexed: Lexed) -> NDArray[np.uint8]:
     return structure
 
 
-_Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _CursorRows:
-    """The row of `table` for what each cursor declares, and for what it uses."""
-
-    table: SymbolTable
-    declares: _Rows
-    uses: _Rows
-
-
 def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDArray[np.int32]:
     """The deepest cursor over each byte.
 
@@ -98,7 +86,7 @@ def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDA
     return paint(size, starts, ends, levels)
 
 
-def _operator_names(cursors: Cursors, rows: _CursorRows) -> NDArray[np.int64]:
+def _operator_names(cursors: Cursors, rows: CursorRows) -> NDArray[np.int64]:
     """Indices of the cursors that refer to an `operator…`."""
     named = (cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR)
     return np.flatnonzero(named & rows.table.operator[rows.uses])
@@ -113,7 +101,7 @@ def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Curs
 
 
 def _paint_symbols(
-    chars: NDArray[np.void], tokens: _Tokens, owner: NDArray[np.int32], cursors: Cursors, rows: _CursorRows
+    chars: NDArray[np.void], tokens: _Tokens, owner: NDArray[np.int32], cursors: Cursors, rows: CursorRows
 ) -> None:
     """Give identifier tokens and overloaded operators the entity they declare, use, call or name as a type."""
     table = rows.table
@@ -129,18 +117,21 @@ def _paint_symbols(
         (c.CALL_TARGETS, table.id[call]),
         (c.TYPE_REFS, np.where(typed, table.id[symbol], 0)),
     )
+    # One stretch before each token and one for it, by turns; what is behind the last stays 0.
+    lengths = np.diff(np.stack([tokens.starts, tokens.ends], axis=1).ravel(), prepend=0)
+    painted = int(lengths.sum())
     for name, values in columns:
-        given = np.flatnonzero(values)
-        starts, ends = tokens.starts[given], tokens.ends[given]
-        chars[name][expand(starts, ends)] = np.repeat(values[given], ends - starts)
+        turns = np.zeros(2 * len(values), dtype=chars.dtype[name])
+        turns[1::2] = values
+        chars[name][:painted] = np.repeat(turns, lengths)
 
 
 def _climb(
     tokens: _Tokens,
     owner: NDArray[np.int32],
     cursors: Cursors,
-    rows: _CursorRows,
-    columns: tuple[_Rows, _Rows, _Rows],
+    rows: CursorRows,
+    columns: tuple[Rows, Rows, Rows],
 ) -> None:
     """The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts."""
     symbol, mode, call = columns
@@ -161,12 +152,12 @@ def _climb(
         current = cursors.parent[current]
 
 
-def _spell(table: SymbolTable, rows: _Rows, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _spell(table: SymbolTable, rows: Rows, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether each hash is that of the spelling of the entity in the row beside it."""
     return np.asarray((table.spelling[rows] == hashes) & (rows < len(table.usr) - 1))
 
 
-def _macros(tokens: _Tokens, cursors: Cursors, rows: _CursorRows, columns: tuple[_Rows, _Rows, _Rows]) -> None:
+def _macros(tokens: _Tokens, cursors: Cursors, rows: CursorRows, columns: tuple[Rows, Rows, Rows]) -> None:
     """Macro names first: what a macro expands to has its range, but the name there is the macro's."""
     symbol, mode, call = columns
     for kind, row, value in ((k.MACRO_DEFINITION, rows.declares, DEF_USE_DEF), (k.MACRO_USE, rows.uses, DEF_USE_USE)):
@@ -182,7 +173,7 @@ def _macros(tokens: _Tokens, cursors: Cursors, rows: _CursorRows, columns: tuple
 def _operators(
     owner: NDArray[np.int32],
     cursors: Cursors,
-    rows: _CursorRows,
+    rows: CursorRows,
     operators: NDArray[np.int64],
     chars: NDArray[np.void],
 ) -> None:

@@ -29,14 +29,6 @@ def cover(size: int, starts: Ints, ends: Ints) -> NDArray[np.bool_]:
     return np.asarray(np.cumsum(steps[:-1], dtype=np.int32) > 0)
 
 
-def expand(starts: Ints, ends: Ints) -> Ints:
-    """All positions of the ranges, concatenated: [2, 5), [9, 11) -> 2 3 4 9 10."""
-    lengths = ends - starts
-    total = int(lengths.sum())
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(total)
-
-
 def keys(starts: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]) -> Ints:
     """One number per range, equal for equal ranges (offsets below 2^31)."""
     return (starts.astype(np.int64) << 32) | ends.astype(np.int64)

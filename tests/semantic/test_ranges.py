@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.semantic.ranges import cover, expand, flattened, keys, paint
+from megacpp_assets.semantic.ranges import cover, flattened, keys, paint
 
 _SIZE = 12
 _RANGES = st.lists(
@@ -38,10 +38,6 @@ def test_painting_equals_painting_byte_by_byte(ranges: list[tuple[int, int, int]
 def test_cover_is_true_where_some_range_lies(ranges: list[tuple[int, int, int]]) -> None:
     starts, ends, _ = _columns(ranges)
     assert cover(_SIZE, starts, ends).tolist() == [owner >= 0 for owner in _slow_paint(ranges)]
-
-
-def test_expand_lists_every_position() -> None:
-    assert expand(np.array([2, 9, 4]), np.array([5, 11, 4])).tolist() == [2, 3, 4, 9, 10]
 
 
 def test_nothing_paints_nothing() -> None:
