@@ -50,10 +50,8 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[
     has_body[cursors.parent[bodies]] = True
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
     nodes = _nodes(cursors, symbols, chosen, (ends, has_body, made))
-    nodes += [
-        Node(int(cursors.start[body]), int(cursors.end[body]), Role.BODY, int(cursors.depth[body]), "")
-        for body in bodies.tolist()
-    ]
+    places = (cursors.start[bodies].tolist(), cursors.end[bodies].tolist(), cursors.depth[bodies].tolist())
+    nodes += [Node(start, end, Role.BODY, depth, "") for start, end, depth in zip(*places, strict=True)]
     nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
     return sorted(nodes, key=lambda node: (node.start, -node.end, node.depth))
 

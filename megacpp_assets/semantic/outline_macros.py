@@ -102,6 +102,8 @@ def macro_names(code: bytes, uses: NDArray[np.int64], nodes: Sequence[Node]) -> 
 
 def _borders(uses: NDArray[np.int64], nodes: Sequence[Node]) -> NDArray[np.bool_]:
     """Which of `uses` open or close a namespace."""
+    if not len(uses):
+        return np.zeros(0, dtype=bool)
     spaces = [node for node in nodes if node.role is Role.NAMESPACE]
     starts = np.array([node.start for node in spaces], dtype=np.int64)
     ends = np.array(sorted(node.end for node in spaces), dtype=np.int64)
@@ -119,6 +121,8 @@ def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
     """`nodes` with what stands before them (invocations of `uses` on their line, attributes and template heads of
     `before` on any), and the invocations that stand where a declaration could."""
     nodes, linkages = _without_bare_linkage(nodes)
+    if not (len(uses) or len(before) or linkages):
+        return nodes
     at_start = defaultdict(list)
     for number, node in enumerate(nodes):
         if node.role is not Role.NAMESPACE and node.role is not Role.BODY:
@@ -172,6 +176,8 @@ def between(code: bytes, holder: Node, offset: int) -> bool:
 
 def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range]]:
     """Nodes without `extern "C"` that has no braces, and the ranges of its text before what it declares."""
+    if not any(node.kind == k.LINKAGE for node in nodes):
+        return list(nodes), []
     last: dict[int, int] = {}
     for node in nodes:
         if node.role not in _HOLDERS or node.kind in k.CLASSES:

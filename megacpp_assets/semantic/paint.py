@@ -88,8 +88,8 @@ def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDA
 
 def _operator_names(cursors: Cursors, rows: CursorRows) -> NDArray[np.int64]:
     """Indices of the cursors that refer to an `operator…`."""
-    named = (cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR)
-    return np.flatnonzero(named & rows.table.operator[rows.uses])
+    named = np.flatnonzero((cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR))
+    return named[rows.table.operator[rows.uses[named]]]
 
 
 def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Cursors) -> None:
@@ -204,4 +204,4 @@ def _tokens(code: bytes, lexed: Lexed) -> _Tokens:
     starts, ends = identifiers(code)
     kept = ~(lexed.commented | lexed.quoted)[starts]
     starts, ends = starts[kept], ends[kept]
-    return _Tokens(starts, ends, span_hashes(np.frombuffer(code, dtype=np.uint8), starts, ends))
+    return _Tokens(starts, ends, span_hashes(code, starts, ends))

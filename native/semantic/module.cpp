@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "identifiers.hpp"
 #include "lexer.hpp"
 #include "ranges.hpp"
 #include "walk.hpp"
@@ -118,6 +119,16 @@ nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> paint_ranges(std::size_t size,
   return to_numpy(paint(size, values(starts), values(ends), values(levels)));
 }
 
+nb::tuple words(nb::bytes code) {
+  Words found = find_words({code.c_str(), code.size()});
+  return nb::make_tuple(to_numpy(std::move(found.starts)), to_numpy(std::move(found.ends)));
+}
+
+nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>> span_hashes(nb::bytes text, const Column& starts,
+                                                               const Column& ends) {
+  return to_numpy(hash_spans({text.c_str(), text.size()}, values(starts), values(ends)));
+}
+
 nb::dict lex(nb::bytes code) {
   Tokens tokens = find_tokens({code.c_str(), code.size()});
   nb::dict out;
@@ -142,6 +153,9 @@ NB_MODULE(_visitor, module) {
              "Index of the range that owns each of `size` bytes, or -1; ValueError for a range outside them.");
   module.def("lex", &lex, nb::arg("code"),
              "Comments and literals of `code` (flat pairs), directive_lines, and marks: commented, quoted.");
+  module.def("words", &words, nb::arg("code"), "Starts and ends of the identifier tokens of `code`.");
+  module.def("span_hashes", &span_hashes, nb::arg("text"), nb::arg("starts"), nb::arg("ends"),
+             "Hash of each range of `text`; ValueError for a range outside it.");
   module.def("version", &version, nb::arg("library"), "libclang's version string.");
   module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
              "The 64-bit hash that stands for a symbol's identity.");

@@ -4,6 +4,7 @@ import hashlib
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from megacpp_assets.semantic.symbol_names import symbol_id
 _WORDS = st.text(alphabet="abB_1", min_size=1, max_size=6)
 
 
-@given(st.text(alphabet="ab_1 +($é", max_size=40))
+@given(st.text(alphabet="abzAZ_19 +($@[`{/:é", max_size=40))
 def test_identifiers_are_the_word_runs_that_begin_with_no_digit(text: str) -> None:
     code = text.encode()
     starts, ends = identifiers(code)
@@ -28,7 +29,26 @@ def test_equal_spellings_have_equal_hashes_and_others_differ(words: list[str]) -
     code = " ".join(words).encode()
     ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64) - 1
     starts = ends - [len(word) for word in words]
-    assert span_hashes(np.frombuffer(code, dtype=np.uint8), starts.astype(np.int64), ends).tolist() == hashes
+    assert span_hashes(code, starts.astype(np.int64), ends).tolist() == hashes
+
+
+def _slow_hash(text: bytes) -> int:
+    powers = [pow(0x9E3779B97F4A7C15, min(at, (1 << 12) - 1) + 1, 1 << 64) for at in range(len(text))]
+    return sum((byte + 1) * power for byte, power in zip(text, powers, strict=True)) % (1 << 64)
+
+
+@given(st.lists(st.binary(max_size=9), max_size=6))
+def test_a_hash_is_the_one_that_its_slow_twin_computes(parts: list[bytes]) -> None:
+    parts.append(b"x" * 5000)
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    starts = np.concatenate(([0], ends[:-1]))
+    assert span_hashes(b"".join(parts), starts, ends).tolist() == [_slow_hash(part) for part in parts]
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 1), (1, 0), (0, 3)])
+def test_a_range_outside_the_text_is_refused(start: int, end: int) -> None:
+    with pytest.raises(ValueError, match="outside"):
+        span_hashes(b"ab", np.array([start]), np.array([end]))
 
 
 def test_a_destructor_and_a_templates_constructor_are_spelled_like_their_class() -> None:
