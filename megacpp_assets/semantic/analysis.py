@@ -17,7 +17,7 @@ from megacpp_assets.semantic.cursor_rows import cursor_rows
 from megacpp_assets.semantic.file_outline import FileOutline, outline_file
 from megacpp_assets.semantic.lexer import Lexed, lex
 from megacpp_assets.semantic.link import FileLinks, file_links, no_links
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import NAMESPACE, USING, Node
 from megacpp_assets.semantic.paint import paint_file
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.symbol_names import symbol_table
@@ -89,7 +89,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         links=links,
         head=tuple(_in_chars(source, _head(code, lexed, outline))),
         spaces=tuple(_around(_spaces(source, outline), [cut.chunks[root.first].start for root in cut.roots])),
-        declarations=tuple(node for node in outline.nodes if node.name and node.role is not Role.NAMESPACE),
+        declarations=tuple(node for node in outline.nodes if node.name and node.role is not NAMESPACE),
         unlabelled=painted.unlabelled,
     )
     return facts, painted.chars
@@ -99,7 +99,7 @@ def _head(code: bytes, lexed: Lexed, outline: FileOutline) -> list[tuple[int, in
     """Include lines and using-declarations; neighbours with only space between them are one range."""
     directives = zip(lexed.directives.tolist(), lexed.names, strict=True)
     ranges = [(start, end) for (start, end), name in directives if name in _HEAD_DIRECTIVES]
-    ranges += [(node.start, node.end) for node in outline.nodes if node.role is Role.USING]
+    ranges += [(node.start, node.end) for node in outline.nodes if node.role is USING]
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if merged and not code[merged[-1][1] : start].strip():
@@ -110,7 +110,7 @@ def _head(code: bytes, lexed: Lexed, outline: FileOutline) -> list[tuple[int, in
 
 
 def _spaces(source: SourceText, outline: FileOutline) -> list[Space]:
-    nodes = [node for node in outline.nodes if node.role is Role.NAMESPACE]
+    nodes = [node for node in outline.nodes if node.role is NAMESPACE]
     openings = _in_chars(source, [(node.start, _opening_end(source.code, node)) for node in nodes])
     return [Space(opening, node.end, node.name) for node, opening in zip(nodes, openings, strict=True)]
 

@@ -18,7 +18,7 @@ from megacpp_assets.semantic.comments import CommentIndex
 from megacpp_assets.semantic.file_outline import FileOutline
 from megacpp_assets.semantic.kinds import MACRO_USE
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import BODY, CLASS, FUNCTION, NAMESPACE, TYPEDEF, Node, Role
 
 METHOD_BYTES = 160
 """An inline method of at least this size is a chunk of its own; 128 chunks must suffice for 4096 tokens."""
@@ -111,7 +111,7 @@ def _groups(code: bytes, lexed: Lexed, outline: FileOutline) -> list[_Group]:
     held: list[list[Node]] = []
     end = -1
     for node in outline.nodes:
-        if node.role in (Role.NAMESPACE, Role.BODY):
+        if node.role in (NAMESPACE, BODY):
             continue
         if node.start >= end:
             held.append([])
@@ -154,16 +154,16 @@ def _group(nodes: Sequence[Node]) -> _Group:
     lead = nodes[0]
     if len(nodes) > 1:
         lead = min(nodes, key=lambda node: (_RANK[node.role], not node.definition, node.start, -node.end))
-    if lead.role is Role.CLASS and not lead.definition and any(node.role is Role.TYPEDEF for node in nodes):
-        lead = next(node for node in nodes if node.role is Role.TYPEDEF)
-    holders = [node for node in nodes if node.role is Role.CLASS and node.definition and node.start <= lead.start]
-    if lead.role is Role.FUNCTION and holders and holders[0].end >= lead.end:
+    if lead.role is CLASS and not lead.definition and any(node.role is TYPEDEF for node in nodes):
+        lead = next(node for node in nodes if node.role is TYPEDEF)
+    holders = [node for node in nodes if node.role is CLASS and node.definition and node.start <= lead.start]
+    if lead.role is FUNCTION and holders and holders[0].end >= lead.end:
         lead = holders[0]
     name = lead.name
     if not name or name.endswith(")"):
         name = next((node.name for node in nodes if node.name and not node.name.endswith(")")), name)
     end = max(node.end for node in nodes)
-    major = lead.role is Role.FUNCTION or (lead.role is Role.CLASS and lead.definition)
+    major = lead.role is FUNCTION or (lead.role is CLASS and lead.definition)
     return _Group(nodes[0].start, end, tuple(nodes), _KIND_OF_ROLE[lead.role], name, major)
 
 
@@ -182,7 +182,7 @@ def _class_chunks(code: bytes, group: _Group, comments: CommentIndex, first: int
     methods: list[tuple[int, int, str]] = []
     reached = group.start
     for node in group.nodes if group.kind == "class_decl" else ():
-        if node.role is Role.FUNCTION and node.end - node.start >= METHOD_BYTES and node.start >= reached:
+        if node.role is FUNCTION and node.end - node.start >= METHOD_BYTES and node.start >= reached:
             start, reached = comments.leading(node.start, reached), node.end
             methods.append((start, reached, node.name))
     pieces: list[tuple[int, int, str, str]] = []

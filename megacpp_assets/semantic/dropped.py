@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import BODY, Node, Role
 from megacpp_assets.semantic.outline_macros import MacroNames, between, next_solid, with_macros
 from megacpp_assets.semantic.ranges import cover
 from megacpp_assets.semantic.treesitter import has_errors, syntax_outline
@@ -41,7 +41,7 @@ class Braces:
         """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
         ends = {}
         for node in nodes:
-            closing = self._closing.get(node.start, limit) + 1 if node.role is Role.BODY else 0
+            closing = self._closing.get(node.start, limit) + 1 if node.role is BODY else 0
             if node.end < closing <= limit and not self._directed(node.start, closing):
                 ends[node.end] = closing
         if not ends:

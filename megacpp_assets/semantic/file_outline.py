@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import FUNCTION, Node
 from megacpp_assets.semantic.outline_clang import clang_outline
 from megacpp_assets.semantic.outline_macros import invocations, macro_names
 from megacpp_assets.semantic.parsed import ParsedFile, Symbol
@@ -61,7 +61,7 @@ def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
     starts = np.array([node.start for node in nodes], dtype=np.int64)
     ends = np.array([node.end for node in nodes], dtype=np.int64)
     # A function outranks what a macro declares over the same bytes beside it (TEST(…) { … }).
-    levels = np.array([2 * node.depth + (node.role is Role.FUNCTION) for node in nodes], dtype=np.int64)
+    levels = np.array([2 * node.depth + (node.role is FUNCTION) for node in nodes], dtype=np.int64)
     return paint(size, starts, ends, levels)
 
 

@@ -30,6 +30,9 @@ class Role(IntEnum):
     """Of a function; only painted."""
 
 
+NAMESPACE, CLASS, FUNCTION, PROTOTYPE, MEMBER, TYPEDEF, USING, VARIABLE, OTHER, BODY = Role
+"""The roles under names of their own, for loops over nodes: to ask an enumeration for a member is a call."""
+
 CATEGORY_OF_ROLE = {
     Role.NAMESPACE: CATEGORY_ID["namespace"],
     Role.CLASS: CATEGORY_ID["class_decl"],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.instantiations import with_instantiations
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import BODY, CLASS, FUNCTION, MEMBER, OTHER, Node, Role
 from megacpp_assets.semantic.outline_ends import declaration_ends
 from megacpp_assets.semantic.outline_macros import invocations, macro_made, prefixes, with_macros
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbol
@@ -51,7 +51,7 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
     nodes = _nodes(cursors, symbols, chosen, (ends, has_body, made))
     places = (cursors.start[bodies].tolist(), cursors.end[bodies].tolist(), cursors.depth[bodies].tolist())
-    nodes += [Node(start, end, Role.BODY, depth, "") for start, end, depth in zip(*places, strict=True)]
+    nodes += [Node(start, end, BODY, depth, "") for start, end, depth in zip(*places, strict=True)]
     nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
     return sorted(nodes, key=lambda node: (node.start, -node.end, node.depth))
 
@@ -118,12 +118,12 @@ def _outermost(cursors: Cursors, chosen: NDArray[np.int64], made: NDArray[np.boo
 
 
 def _role(kind: int, body: bool, made: bool, holder_kind: int) -> Role:
-    role = Role.OTHER if made else _PLAIN_ROLE[kind]
+    role = OTHER if made else _PLAIN_ROLE[kind]
     if body and kind in k.FUNCTIONS:
-        return Role.FUNCTION
+        return FUNCTION
     if role in _BECOMES_MEMBER and holder_kind in _IN_CLASS:
-        return Role.MEMBER
-    return Role.MEMBER if role is Role.CLASS and holder_kind == k.FRIEND else role
+        return MEMBER
+    return MEMBER if role is CLASS and holder_kind == k.FRIEND else role
 
 
 def _name(symbol: Symbol | None) -> str:

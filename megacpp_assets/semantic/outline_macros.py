@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed, inside
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import BODY, CLASS, MEMBER, NAMESPACE, OTHER, Node, Role
 from megacpp_assets.semantic.parsed import Cursors
 from megacpp_assets.semantic.ranges import paint
 
@@ -104,7 +104,7 @@ def _borders(uses: NDArray[np.int64], nodes: Sequence[Node]) -> NDArray[np.bool_
     """Which of `uses` open or close a namespace."""
     if not len(uses):
         return np.zeros(0, dtype=bool)
-    spaces = [node for node in nodes if node.role is Role.NAMESPACE]
+    spaces = [node for node in nodes if node.role is NAMESPACE]
     starts = np.array([node.start for node in spaces], dtype=np.int64)
     ends = np.array(sorted(node.end for node in spaces), dtype=np.int64)
     first, last = np.searchsorted(ends, uses[:, 0], side="right"), np.searchsorted(ends, uses[:, 1], side="right")
@@ -125,7 +125,7 @@ def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
         return nodes
     at_start = defaultdict(list)
     for number, node in enumerate(nodes):
-        if node.role is not Role.NAMESPACE and node.role is not Role.BODY:
+        if node.role is not NAMESPACE and node.role is not BODY:
             at_start[node.start].append(number)
     starts: dict[int, int] = {}
     alone: list[Node] = []
@@ -136,7 +136,7 @@ def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
             starts.update((number, start) for number in at_start[following])
         elif not belongs:
             stop = following + 1 if code[following : following + 1] == b";" else end
-            role = Role.MEMBER if holder is not None and holder.role is Role.CLASS else Role.OTHER
+            role = MEMBER if holder is not None and holder.role is CLASS else OTHER
             alone.append(Node(start, stop, role, holder.depth + 1 if holder else 1, "", kind=k.MACRO_USE))
     placed = list(nodes)
     for number, start in starts.items():
@@ -171,7 +171,7 @@ def innermost(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
 
 def between(code: bytes, holder: Node, offset: int) -> bool:
     """Whether a declaration could stand at `offset`, which `holder` owns: in a namespace or a class's braces."""
-    return holder.role is Role.NAMESPACE or (holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0)
+    return holder.role is NAMESPACE or (holder.role is CLASS and code.find(b"{", holder.start, offset) >= 0)
 
 
 def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range]]:

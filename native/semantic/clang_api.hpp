@@ -2,6 +2,7 @@
 // Declared here because the libclang wheel ships the library without headers.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace megacpp {
@@ -62,6 +63,8 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(void, getFileLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                    \
   X(void, getExpansionLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))               \
   X(CXFile, getFile, (CXTranslationUnit, const char*))                                                      \
+  X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                \
+  X(CXSourceLocation, getLocationForOffset, (CXTranslationUnit, CXFile, unsigned))                          \
   X(CXString, getFileName, (CXFile))                                                                        \
   X(CXFile, getIncludedFile, (CXCursor))                                                                    \
   X(CXString, getCursorUSR, (CXCursor))                                                                     \

@@ -26,6 +26,13 @@ struct Level {
   std::int32_t index;
 };
 
+// The file that is parsed: the library numbers its bytes from `first` on, as raw locations.
+struct MainFile {
+  CXFile file = nullptr;
+  unsigned first = 0;
+  unsigned size = 0;
+};
+
 // Who includes whom, over all files read. Not the same as the files that were entered: one that is in a precompiled
 // header, or was read before, is not entered again.
 class InclusionGraph {
@@ -60,8 +67,15 @@ class InclusionGraph {
 
 class Walker {
  public:
-  Walker(const ClangApi& api, CXFile main_file, Entities& entities, CursorArrays& out, std::size_t limit)
-      : api_(api), main_file_(main_file), entities_(entities), inclusions_(api, entities), out_(out), limit_(limit) {}
+  Walker(const ClangApi& api, const MainFile& main_file, Entities& entities, CursorArrays& out, std::size_t limit)
+      : api_(api),
+        main_file_(main_file.file),
+        first_(main_file.first),
+        size_(main_file.size),
+        entities_(entities),
+        inclusions_(api, entities),
+        out_(out),
+        limit_(limit) {}
 
   const InclusionGraph& inclusions() const { return inclusions_; }
 
@@ -155,6 +169,8 @@ class Walker {
 
   // Neighbours begin or end at one place, and all that a macro makes lies at one: most places were just asked for.
   Place place(const CXSourceLocation& location) {
+    const unsigned offset = location.int_data - first_;
+    if (!(location.int_data & kMacroBit) && offset < size_) return {main_file_, offset, false};
     auto& [raw, known] = places_[(location.int_data * 0x9e3779b1U) >> (32 - kPlaceBits)];
     if (raw != location.int_data) {
       raw = location.int_data;
@@ -237,6 +253,8 @@ class Walker {
 
   const ClangApi& api_;
   CXFile main_file_;
+  unsigned first_;
+  unsigned size_;
   Entities& entities_;
   InclusionGraph inclusions_;
   CursorArrays& out_;
@@ -283,6 +301,16 @@ class Unit {
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;
 };
+
+MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path) {
+  MainFile found{api.getFile(unit, path.c_str())};
+  if (!found.file) throw std::runtime_error("libclang did not read the file");
+  std::size_t size = 0;
+  const bool read = api.getFileContents(unit, found.file, &size) != nullptr;
+  found.first = api.getLocationForOffset(unit, found.file, 0).int_data;
+  if (read && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
+  return found;
+}
 
 unsigned count_errors(const ClangApi& api, CXTranslationUnit unit) {
   unsigned errors = 0;
@@ -333,8 +361,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped(const ClangApi& api
 ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
                        unsigned flags, std::size_t cursor_limit) {
   const Unit unit(api, path, arguments, flags);
-  CXFile main_file = api.getFile(unit.get(), path.c_str());
-  if (!main_file) throw std::runtime_error("libclang did not read the file");
+  const MainFile main_file = find_main_file(api, unit.get(), path);
   ParseResult result;
   Entities entities(api);
   Walker walker(api, main_file, entities, result.cursors, cursor_limit);
@@ -343,7 +370,7 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
   result.errors = count_errors(api, unit.get());
   result.includes = included_files(api, entities, unit.get());
   result.inclusions = walker.inclusions().names();
-  result.skipped_ranges = skipped(api, unit.get(), main_file);
+  result.skipped_ranges = skipped(api, unit.get(), main_file.file);
   return result;
 }
 
