@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,7 @@ _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
 _RANK = {role: rank for rank, role in enumerate(_KIND_OF_ROLE)}
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Byte range [start, end), category name, qualified name.
 
     `unit` is the range of chunk indices that stands in for this chunk as a dependency: itself, or its whole class.
@@ -74,8 +74,7 @@ class FileChunks:
     roots: tuple[Root, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """Declarations that overlap in the text: one class with its members, one function, one macro, ..."""
 
     start: int
@@ -144,7 +143,7 @@ def _prefixed(code: bytes, groups: list[_Group]) -> list[_Group]:
         if last is not None and last.nodes and last.nodes[0].kind == MACRO_USE and group.nodes:
             between = code[last.end : group.start]
             if code[last.end - 1 : last.end] not in b";)" and not between.strip() and between.count(b"\n") < 2:
-                result[-1] = replace(group, start=last.start)
+                result[-1] = group._replace(start=last.start)
                 continue
         result.append(group)
     return result
@@ -173,7 +172,7 @@ def _with_comments(groups: list[_Group], comments: CommentIndex) -> Iterator[_Gr
         ceiling = groups[index + 1].start if index + 1 < len(groups) else comments.size
         end = min(comments.trailing(group.end), ceiling)
         start = comments.leading(group.start, floor)
-        yield group if (start, end) == (group.start, group.end) else replace(group, start=start, end=end)
+        yield group if (start, end) == (group.start, group.end) else group._replace(start=start, end=end)
         floor = end
 
 
@@ -224,7 +223,7 @@ def _close_run(run: list[_Group], chunks: list[Chunk], roots: list[Root], outlin
         last = chunks[-1] if len(chunks) > first else None
         near = last is not None and last.kind == group.kind and last.end - last.start < MERGE_BYTES
         if last is not None and near and not outline.parted(last.end, group.start):
-            chunks[-1] = replace(last, end=group.end)
+            chunks[-1] = last._replace(end=group.end)
         else:
             index = len(chunks)
             chunks.append(Chunk(group.start, group.end, group.kind, group.name, (index, index + 1)))

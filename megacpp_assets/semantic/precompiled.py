@@ -58,9 +58,10 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
 
     A header of the tree would be empty as a main file after it was precompiled, thus the layers.
     """
-    headers = {unit.path: text_of(unit.path) for unit in units if unit.header}
-    guarded = {path for path, text in headers.items() if _is_guarded(text)}
-    includes = cache(lambda path: tuple(_sure_includes(text_of(path))))
+    directives = cache(lambda path: _directives(text_of(path)))
+    headers = {unit.path for unit in units if unit.header}
+    guarded = {path for path in headers if _is_guarded(directives(path))}
+    includes = cache(lambda path: tuple(_sure_includes(directives(path))))
     groups: dict[tuple[tuple[str, ...], bool], list[Unit]] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.path.encode("utf-8", "surrogateescape")):
         if not {"-include", "-imacros"}.intersection(unit.arguments):
@@ -69,7 +70,7 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     parts = [(*key, part) for key, group in sorted(groups.items()) for part in _parts(group)]
     for arguments, header, group in parts:
         if len(group) >= MIN_UNITS:
-            uses = _uses([unit.path for unit in group], _Search(arguments, headers.keys(), guarded), includes)
+            uses = _uses([unit.path for unit in group], _Search(arguments, headers, guarded), includes)
             for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
                 chosen = _chosen({unit.path for unit in layer}, base, uses)
                 if len(layer) >= MIN_UNITS and chosen:
@@ -207,22 +208,22 @@ def _lines(targets: Collection[str]) -> Iterator[str]:
 
 
 def _directives(text: bytes) -> list[tuple[bytes, bytes]]:
+    """The name and the rest of each directive."""
     return [(match[1], match[2].strip()) for match in _DIRECTIVE.finditer(_COMMENT.sub(b" ", text))]
 
 
-def _is_guarded(text: bytes) -> bool:
-    """Whether a second inclusion gives nothing."""
-    lines = _directives(text)
+def _is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether a second inclusion of a file with these directives gives nothing."""
     first = list(takewhile(lambda line: line[0] == b"pragma", lines))
     following = lines[len(first) : len(first) + 2]
     guard = len(following) == 2 and following[0][0] == b"ifndef" and following[1][0] == b"define"
     return (b"pragma", b"once") in lines or (guard and following[1][1].split()[:1] == following[0][1].split()[:1])
 
 
-def _sure_includes(text: bytes) -> Iterator[tuple[bool, str]]:
+def _sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, str]]:
     """(quoted, spelling) of includes under no condition but `#ifndef` of a macro that is no compiler's or system's."""
     conditions: list[bool] = []
-    for name, rest in _directives(text):
+    for name, rest in lines:
         if name in {b"if", b"ifdef", b"ifndef"}:
             conditions.append(name == b"ifndef" and _CONFIGURABLE.fullmatch(rest) is not None)
         elif name in {b"else", b"elif", b"elifdef", b"elifndef"} and conditions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from megacpp_assets.semantic.analysis import FileFacts, Space
 from megacpp_assets.semantic.chunks import Chunk, Root
@@ -11,8 +12,7 @@ from megacpp_assets.semantic.graph import dependency_levels, leaves
 from megacpp_assets.semantic.link import Edges, link
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A chunk with its place: file number, character range, unit and root as ranges of chunk numbers."""
 
     chunk: Chunk
