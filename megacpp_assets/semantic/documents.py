@@ -24,6 +24,9 @@ SEPARATOR = "\n\n"
 HEAD_SEPARATOR = "\n"
 CHARS_PER_TOKEN = 4
 """The estimate of a document's tokens is its characters over this."""
+_FILLED_SHARE = 0.9
+"""Part of the estimate that dependencies may fill: where the exact count is larger, stage 3 splits off the end of the
+document, which is its root's."""
 _HEAD_SHARE = 8
 """At most one part in this many of a document is preamble."""
 _TOKENS_PER_CHUNK = 48
@@ -132,7 +135,9 @@ def _assemble(repository: Repository, chars: CharStore, recipe: SemanticRecipe, 
     head = _head(repository, place.file, first.chunk.start, head_room)
     spaces = [space.opening for space in place.spaces]
     spent = own + sum(span.char_end - span.char_start + SEPARATOR_CHARS for span in (*head, *spaces))
-    budget = Budget(room - spent, recipe.document_tokens // _TOKENS_PER_CHUNK, recipe.dependency_depth)
+    budget = Budget(
+        int(room * _FILLED_SHARE) - spent, recipe.document_tokens // _TOKENS_PER_CHUNK, recipe.dependency_depth
+    )
     if head:
         builder.context(place.file, head, "preamble", "")
     for used in dependencies(repository, place.unit, budget):

@@ -110,6 +110,14 @@ def test_a_document_keeps_within_its_tokens_and_drops_the_farthest_first(tmp_pat
     assert names[-1] == "main"
 
 
+def test_dependencies_leave_room_for_what_the_estimate_misses(tmp_path: Path) -> None:
+    long = "v = v + 1; " * 30
+    steps = "".join(f"int step{n}(int v) {{ {long} return step{n - 1}(v); }}\n" for n in range(1, 30))
+    text = f"int step0(int v) {{ return v + 1 - 1 + 0; }}\n{steps}int all(int v) {{ return step29(v); }}\n"
+    document = _documents(tmp_path, {"a.cc": text}, document_tokens=1000, dependency_depth=30)["all"]
+    assert 0.8 * 4 * 1000 < len(document.text) <= 0.9 * 4 * 1000
+
+
 def test_a_root_over_the_limit_stays_whole(tmp_path: Path) -> None:
     text = f"int big() {{ {'int x = 1; ' * 100} return 0; }}\n"
     document = _documents(tmp_path, {"a.cc": text}, document_tokens=10)["big"]
