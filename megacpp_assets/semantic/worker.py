@@ -297,5 +297,4 @@ def _by_includer(inclusions: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[
 
 @lru_cache(maxsize=8)
 def _shared_by_includer(inclusions: Inclusions) -> dict[bytes, list[bytes]]:
-    """The same, kept for the next unit that shares the header."""
-    return _by_includer(inclusions)
+    return _by_includer(inclusions)  # kept for the next unit that shares the header
