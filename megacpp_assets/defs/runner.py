@@ -12,6 +12,7 @@ from megacpp_assets.contract.errors import CheckFailed, MegacppError
 from megacpp_assets.contract.names import STAGES
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.defs.build import JOBS, build_definitions
+from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.partitions import mixture_key, register
 from megacpp_assets.line.corpus import Corpus
@@ -53,7 +54,7 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
 
     `watch` hears of every step, those that are done already included. Returns the corpus with its tokenizer pinned.
     """
-    with _lazy_dagster(corpus) as dagster:
+    with _opened(corpus) as dagster:
         for work in _repository_work(corpus, plan, "index_repository"):
             _run(dagster, work, watch)
         if plan.wants("tokenizer"):
@@ -69,7 +70,7 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch) -> Corpus:
 
 def run_tokenizer(corpus: Corpus, watch: Watch) -> Corpus:
     """Fetch the pinned repositories and train their tokenizer, which needs no more than that; pin it once it passed."""
-    with _lazy_dagster(corpus, anew=True) as dagster:
+    with _opened(corpus, anew=True) as dagster:
         for work in _repository_work(corpus, Plan((), until="pinned_repos"), "index_repository"):
             _run(dagster, work, watch)
         return _train(dagster, corpus.unpinned(), watch)
@@ -89,7 +90,7 @@ def _repository_work(corpus: Corpus, plan: Plan, job: str) -> Iterator[Work]:
 def _run(dagster: _Dagster, work: Work, watch: Watch) -> None:
     """Execute the first stale step of `work` and those after it in one run; nothing where all are done."""
     stale = list(work.steps)
-    while stale and (done := finished(stale[0])) is not None:
+    while stale and (done := finished(stale[0])) is not None and dagster.has_recorded(stale[0], done):
         watch.already_done(stale.pop(0), done)
     if stale:
         with listening(watch.step_starts):
@@ -113,21 +114,27 @@ def pin_published(corpus: Corpus) -> Corpus:
 
 
 class _Dagster:
-    """An instance and definitions, opened only when the first stale step is met: a rerun that does nothing is quick."""
+    """An instance; its definitions are built when the first stale step is met: a rerun that does nothing is quick."""
 
-    def __init__(self, corpus: Corpus, anew: bool) -> None:
+    def __init__(self, instance: dg.DagsterInstance, corpus: Corpus, anew: bool) -> None:
+        self._instance = instance
         self._corpus = corpus
         self._anew = anew
-        self._context = open_instance(corpus.root)
-        self._instance: dg.DagsterInstance | None = None
+        self._recorded = event_log(instance)
         self._definitions: dg.Definitions | None = None
+
+    def has_recorded(self, step: Step, done: Done) -> bool:
+        """Whether the event log holds what `step` made. A kill between a receipt and its event leaves none, and an
+        audit would miss it; the step is then recorded, with nothing made again."""
+        return done.artifact.manifest.sha256 in self._recorded(step.stage, step.partition)
 
     def materialize(self, work: Work, steps: Sequence[Step]) -> None:
         """Materialize `steps` in one Dagster run. Raises a step's own error, or `CheckFailed`."""
-        instance, definitions = self._open()
+        if self._definitions is None:
+            self._definitions = self._prepare()
         try:
-            definitions.resolve_job_def(work.job).execute_in_process(
-                instance=instance,
+            self._definitions.resolve_job_def(work.job).execute_in_process(
+                instance=self._instance,
                 partition_key=work.partition,
                 asset_selection=[dg.AssetKey(step.stage) for step in steps],
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
@@ -142,27 +149,16 @@ class _Dagster:
             unknown = CheckFailed(what, expected="every blocking check to pass", found=str(error))
             raise first_failure(steps) or unknown from error
 
-    def _open(self) -> tuple[dg.DagsterInstance, dg.Definitions]:
-        if self._instance is None or self._definitions is None:
-            self._instance = self._context.__enter__()
-            register(self._instance, self._corpus.repo_refs)
-            _fail_dead_runs(self._instance)
-            self._definitions = build_definitions(self._corpus.root, self._corpus.dataset, anew=self._anew)
-        return self._instance, self._definitions
-
-    def close(self) -> None:
-        """Release the instance if it was opened."""
-        if self._instance is not None:
-            self._context.__exit__(None, None, None)
+    def _prepare(self) -> dg.Definitions:
+        register(self._instance, self._corpus.repo_refs)
+        _fail_dead_runs(self._instance)
+        return build_definitions(self._corpus.root, self._corpus.dataset, anew=self._anew)
 
 
 @contextmanager
-def _lazy_dagster(corpus: Corpus, *, anew: bool = False) -> Iterator[_Dagster]:
-    dagster = _Dagster(corpus, anew)
-    try:
-        yield dagster
-    finally:
-        dagster.close()
+def _opened(corpus: Corpus, *, anew: bool = False) -> Iterator[_Dagster]:
+    with open_instance(corpus.root) as instance:
+        yield _Dagster(instance, corpus, anew)
 
 
 def _fail_dead_runs(instance: dg.DagsterInstance) -> None:

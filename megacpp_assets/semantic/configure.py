@@ -15,11 +15,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 
 _INSTALL = "apt-get install bubblewrap cmake ninja-build g++ (bubblewrap 0.8 or later)"
+_ELF = b"\x7fELF"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache")
 """What programs below /usr need beside it: links into it, and tables of it."""
 _DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
@@ -64,8 +66,8 @@ DEFAULT_LIMITS = ConfigureLimits()
 
 def require_sandbox() -> str:
     """The version line of cmake; `EnvironmentLacks` unless cmake, a build tool and a working bubblewrap are there."""
-    for name in ("bwrap", "cmake"):
-        if shutil.which(name) is None:
+    for name, found in (("bwrap", shutil.which("bwrap")), ("cmake", cmake_program())):
+        if not found:
             raise EnvironmentLacks(f"--configure needs {name}", expected="it on PATH", found="none", do=_INSTALL)
     _generator()
     with tempfile.TemporaryDirectory(prefix="megacpp-sandbox-") as empty:
@@ -122,7 +124,7 @@ def _generator() -> str:
 def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
     """The command line of bubblewrap up to the program: nothing inherited but what is listed here."""
     variables = {
-        "PATH": f"{Path(_cmake()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+        "PATH": f"{Path(cmake_program()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
         "SOURCE_DATE_EPOCH": "0", "GENERATOR": _generator(), "OPTIONS": _OPTIONS, "CPU": str(limits.cpu_s),
         "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
         "PROCESSES": str(limits.processes),
@@ -142,8 +144,23 @@ def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
     ]  # fmt: skip
 
 
-def _cmake() -> str:
-    return os.path.realpath(shutil.which("cmake") or "")
+def cmake_program() -> str:
+    """The program behind the first cmake on PATH, "" for none. In an activated environment that may be a script of the
+    Python package, which the cage could not start: its program lies in the package."""
+    for folder in os.get_exec_path():
+        found = shutil.which("cmake", path=folder)
+        if found and _is_program(found):
+            return os.path.realpath(found)
+        package = find_spec("cmake") if found else None
+        for home in (package.submodule_search_locations or ()) if package else ():
+            if (inside := shutil.which("cmake", path=f"{home}/data/bin")) and _is_program(inside):
+                return os.path.realpath(inside)
+    return ""
+
+
+def _is_program(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_ELF)) == _ELF
 
 
 def _mounts() -> Iterator[str]:
@@ -156,7 +173,7 @@ def _mounts() -> Iterator[str]:
 
 
 def _unpacked_cmake() -> Iterator[str]:
-    prefix = Path(_cmake()).parents[1]
+    prefix = Path(cmake_program()).parents[1]
     if not prefix.is_relative_to("/usr"):  # its own parts only: the prefix may be somebody's home
-        for part in (_cmake(), *map(str, sorted(prefix.glob("share/cmake*")))):
+        for part in (cmake_program(), *map(str, sorted(prefix.glob("share/cmake*")))):
             yield from ("--ro-bind", part, part)

@@ -63,6 +63,19 @@ def test_a_killed_run_ends_with_the_same_bytes_after_a_rerun(tmp_path: Path) -> 
     assert done.passed
 
 
+def test_what_was_made_but_not_yet_recorded_when_a_run_died_is_recorded_by_the_next(root: Path, tmp_path: Path) -> None:
+    """A kill may come between a step's receipt and its event in Dagster's log."""
+    copy = tmp_path / "data"
+    shutil.copytree(root, copy)
+    before = data_hashes(copy)
+    shutil.rmtree(copy / "dagster")
+    assert megacpp(copy, "audit", str(copy / CHECKPOINT)).returncode == 1
+    said = run_small(copy)
+    assert "verified: true" in said and "verified: false" not in said
+    assert data_hashes(copy) == before
+    assert "Nothing to do" in run_small(copy)
+
+
 @pytest.mark.parametrize(("hits", "passes"), [(0, False), (19, False), (20, True)])
 def test_a_campaign_without_all_its_kills_proves_nothing(hits: int, passes: bool) -> None:
     assert Campaign(20, hits, []).passed is passes

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -16,7 +17,7 @@ import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic.compile_database import DATABASE, read_database
-from megacpp_assets.semantic.configure import ConfigureLimits, configure, require_sandbox
+from megacpp_assets.semantic.configure import ConfigureLimits, cmake_program, configure, require_sandbox
 from megacpp_assets.semantic.stage import run, target
 from tests.semantic.hostile_repository import everything, spec_of
 
@@ -146,13 +147,36 @@ def test_cmake_outside_usr_brings_its_own_files_and_nothing_else_of_its_prefix(
     """The prefix of an unpacked cmake may be somebody's home."""
     prefix = tmp_path / "home"
     (prefix / "bin").mkdir(parents=True)
-    shutil.copy(os.path.realpath(str(shutil.which("cmake"))), prefix / "bin" / "cmake")
-    root = next(Path("/usr/share").glob("cmake-*"))
+    program = Path(cmake_program())
+    shutil.copy(program, prefix / "bin" / "cmake")
+    root = next(program.parents[1].glob("share/cmake-*"))
     shutil.copytree(root, prefix / "share" / root.name)
     shutil.copy(canary, prefix / "canary.txt")
     monkeypatch.setenv("PATH", f"{prefix}/bin", prepend=os.pathsep)
     told = _told(tmp_path / "tree", f"command -v cmake; cat {prefix}/canary.txt")
     assert told.startswith(f"{prefix}/bin/cmake ") and "canary_5127" not in told
+
+
+@caged
+def test_in_an_activated_environment_the_python_packages_cmake_is_the_program_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    assert cmake_program().endswith("/cmake/data/bin/cmake")
+    assert _told(tmp_path / "told", "command -v cmake").strip() == cmake_program()
+    assert configure(_tree(tmp_path / "good", GOOD)).reason == ""
+
+
+@caged
+def test_a_script_that_is_no_program_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cmake_program()
+    script = tmp_path / "bin" / "cmake"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\nexit 0\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("megacpp_assets.semantic.configure.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+    assert cmake_program() == before
 
 
 @caged
@@ -281,7 +305,9 @@ def test_a_tree_without_cmake_says_so(tmp_path: Path) -> None:
 def test_a_machine_without_the_tools_is_told_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda wanted: None if wanted == name else f"/usr/bin/{wanted}")
+    for present in {"bwrap", "cmake", "make"} - {name}:
+        (tmp_path / present).symlink_to(os.path.realpath(str(shutil.which(present))))
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentLacks, match=f"needs {name}.*apt-get install bubblewrap cmake"):
         configure(tmp_path)
 
