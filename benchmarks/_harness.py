@@ -9,7 +9,8 @@ import gc
 import json
 import resource
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 RUNS = 5
@@ -35,6 +36,22 @@ class Figure:
         return seconds if self.amount is None else self.amount / seconds
 
 
+class Meter:
+    """Tells a peer's CPU seconds from ours where both take turns inside one call."""
+
+    def __init__(self) -> None:
+        self.peer_s = 0.0
+
+    @contextmanager
+    def peer(self) -> Iterator[None]:
+        """What is used in this context is the peer's."""
+        before = _used()
+        try:
+            yield
+        finally:
+            self.peer_s += _used() - before
+
+
 def cpu_seconds(work: Work) -> float:
     """User and system seconds of one call of `work`: this process, all its threads, and the children it waited for.
 
@@ -55,9 +72,30 @@ def interleaved(ours: Work, peer: Work, *, runs: int = RUNS, warm_up: bool = Tru
     return statistics.median(mine for mine, _ in pairs), statistics.median(theirs for _, theirs in pairs)
 
 
+def woven(work: Callable[[Meter], object], *, runs: int = RUNS) -> tuple[float, float]:
+    """Median CPU seconds of ours and of the peer, which `work` calls itself, piece by piece, inside `Meter.peer`.
+
+    Pieces of a second alternate, where `interleaved` alternates whole calls: a processor whose speed drifts within a
+    minute is the same to both.
+    """
+    ours, theirs = [], []
+    for _ in range(runs):
+        meter = Meter()
+        together = cpu_seconds(lambda meter=meter: work(meter))
+        theirs.append(meter.peer_s)
+        ours.append(together - meter.peer_s)
+    return statistics.median(ours), statistics.median(theirs)
+
+
 def compare(figure: Figure, ours: Work, peer: Work, *, peer_name: str, runs: int = RUNS, warm_up: bool = True) -> float:
     """Measure both and print the line; the ratio, ours / peer."""
     mine, theirs = interleaved(ours, peer, runs=runs, warm_up=warm_up)
+    return report(figure, figure.of(mine), figure.of(theirs), peer_name=peer_name, runs=runs)
+
+
+def compare_woven(figure: Figure, work: Callable[[Meter], object], *, peer_name: str, runs: int = RUNS) -> float:
+    """`compare` for a peer that takes its turns inside `work`."""
+    mine, theirs = woven(work, runs=runs)
     return report(figure, figure.of(mine), figure.of(theirs), peer_name=peer_name, runs=runs)
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_uint
-from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from _harness import Meter
 from clang import cindex
 
 from megacpp_assets.semantic import _visitor
@@ -24,16 +26,6 @@ from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 CALL = cindex.CursorKind.CALL_EXPR
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One parse that was asked of libclang; `saved` says that a precompiled header was written after it."""
-
-    path: str
-    arguments: tuple[str, ...]
-    flags: int
-    saved: bool
-
-
 def load_library(toolchain: Toolchain) -> None:
     """Let the Python binding use the library that we use."""
     if not cindex.Config.loaded:
@@ -41,31 +33,40 @@ def load_library(toolchain: Toolchain) -> None:
 
 
 @contextmanager
-def recorded(calls: list[Call]) -> Iterator[None]:
-    """Put every parse that this process asks of our visitor into `calls`, in order."""
-    parse, precompile = _visitor.parse, _visitor.precompile
+def beside(meter: Meter) -> Iterator[None]:
+    """Beside every parse that this process asks of our visitor, the same by the binding alone: `meter` has its time.
 
-    def keeping(work: Callable[..., Any], saved: bool) -> Callable[..., Any]:
-        def kept(library: str, path: str, arguments: Sequence[str], flags: int, last: Any) -> Any:
-            calls.append(Call(path, tuple(arguments), flags, saved))
-            return work(library, path, arguments, flags, last)
+    It goes first by turns. Nothing is walked, and a precompiled header is written once more, elsewhere.
+    """
+    visitor = {name: getattr(_visitor, name) for name in ("parse", "precompile")}
+    numbers = count()
 
-        return kept
+    def both(name: str, *call: Any) -> Any:
+        def alone() -> None:
+            with meter.peer():
+                _parse_alone(*call[1:4], saved=name == "precompile")
 
-    _visitor.parse, _visitor.precompile = keeping(parse, saved=False), keeping(precompile, saved=True)
+        if peer_first := next(numbers) % 2:
+            alone()
+        found = visitor[name](*call)
+        if not peer_first:
+            alone()
+        return found
+
+    for name in visitor:
+        setattr(_visitor, name, partial(both, name))
     try:
         yield
     finally:
-        _visitor.parse, _visitor.precompile = parse, precompile
+        for name, work in visitor.items():
+            setattr(_visitor, name, work)
 
 
-def replay(tree: Path, calls: Sequence[Call]) -> None:
-    """The same parses, with the same flags, and no walk. Precompiled headers are written once more, elsewhere."""
-    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as folder, working_directory(tree):
-        for call in calls:
-            unit = cindex.Index.create(excludeDecls=True).parse(call.path, list(call.arguments), options=call.flags)
-            if call.saved:
-                unit.save(os.path.join(folder, "saved.pch"))
+def _parse_alone(path: str, arguments: Sequence[str], flags: int, *, saved: bool) -> None:
+    unit = cindex.Index.create(excludeDecls=True).parse(path, list(arguments), options=flags)
+    if saved:
+        with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as folder:
+            unit.save(os.path.join(folder, "saved.pch"))
 
 
 def full_walk(tree: Path, units: Sequence[Unit], toolchain: Toolchain, *, preorder: bool) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 import _clangd
 import _libclang
-from _harness import RUNS, Figure, compare, report
+from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
@@ -118,19 +118,14 @@ def weighed(function: Callable[[Any], Any], batch: Any) -> tuple[Any, float]:
 def bare(checkout: Checkout, runs: int, *, precompile: bool = True) -> None:
     """Everything in memory, documents aside, over the same parses by libclang alone, shared headers in both."""
     _libclang.load_library(checkout.toolchain)
-    calls: list[_libclang.Call] = []
 
-    def ours() -> None:
-        calls.clear()
-        with _libclang.recorded(calls):
+    def both(meter: Meter) -> None:
+        with _libclang.beside(meter):
             index(checkout, InProcess(), precompile=precompile)
-
-    def peer() -> None:
-        _libclang.replay(checkout.tree, calls)
 
     parse = "parse" if precompile else "plain parse"
     figure = Figure(BENCH, f"{parse} + walk + paint + link, {described(checkout)}", "CPU-s")
-    compare(figure, ours, peer, peer_name="libclang 18.1.1, same flags, parse only", runs=runs, warm_up=False)
+    compare_woven(figure, both, peer_name="libclang 18.1.1, same flags, parse only", runs=runs)
 
 
 def plain(checkout: Checkout, runs: int) -> None:

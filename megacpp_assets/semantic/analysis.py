@@ -72,8 +72,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
     """Facts of one file, and its painted characters (paint.CHAR_DTYPE, one per character of its text)."""
     code = source.code
     lexed = lex(code)
-    symbols = {symbol.usr: symbol for symbol in parsed.symbols}
-    outline = outline_file(code, lexed, parsed, symbols)
+    outline = outline_file(code, lexed, parsed)
     cursors = parsed.cursors
     rows = None if cursors is None else cursor_rows(cursors, symbol_table(parsed.symbols))
     painted = paint_file(source, lexed, outline, cursors, rows)

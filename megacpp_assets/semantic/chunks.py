@@ -110,29 +110,39 @@ def _groups(code: bytes, lexed: Lexed, outline: FileOutline) -> list[_Group]:
     held: list[list[Node]] = []
     end = -1
     for node in outline.nodes:
-        if node.role in (NAMESPACE, BODY):
+        if node.role is NAMESPACE or node.role is BODY:
             continue
         if node.start >= end:
             held.append([])
         held[-1].append(node)
         end = max(end, node.end)
     groups = [_group(nodes) for nodes in held]
-    groups += _macros(code, lexed, np.array([(group.start, group.end) for group in groups], dtype=np.int64))
+    groups += _macros(
+        code, lexed, np.array([(group.start, group.end) for group in groups], dtype=np.int64).reshape(-1, 2)
+    )
     solid = [group for group in groups if _has_word(code[group.start : group.end])]
     return _prefixed(code, sorted(solid, key=lambda group: group.start))
 
 
 def _macros(code: bytes, lexed: Lexed, taken: NDArray[np.int64]) -> Iterator[_Group]:
     """Macro definitions outside the `taken` ranges; a file's include guard is none."""
-    taken = taken.reshape(-1, 2)
-    previous = b""
-    for number, ((start, end), name) in enumerate(zip(lexed.directives.tolist(), lexed.names, strict=True)):
-        place = int(np.searchsorted(taken[:, 0], start, side="right")) - 1
-        words = code[start:end].partition(name.encode() or b"#")[2].split(None, 1)
-        guards = number == 1 and lexed.names[0] == "ifndef" and words == [previous]
-        if name == "define" and words and not guards and (place < 0 or taken[place, 1] <= start):
+    starts = lexed.directives[:, 0]
+    place = np.searchsorted(taken[:, 0], starts, side="right") - 1
+    free = np.append(taken[:, 1], -1)[place] <= starts  # place -1 is that of the last one, which ends before all
+    guard = _words(code, lexed, 0)[:1] if lexed.names and lexed.names[0] == "ifndef" else []
+    for number in np.flatnonzero(free).tolist():
+        if lexed.names[number] != "define":
+            continue
+        start, end = lexed.directives[number].tolist()
+        words = _words(code, lexed, number)
+        if words and not (number == 1 and words == guard):
             yield _Group(start, end, (), "preamble", words[0].split(b"(")[0].decode(errors="replace"), False)
-        previous = words[0] if words else b""
+
+
+def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:
+    """The first word behind the name of a directive, and the rest."""
+    start, end = lexed.directives[number].tolist()
+    return code[start:end].partition(lexed.names[number].encode() or b"#")[2].split(None, 1)
 
 
 def _prefixed(code: bytes, groups: list[_Group]) -> list[_Group]:

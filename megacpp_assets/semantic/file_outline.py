@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import FUNCTION, Node
+from megacpp_assets.semantic.outline import FUNCTION, Node, in_order
 from megacpp_assets.semantic.outline_clang import clang_outline
 from megacpp_assets.semantic.outline_macros import invocations, macro_names
-from megacpp_assets.semantic.parsed import ParsedFile, Symbol
+from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.ranges import paint
 from megacpp_assets.semantic.treesitter import syntax_outline
 
@@ -39,15 +38,15 @@ class FileOutline:
         return bool(self.parting[start:end].any())
 
 
-def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile, symbols: Mapping[int, Symbol]) -> FileOutline:
+def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
     """The outline of `code`; with `parsed.cursors` None it is tree-sitter's alone."""
     solid = _solid(code, lexed)
-    nodes = [] if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, symbols)
+    nodes = [] if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
     for fill in (_dropped, _missed):
         found = fill(code, lexed, parsed, FileOutline(tuple(nodes), owner, solid, solid))
         if found:
-            nodes = sorted([*nodes, *found], key=lambda node: (node.start, -node.end, node.depth))
+            nodes = in_order([*nodes, *found])
             owner = _owners(len(code), nodes)
     return FileOutline(tuple(nodes), owner, solid, solid | lexed.directed)
 

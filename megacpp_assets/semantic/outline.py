@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
+
 from megacpp_assets.contract.names import CATEGORY_ID
 
 
@@ -62,6 +64,15 @@ class Node(NamedTuple):
     usr: int = 0
     definition: bool = False
     kind: int = 0
+
+
+_PLACE = tuple(Node._fields.index(name) for name in ("start", "end", "depth"))
+
+
+def in_order(nodes: Sequence[Node]) -> list[Node]:
+    """`nodes` in pre-order: by start, an enclosing one before what it encloses; equal ones stay as they stand."""
+    starts, ends, depths = (np.array([node[field] for node in nodes], dtype=np.int64) for field in _PLACE)
+    return [nodes[index] for index in np.lexsort((depths, -ends, starts)).tolist()]
 
 
 Outline = Sequence[Node]

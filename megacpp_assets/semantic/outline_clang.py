@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.instantiations import with_instantiations
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import BODY, CLASS, FUNCTION, MEMBER, OTHER, Node, Role
+from megacpp_assets.semantic.outline import BODY, CLASS, FUNCTION, MEMBER, OTHER, Node, Role, in_order
 from megacpp_assets.semantic.outline_ends import declaration_ends
 from megacpp_assets.semantic.outline_macros import invocations, macro_made, prefixes, with_macros
-from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbol
+from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbols
 
 _PLAIN_ROLE = {
     **dict.fromkeys((k.NAMESPACE, k.LINKAGE), Role.NAMESPACE),
@@ -26,7 +24,9 @@ _PLAIN_ROLE = {
     k.STATIC_ASSERT: Role.OTHER,
     k.UNEXPOSED: Role.OTHER,
 }
-_BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
+_ROLES = tuple(Role)
+_PLAIN = np.array([_PLAIN_ROLE.get(kind, OTHER) for kind in range(k.KINDS)], dtype=np.uint8)
+_BECOMES_MEMBER = np.isin(_ROLES, (Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER))
 """Roles that are `MEMBER` where a class holds them."""
 
 _STRUCTURAL = k.membership(frozenset(_PLAIN_ROLE))
@@ -35,10 +35,10 @@ _FUNCTION_KIND = k.membership(k.FUNCTIONS)
 _OPEN = k.membership(k.CLASSES | {k.NAMESPACE, k.LINKAGE, k.UNEXPOSED, k.FRIEND})
 _OPEN_TO_CLASSES = k.membership(k.ALIASES | {k.VARIABLE, k.FIELD})
 """`typedef struct { … } t;` holds a class and nothing else of ours."""
-_IN_CLASS = k.CLASSES | {k.FRIEND}
+_IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
 
 
-def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[int, Symbol]) -> list[Node]:
+def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols) -> list[Node]:
     """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
     structural = _structural(cursors)
     chosen = np.flatnonzero(structural)
@@ -53,7 +53,7 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Mapping[
     places = (cursors.start[bodies].tolist(), cursors.end[bodies].tolist(), cursors.depth[bodies].tolist())
     nodes += [Node(start, end, BODY, depth, "") for start, end, depth in zip(*places, strict=True)]
     nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
-    return sorted(nodes, key=lambda node: (node.start, -node.end, node.depth))
+    return in_order(nodes)
 
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
@@ -81,7 +81,7 @@ def _bodies(cursors: Cursors) -> NDArray[np.int64]:
 
 def _nodes(
     cursors: Cursors,
-    symbols: Mapping[int, Symbol],
+    symbols: Symbols,
     chosen: NDArray[np.int64],
     facts: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]],
 ) -> list[Node]:
@@ -91,19 +91,30 @@ def _nodes(
     """
     ends, has_body, made = facts
     outer = _outermost(cursors, chosen, made)
-    holder = cursors.parent[outer]
-    holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)
     columns = (
-        cursors.start[chosen], ends, cursors.depth[outer], cursors.usr[chosen],
-        (cursors.flags[chosen] & FLAG_DEFINITION) != 0, cursors.kind[chosen],
-        has_body[chosen], made[chosen], holder_kind,
+        cursors.start[chosen], ends, _roles(cursors, chosen, outer, (has_body, made)), cursors.depth[outer],
+        cursors.usr[chosen], (cursors.flags[chosen] & FLAG_DEFINITION) != 0, cursors.kind[chosen],
     )  # fmt: skip
-    return [
-        Node(start, end, _role(kind, body, by_macro, held), depth, _name(symbols.get(usr)), usr, definition, kind)
-        for start, end, depth, usr, definition, kind, body, by_macro, held in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
+    start, end, role, depth, usr, definition, kind = (column.tolist() for column in columns)
+    names = symbols.names(cursors.usr[chosen])
+    return list(map(Node, start, end, map(_ROLES.__getitem__, role), depth, names, usr, definition, kind))
+
+
+def _roles(
+    cursors: Cursors,
+    chosen: NDArray[np.int64],
+    outer: NDArray[np.int64],
+    facts: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+) -> NDArray[np.uint8]:
+    """The role of each of `chosen`, by its kind and by what holds the outermost of what the same macro made."""
+    has_body, made = facts
+    kind, holder = cursors.kind[chosen], cursors.parent[outer]
+    holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)
+    role = np.where(made[chosen], np.uint8(OTHER), _PLAIN[kind])
+    member = (_BECOMES_MEMBER[role] & _IN_CLASS[holder_kind]) | ((role == CLASS) & (holder_kind == k.FRIEND))
+    role[member] = MEMBER
+    role[has_body[chosen] & _FUNCTION_KIND[kind]] = FUNCTION
+    return role
 
 
 def _outermost(cursors: Cursors, chosen: NDArray[np.int64], made: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -115,16 +126,3 @@ def _outermost(cursors: Cursors, chosen: NDArray[np.int64], made: NDArray[np.boo
         if not climbs.any():
             return outer
         outer[climbs] = parent[climbs]
-
-
-def _role(kind: int, body: bool, made: bool, holder_kind: int) -> Role:
-    role = OTHER if made else _PLAIN_ROLE[kind]
-    if body and kind in k.FUNCTIONS:
-        return FUNCTION
-    if role in _BECOMES_MEMBER and holder_kind in _IN_CLASS:
-        return MEMBER
-    return MEMBER if role is CLASS and holder_kind == k.FRIEND else role
-
-
-def _name(symbol: Symbol | None) -> str:
-    return symbol.qualified_name if symbol else ""

@@ -15,6 +15,8 @@ from megacpp_assets.semantic.parsed import Cursors
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
 _SEMICOLON, _COMMA, _BRACE = b";,}"
 _TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
+_TAIL_MARKS = tuple(b"=[_(")
+"""Bytes with which what may follow a declarator begins, macros aside."""
 _BRACKET = re.compile(rb"[()\[\]{};]")
 _FARTHEST = 4000
 _TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
@@ -35,7 +37,8 @@ def declaration_ends(
     result = np.where(takes, following + 1, ends)
     macros = dict(uses.tolist())
     closed = data[np.maximum(ends - 1, 0)] == _BRACE
-    for index in np.flatnonzero(~takes & ~closed & (mark != 0) & _TAILED[cursors.kind[chosen]]).tolist():
+    begins = np.isin(mark, _TAIL_MARKS) | np.isin(following, uses[:, 0])
+    for index in np.flatnonzero(~takes & ~closed & begins & _TAILED[cursors.kind[chosen]]).tolist():
         result[index] = _over_tail(code, int(following[index]), macros) or result[index]
     return result
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -39,15 +41,39 @@ FLAG_OVERLOADED = 4
 
 
 class Symbol(NamedTuple):
-    """An entity seen as declared or referenced: USR hash, qualified name (`a::b::f`), CXCursorKind, spelling.
-
-    A tuple, as a file has hundreds of them: they are made in a third of a dataclass's time.
-    """
+    """An entity seen as declared or referenced: USR hash, qualified name (`a::b::f`), CXCursorKind, spelling."""
 
     usr: int
     qualified_name: str
     kind: int
     spelling: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbols:
+    """The entities of a file as parallel columns, ascending by `usr`; iterating gives them as `Symbol`s."""
+
+    usr: NDArray[np.uint64]
+    kind: NDArray[np.uint16]
+    qualified_name: Sequence[str]
+    spelling: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.usr)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        columns = (self.usr.tolist(), self.qualified_name, self.kind.tolist(), self.spelling)
+        return starmap(Symbol, zip(*columns, strict=True))
+
+    def names(self, usrs: NDArray[np.uint64]) -> list[str]:
+        """The qualified name of each of `usrs`; none for 0 and for the unknown."""
+        place = np.searchsorted(self.usr, usrs)
+        known = np.append(self.usr, np.uint64(0))[place] == usrs
+        known_names = [*self.qualified_name, ""]
+        return [known_names[row] for row in np.where(known, place, len(self)).tolist()]
+
+
+NO_SYMBOLS = Symbols(np.empty(0, np.uint64), np.empty(0, np.uint16), (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +92,6 @@ class ParsedFile:
     reason: str = ""
     errors: int = 0
     cursors: Cursors | None = None
-    symbols: tuple[Symbol, ...] = ()
+    symbols: Symbols = NO_SYMBOLS
     includes: tuple[str, ...] = ()
     skipped_ranges: tuple[tuple[int, int], ...] = field(default=())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.identifiers import name_hashes
-from megacpp_assets.semantic.parsed import Symbol
+from megacpp_assets.semantic.parsed import Symbols
 
 _LOW_31 = 0x7FFFFFFF
 
@@ -43,15 +43,13 @@ class SymbolTable:
         return np.where((known[index] == usrs) & (usrs != 0), index, len(known))
 
 
-def symbol_table(symbols: tuple[Symbol, ...]) -> SymbolTable:
-    """The table of `symbols`, which may come in any order."""
-    usrs = np.array([symbol.usr for symbol in symbols] + [0], dtype=np.uint64)
-    order = np.append(np.argsort(usrs[:-1], kind="stable"), len(symbols))
-    spellings = [symbol.spelling for symbol in symbols]
+def symbol_table(symbols: Symbols) -> SymbolTable:
+    """The table of a file's `symbols`."""
+    operators = (spelling.startswith("operator") for spelling in symbols.spelling)
     return SymbolTable(
-        usr=usrs[order],
-        id=np.array([symbol_id(symbol.qualified_name) for symbol in symbols] + [0], dtype=np.uint32)[order],
-        kind=np.array([symbol.kind for symbol in symbols] + [0], dtype=np.int64)[order],
-        spelling=np.append(name_hashes(spellings), np.uint64(0))[order],
-        operator=np.array([spelling.startswith("operator") for spelling in spellings] + [False])[order],
+        usr=np.append(symbols.usr, np.uint64(0)),
+        id=np.array([*map(symbol_id, symbols.qualified_name), 0], dtype=np.uint32),
+        kind=np.append(symbols.kind.astype(np.int64), 0),
+        spelling=np.append(name_hashes(symbols.spelling), np.uint64(0)),
+        operator=np.array([*operators, False]),
     )

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
+from megacpp_assets.semantic.parsed import NO_SYMBOLS, Cursors, ParsedFile, Symbols
 from megacpp_assets.semantic.worker import UnitResult
 
 _CURSORS: Final = {
@@ -26,6 +26,7 @@ _CURSORS: Final = {
     "ref": "<u8",
     "flags": "<u1",
 }
+_SYMBOLS: Final = {"usr": "<u8", "kind": "<u2"}
 _PLAIN: Final = ("path", "status", "mode", "reason", "errors", "includes", "skipped_ranges")
 _LENGTH_BYTES = 8
 
@@ -34,7 +35,7 @@ def to_bytes(result: UnitResult) -> bytes:
     """`result` but for what it read: that is how it is found."""
     file = result.file
     head: dict[str, Any] = {name: getattr(file, name) for name in _PLAIN}
-    head["symbols"] = [[symbol.usr, symbol.qualified_name, symbol.kind, symbol.spelling] for symbol in file.symbols]
+    head["symbols"] = [file.symbols.qualified_name, file.symbols.spelling]
     head["cursors"] = None if file.cursors is None else len(file.cursors.kind)
     head["checks"] = len(result.checks)
     head["audit"] = [result.calls, result.differing, result.unmeasured]
@@ -50,11 +51,17 @@ def from_bytes(data: bytes) -> UnitResult:
     count = head.pop("cursors")
     cursors = None if count is None else Cursors(**{name: reader.take(kind, count) for name, kind in _CURSORS.items()})
     checks = reader.take("<u8", 2 * head.pop("checks")).reshape(-1, 2)
-    symbols = tuple(Symbol(*row) for row in head.pop("symbols"))
+    names = head.pop("symbols")
+    symbols = NO_SYMBOLS if cursors is None else _symbols(reader, *names)
     head["includes"] = tuple(head["includes"])
     head["skipped_ranges"] = tuple((start, end) for start, end in head["skipped_ranges"])
     calls, differing, unmeasured = head.pop("audit")
     return UnitResult(ParsedFile(**head, cursors=cursors, symbols=symbols), checks, (), calls, differing, unmeasured)
+
+
+def _symbols(reader: _Reader, names: list[str], spellings: list[str]) -> Symbols:
+    columns = {name: reader.take(kind, len(names)) for name, kind in _SYMBOLS.items()}
+    return Symbols(**columns, qualified_name=names, spelling=spellings)
 
 
 def _arrays(result: UnitResult) -> Iterator[bytes]:
@@ -62,6 +69,8 @@ def _arrays(result: UnitResult) -> Iterator[bytes]:
         for name, kind in _CURSORS.items():
             yield getattr(result.file.cursors, name).astype(kind, copy=False).tobytes()
     yield result.checks.astype("<u8", copy=False).tobytes()
+    for name, kind in _SYMBOLS.items():
+        yield getattr(result.file.symbols, name).astype(kind, copy=False).tobytes()
 
 
 class _Reader:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
-from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbol
+from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbols
 from megacpp_assets.semantic.plan import Unit, read_source
 from megacpp_assets.semantic.precompiled import is_hollow, outside_part
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
@@ -168,7 +167,7 @@ class _Readable:
     def __init__(self, tree: str, toolchain: Toolchain) -> None:
         self._tree = os.path.realpath(tree)
         self._toolchain = toolchain
-        self._known: dict[bytes, bool] = {}
+        self._inside: set[bytes] = set()
         self._names: dict[bytes, str] = {}
 
     def names(self, paths: Sequence[bytes]) -> tuple[str, ...]:
@@ -176,13 +175,14 @@ class _Readable:
         return tuple(self._names.setdefault(path, os.fsdecode(path)) for path in paths)
 
     def count_outside(self, paths: Sequence[bytes]) -> int:
-        return sum(not self._allows(path) for path in paths)
+        unknown = set(paths) - self._inside
+        outside = {path for path in unknown if not self._allows(path)}
+        self._inside |= unknown - outside
+        return len(outside)
 
     def _allows(self, path: bytes) -> bool:
-        if path not in self._known:
-            name = os.path.join(self._tree, os.fsdecode(path))
-            self._known[path] = self._toolchain.owns(name) or os.path.realpath(name).startswith(self._tree + os.sep)
-        return self._known[path]
+        name = os.path.join(self._tree, os.fsdecode(path))
+        return self._toolchain.owns(name) or os.path.realpath(name).startswith(self._tree + os.sep)
 
 
 def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
@@ -192,7 +192,7 @@ def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
     that does: the plain parse counts.
     """
     own = os.fsencode(unit.path)
-    header = None if batch.header and any(own == path for _, path in batch.header.inclusions) else batch.header
+    header = None if batch.header and own in _included(batch.header.inclusions) else batch.header
     quick = _parse(unit, batch, readable, header)
     empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
     if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
@@ -232,7 +232,7 @@ def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
     if file.cursors is None:
         return Counter()
     calls = file.cursors.kind == CALL_EXPRESSION
-    names = {symbol.usr: symbol.qualified_name for symbol in file.symbols}
+    names = dict(zip(file.symbols.usr.tolist(), file.symbols.qualified_name, strict=True))
     columns = (file.cursors.start, file.cursors.end, file.cursors.ref, file.cursors.flags & FLAG_OVERLOADED)
     rows = zip(*(column[calls].tolist() for column in columns), strict=True)
     return Counter((start, end, names.get(ref, "") if guessed else ref) for start, end, ref, guessed in rows)
@@ -269,7 +269,7 @@ def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> Pa
         mode=unit.mode,
         errors=found["errors"],
         cursors=Cursors(**found["cursors"]),
-        symbols=tuple(starmap(Symbol, found["symbols"])),
+        symbols=Symbols(**found["symbols"]),
         includes=tuple(sorted(inside - {unit.path})),
         skipped_ranges=tuple(found["skipped_ranges"]),
     )
@@ -293,6 +293,11 @@ def _by_includer(inclusions: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[
     for includer, included in inclusions:
         below[includer].append(included)
     return below
+
+
+@lru_cache(maxsize=8)
+def _included(inclusions: Inclusions) -> frozenset[bytes]:
+    return frozenset(path for _, path in inclusions)
 
 
 @lru_cache(maxsize=8)

@@ -64,7 +64,6 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(void, getExpansionLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))               \
   X(CXFile, getFile, (CXTranslationUnit, const char*))                                                      \
   X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                \
-  X(CXSourceLocation, getLocationForOffset, (CXTranslationUnit, CXFile, unsigned))                          \
   X(CXString, getFileName, (CXFile))                                                                        \
   X(CXFile, getIncludedFile, (CXCursor))                                                                    \
   X(CXString, getCursorUSR, (CXCursor))                                                                     \

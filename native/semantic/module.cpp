@@ -43,12 +43,22 @@ nb::object to_text(const std::string& name) {
   return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
 }
 
-nb::list symbol_rows(const std::vector<Entity>& entities) {
-  nb::list rows;
+nb::dict symbol_columns(const std::vector<Entity>& entities) {
+  std::vector<std::uint64_t> usrs;
+  std::vector<std::uint16_t> kinds;
+  nb::list qualified_names, spellings;
   for (const Entity& entity : entities) {
-    rows.append(nb::make_tuple(entity.usr, to_text(entity.qualified_name), entity.kind, to_text(entity.spelling)));
+    usrs.push_back(entity.usr);
+    kinds.push_back(static_cast<std::uint16_t>(entity.kind));
+    qualified_names.append(to_text(entity.qualified_name));
+    spellings.append(to_text(entity.spelling));
   }
-  return rows;
+  nb::dict columns;
+  columns["usr"] = to_numpy(std::move(usrs));
+  columns["kind"] = to_numpy(std::move(kinds));
+  columns["qualified_name"] = qualified_names;
+  columns["spelling"] = spellings;
+  return columns;
 }
 
 // Each USR hash and the second hash of that USR, one after the other.
@@ -82,7 +92,7 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));
   nb::dict out;
   out["cursors"] = cursor_arrays(std::move(result.cursors));
-  out["symbols"] = symbol_rows(result.entities);
+  out["symbols"] = symbol_columns(result.entities);
   out["checks"] = checks(result.entities);
   out["errors"] = result.errors;
   out["includes"] = names(result.includes);
@@ -145,7 +155,7 @@ nb::dict lex(nb::bytes code) {
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays), symbols (ascending rows), checks, errors, includes, inclusions, skipped_ranges; "
+             "Parse one file. Gives cursors (numpy arrays), symbols (columns, ascending by USR hash), checks, errors, includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");

@@ -307,7 +307,9 @@ MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::
   if (!found.file) throw std::runtime_error("libclang did not read the file");
   std::size_t size = 0;
   const bool read = api.getFileContents(unit, found.file, &size) != nullptr;
-  found.first = api.getLocationForOffset(unit, found.file, 0).int_data;
+  // A location asked for by its offset would cost the library a table of every macro argument in the file.
+  const CXSourceRange whole = api.getCursorExtent(api.getTranslationUnitCursor(unit));
+  found.first = api.getRangeStart(whole).int_data;
   if (read && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
   return found;
 }

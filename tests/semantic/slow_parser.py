@@ -18,6 +18,7 @@ from megacpp_assets.semantic.parsed import (
     Cursors,
     ParsedFile,
     Symbol,
+    Symbols,
 )
 
 RESOURCE_DIR = Path(clang_tidy.__file__).parent / "data/lib/clang/18"
@@ -116,9 +117,15 @@ def parse_file(tree: Path, path: str, arguments: Sequence[str]) -> ParsedFile:
         mode="inferred",
         errors=errors,
         cursors=cursors,
-        symbols=tuple(walk.symbols[usr] for usr in sorted(walk.symbols)),
+        symbols=as_columns([walk.symbols[usr] for usr in sorted(walk.symbols)]),
         includes=tuple(sorted(includes)),
     )
+
+
+def as_columns(rows: Sequence[Symbol]) -> Symbols:
+    """`rows`, ascending by USR hash, as a parse holds them."""
+    usr, name, kind, spelling = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return Symbols(np.array(usr, np.uint64), np.array(kind, np.uint16), list(name), list(spelling))
 
 
 def parse_folder(tree: Path, arguments: Sequence[str], language: str = "c++") -> list[ParsedFile]:

@@ -75,7 +75,7 @@ _PIECES = st.lists(
 def _cut(text: str) -> FileChunks:
     code = text.encode()
     lexed = lex(code)
-    outline = outline_file(code, lexed, ParsedFile("a.cc", "failed", "inferred"), {})
+    outline = outline_file(code, lexed, ParsedFile("a.cc", "failed", "inferred"))
     return chunk_file(code, lexed, outline)
 
 

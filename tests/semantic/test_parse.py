@@ -37,7 +37,7 @@ def facts(file: ParsedFile) -> Any:
     arrays = None
     if file.cursors is not None:
         arrays = [getattr(file.cursors, name).tolist() for name in Cursors.__dataclass_fields__]
-    return file.path, file.status, file.mode, file.reason, file.errors, arrays, file.symbols, file.includes
+    return file.path, file.status, file.mode, file.reason, file.errors, arrays, tuple(file.symbols), file.includes
 
 
 def test_a_tree_parses_to_one_clean_value_per_selected_file_in_path_order(tmp_path: Path) -> None:

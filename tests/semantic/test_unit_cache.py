@@ -20,6 +20,7 @@ from megacpp_assets.semantic.unit_entry import from_bytes, to_bytes
 from megacpp_assets.semantic.worker import UnitResult, parse_batch
 from megacpp_assets.storage.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
+from tests.semantic.slow_parser import as_columns
 
 LIBRARY = {
     "include/lib/base.h": "#pragma once\nnamespace lib { int twice(int v); }\n",
@@ -342,7 +343,7 @@ def test_an_outcome_survives_being_bytes() -> None:
     }
     columns["usr"] = np.array([0, 1, 2**64 - 1], np.uint64)
     columns["parent"] = np.array([-1, 0, 1], np.int32)
-    symbols = (Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b"), Symbol(1, "", 8, ""))
+    symbols = as_columns([Symbol(1, "", 8, ""), Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b")])
     file = ParsedFile("é/a b.cc", "errors", "nearest", "", 3, Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9)))
     checks = np.array([[1, 2**64 - 1]], np.uint64)
     back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4, unmeasured=True)))

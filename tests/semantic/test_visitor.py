@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_MACRO_RANGE, FLAG_OVERLOADED
+from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_MACRO_RANGE, FLAG_OVERLOADED, Symbols
 from megacpp_assets.semantic.toolchain import working_directory
 from megacpp_assets.semantic.worker import PLAIN_FLAGS
 from tests.semantic.parsing_trees import toolchain, write_tree
@@ -134,7 +134,8 @@ class Walk:
         write_tree(folder, {**EXTRA, "a.cpp": self.source})
         with working_directory(folder):
             self.found = parse("a.cpp")
-        self.names = {row[0]: row[1] for row in self.found["symbols"]}
+        self.symbols = list(Symbols(**self.found["symbols"]))
+        self.names = {symbol.usr: symbol.qualified_name for symbol in self.symbols}
         self.cursors = self.found["cursors"]
 
     def targets(self, text: str, kind: int = CALL) -> list[str]:
@@ -150,8 +151,8 @@ class Walk:
 def test_a_call_of_an_instantiation_refers_to_the_template_and_of_a_specialisation_to_itself(tmp_path: Path) -> None:
     walk = Walk(tmp_path, "calls")
     assert walk.targets("b.get()") == ["lib::Box::get"]
-    rows = {row[1]: row[2] for row in walk.found["symbols"]}
-    assert rows["lib::Box"] == 31
+    kinds = {symbol.qualified_name: symbol.kind for symbol in walk.symbols}
+    assert kinds["lib::Box"] == 31
     generic, special = (walk.cursors["ref"][_call_at(walk, text)] for text in ("b.get()", "i.get()"))
     assert generic != special
     assert walk.cursors["ref"][_call_at(walk, "twice(2.0)")] != walk.cursors["ref"][_call_at(walk, "twice(1)")]
@@ -214,9 +215,8 @@ def test_static_functions_of_two_files_with_one_base_name_are_two_symbols(tmp_pa
 def test_a_symbol_has_one_hash_seen_from_two_files(tmp_path: Path) -> None:
     write_tree(tmp_path, {"lib.h": HEADER, "a.cpp": SOURCES["calls"]})
     with working_directory(tmp_path):
-        declared, used = parse("lib.h"), parse("a.cpp")
-    both = {(row[0], row[1]) for row in declared["symbols"]} & {(row[0], row[1]) for row in used["symbols"]}
-    names = {name for _, name in both}
+        declared, used = (set(Symbols(**parse(path)["symbols"])) for path in ("lib.h", "a.cpp"))
+    names = {symbol.qualified_name for symbol in declared & used}
     assert names >= {"lib::helper", "lib::take", "SQUARE", "MAKE", "lib::Box", "lib::Box::E::A", "lib::Box::count"}
 
 
@@ -226,7 +226,7 @@ def test_a_name_never_holds_a_place(tmp_path: Path) -> None:
     )
     with working_directory(tmp_path):
         found = parse("a.cpp")
-    assert not any(" at " in row[1] + row[3] for row in found["symbols"])
+    assert not any(" at " in name for column in ("qualified_name", "spelling") for name in found["symbols"][column])
 
 
 def test_more_cursors_than_the_limit_is_a_failure(tmp_path: Path) -> None:
