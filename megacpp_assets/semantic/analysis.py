@@ -23,6 +23,7 @@ from megacpp_assets.semantic.paint import paint_file
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.symbol_names import symbol_table
 from megacpp_assets.semantic.text import SourceText
+from megacpp_assets.semantic.uncollected import uncollected
 
 _HEADER_BYTES = 200
 _SPACES = 8
@@ -68,6 +69,7 @@ class FileFacts:
     unlabelled: int
 
 
+@uncollected
 def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[FileFacts, NDArray[np.void]]:
     """Facts of one file, and its painted characters (paint.CHAR_DTYPE, one per character of its text)."""
     code = source.code

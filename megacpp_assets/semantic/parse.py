@@ -20,6 +20,7 @@ from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader, shared_headers
 from megacpp_assets.semantic.toolchain import Toolchain
+from megacpp_assets.semantic.uncollected import uncollected
 from megacpp_assets.semantic.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
 
@@ -69,6 +70,7 @@ def unheard(report: HeaderReport) -> None:
     """Where nobody asks for the report."""
 
 
+@uncollected
 def parse_tree(
     tree: Path,
     files: Sequence[SourceFile],

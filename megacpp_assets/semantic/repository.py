@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 from megacpp_assets.semantic.analysis import FileFacts, Space
 from megacpp_assets.semantic.chunks import Chunk, Root
 from megacpp_assets.semantic.graph import dependency_levels, leaves
 from megacpp_assets.semantic.link import Edges, link
+from megacpp_assets.semantic.uncollected import uncollected
 
 
 class Node(NamedTuple):
@@ -50,6 +54,7 @@ class Repository:
         return max(self.level[unit[0] : unit[1]])
 
 
+@uncollected
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
     edges = link([facts.links for facts in files], [len(facts.chunks) for facts in files])
@@ -63,19 +68,23 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         )
         nodes.extend(_nodes(number, facts, base))
     count = len(nodes)
-    out: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
-    columns = (edges.source, edges.target, edges.edge, edges.confidence)
-    for source, target, edge, confidence in zip(*(column.tolist() for column in columns), strict=True):
-        out[source].append((target, edge, confidence))
     return Repository(
         files=files,
         nodes=nodes,
         roots=roots,
         level=dependency_levels(count, edges.source, edges.target).tolist(),
         leaf=leaves(count, edges.source, edges.target).tolist(),
-        out=[sorted(row) for row in out],
+        out=_rows(count, edges),
         edges=edges,
     )
+
+
+def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
+    order = np.lexsort((edges.confidence, edges.edge, edges.target, edges.source))
+    columns = (edges.target[order], edges.edge[order], edges.confidence[order])
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    ends = np.cumsum(np.bincount(edges.source, minlength=count)).tolist()
+    return [rows[start:end] for start, end in pairwise([0, *ends])]
 
 
 def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:

@@ -15,7 +15,16 @@ from typing import Any
 
 import orjson
 
-from megacpp_assets.semantic import _visitor, compiler_view, parsed, precompiled, toolchain, unit_entry, worker
+from megacpp_assets.semantic import (
+    _visitor,
+    compiler_view,
+    inclusions,
+    parsed,
+    precompiled,
+    toolchain,
+    unit_entry,
+    worker,
+)
 from megacpp_assets.semantic.batches import is_machines
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.tree_contents import TreeContents, header_state
@@ -133,7 +142,7 @@ def _files_of(header: Header) -> set[str]:
 def _code() -> str:
     """Identity of the code that makes an outcome: no version to forget."""
     digest = hashlib.sha256()
-    for module in (_visitor, compiler_view, parsed, precompiled, toolchain, unit_entry, worker):
+    for module in (_visitor, compiler_view, inclusions, parsed, precompiled, toolchain, unit_entry, worker):
         digest.update(Path(_file(module)).read_bytes())
     return digest.hexdigest()
 

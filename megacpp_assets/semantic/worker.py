@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import resource
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
+from megacpp_assets.semantic.inclusions import Inclusions, included, reached
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbols
 from megacpp_assets.semantic.plan import Unit, read_source
 from megacpp_assets.semantic.precompiled import is_hollow, outside_part
@@ -39,7 +39,6 @@ FIRST_OF_PREPROCESSOR = 500
 
 READS_OUTSIDE = "reads outside the tree"
 NO_CHECKS = np.empty((0, 2), np.uint64)
-Inclusions = tuple[tuple[bytes, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
     that does: the plain parse counts.
     """
     own = os.fsencode(unit.path)
-    header = None if batch.header and own in _included(batch.header.inclusions) else batch.header
+    header = None if batch.header and own in included(batch.header.inclusions) else batch.header
     quick = _parse(unit, batch, readable, header)
     empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
     if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
@@ -259,10 +258,10 @@ def _flags(unit: Unit) -> int:
 
 
 def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:
-    included = set(found["includes"])
+    read = set(found["includes"])
     if header is not None:
-        included |= _reached(os.fsencode(unit.path), found["inclusions"], header.inclusions)
-    inside = {os.fsdecode(path) for path in included if not path.startswith(b"/")}
+        read |= reached(os.fsencode(unit.path), found["inclusions"], header.inclusions)
+    inside = {os.fsdecode(path) for path in read if not path.startswith(b"/")}
     return ParsedFile(
         path=unit.path,
         status="errors" if found["errors"] else "clean",
@@ -273,33 +272,3 @@ def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> Pa
         includes=tuple(sorted(inside - {unit.path})),
         skipped_ranges=tuple(found["skipped_ranges"]),
     )
-
-
-def _reached(path: bytes, own: Sequence[tuple[bytes, bytes]], shared: Inclusions) -> set[bytes]:
-    """Every file that the one at `path` includes, directly or not, by the unit's `own` inclusions and the header's."""
-    below, above = _by_includer(own), _shared_by_includer(shared)
-    reached: set[bytes] = set()
-    pending = {path}
-    while pending:
-        includer = pending.pop()
-        fresh = {*below.get(includer, ()), *above.get(includer, ())} - reached
-        reached |= fresh
-        pending |= fresh
-    return reached
-
-
-def _by_includer(inclusions: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
-    below: dict[bytes, list[bytes]] = defaultdict(list)
-    for includer, included in inclusions:
-        below[includer].append(included)
-    return below
-
-
-@lru_cache(maxsize=8)
-def _included(inclusions: Inclusions) -> frozenset[bytes]:
-    return frozenset(path for _, path in inclusions)
-
-
-@lru_cache(maxsize=8)
-def _shared_by_includer(inclusions: Inclusions) -> dict[bytes, list[bytes]]:
-    return _by_includer(inclusions)  # kept for the next unit that shares the header

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "graph.hpp"
 #include "identifiers.hpp"
 #include "lexer.hpp"
 #include "ranges.hpp"
@@ -129,6 +130,10 @@ nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> paint_ranges(std::size_t size,
   return to_numpy(paint(size, values(starts), values(ends), values(levels)));
 }
 
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> levels(const Column& offsets, const Column& targets) {
+  return to_numpy(dependency_levels(values(offsets), values(targets)));
+}
+
 nb::tuple words(nb::bytes code) {
   Words found = find_words({code.c_str(), code.size()});
   return nb::make_tuple(to_numpy(std::move(found.starts)), to_numpy(std::move(found.ends)));
@@ -161,6 +166,8 @@ NB_MODULE(_visitor, module) {
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
   module.def("paint", &paint_ranges, nb::arg("size"), nb::arg("starts"), nb::arg("ends"), nb::arg("levels"),
              "Index of the range that owns each of `size` bytes, or -1; ValueError for a range outside them.");
+  module.def("dependency_levels", &levels, nb::arg("offsets"), nb::arg("targets"),
+             "Level of each node of a graph in compressed rows; ValueError for columns that are no graph.");
   module.def("lex", &lex, nb::arg("code"),
              "Comments and literals of `code` (flat pairs), directive_lines, and marks: commented, quoted.");
   module.def("words", &words, nb::arg("code"), "Starts and ends of the identifier tokens of `code`.");

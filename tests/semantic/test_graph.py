@@ -3,9 +3,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.graph import dependency_levels, leaves
 
 _NODES = 7
@@ -53,6 +55,19 @@ def test_a_long_chain_needs_no_recursion() -> None:
     nodes = 50_000
     source = np.arange(nodes - 1)
     assert dependency_levels(nodes, source, source + 1)[0] == nodes - 1
+
+
+def test_columns_that_are_no_graph_are_refused() -> None:
+    for offsets, targets in (
+        ((), ()),
+        ((1, 1), (0,)),
+        ((0, 2, 1), (0, 0)),
+        ((0, 1), (1,)),
+        ((0, 1), (-1,)),
+        ((0, 2), (0,)),
+    ):
+        with pytest.raises(ValueError, match=r"ascend|no node"):
+            _visitor.dependency_levels(np.array(offsets, np.int64), np.array(targets, np.int64))
 
 
 def test_a_graph_without_nodes_has_no_levels() -> None:
