@@ -176,7 +176,7 @@ def between(code: bytes, holder: Node, offset: int) -> bool:
 
 def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range]]:
     """Nodes without `extern "C"` that has no braces, and the ranges of its text before what it declares."""
-    if not any(node.kind == k.LINKAGE for node in nodes):
+    if k.LINKAGE not in [node.kind for node in nodes]:
         return list(nodes), []
     last: dict[int, int] = {}
     for node in nodes:

@@ -45,7 +45,7 @@ class SymbolTable:
 
 def symbol_table(symbols: Symbols) -> SymbolTable:
     """The table of a file's `symbols`."""
-    operators = (spelling.startswith("operator") for spelling in symbols.spelling)
+    operators = [spelling.startswith("operator") for spelling in symbols.spelling]
     return SymbolTable(
         usr=np.append(symbols.usr, np.uint64(0)),
         id=np.array([*map(symbol_id, symbols.qualified_name), 0], dtype=np.uint32),

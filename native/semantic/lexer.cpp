@@ -138,4 +138,18 @@ class Lexer {
 
 Tokens find_tokens(std::string_view code) { return Lexer(code).run(); }
 
+bool may_hold_condition(std::string_view code) {
+  // A line may go on behind a backslash, also one spelled `??/`, and a comment may stand before the name.
+  constexpr std::string_view kBetween = " \t\v\f\\\r\n", kInName = "f\\?", kDoubtful = "/?";
+  for (const std::string_view mark : {"#", "%:", "??" "="}) {
+    for (std::size_t at = code.find(mark); at != std::string_view::npos; at = code.find(mark, at)) {
+      at = std::min(code.find_first_not_of(kBetween, at + mark.size()), code.size());
+      const std::string_view name = code.substr(at, 2);
+      if (name.size() == 2 && name[0] == 'i' && kInName.find(name[1]) != std::string_view::npos) return true;
+      if (!name.empty() && kDoubtful.find(name[0]) != std::string_view::npos) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace megacpp

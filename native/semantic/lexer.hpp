@@ -17,4 +17,7 @@ struct Tokens {
 // An unterminated comment or raw string ends with the text, another literal with its line.
 Tokens find_tokens(std::string_view code);
 
+// Whether anything in `code` looks like an `#if…` to the preprocessor; without one, it drops no text.
+bool may_hold_condition(std::string_view code);
+
 }  // namespace megacpp

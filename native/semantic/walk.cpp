@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <string_view>
+
+#include "lexer.hpp"
 
 namespace megacpp {
 namespace {
@@ -31,6 +34,7 @@ struct MainFile {
   CXFile file = nullptr;
   unsigned first = 0;
   unsigned size = 0;
+  std::string_view text;
 };
 
 // Who includes whom, over all files read. Not the same as the files that were entered: one that is in a precompiled
@@ -303,14 +307,16 @@ class Unit {
 };
 
 MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path) {
-  MainFile found{api.getFile(unit, path.c_str())};
+  MainFile found;
+  found.file = api.getFile(unit, path.c_str());
   if (!found.file) throw std::runtime_error("libclang did not read the file");
   std::size_t size = 0;
-  const bool read = api.getFileContents(unit, found.file, &size) != nullptr;
+  const char* text = api.getFileContents(unit, found.file, &size);
+  if (text) found.text = {text, size};
   // A location asked for by its offset would cost the library a table of every macro argument in the file.
   const CXSourceRange whole = api.getCursorExtent(api.getTranslationUnitCursor(unit));
   found.first = api.getRangeStart(whole).int_data;
-  if (read && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
+  if (text && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
   return found;
 }
 
@@ -343,9 +349,11 @@ std::vector<std::string> included_files(const ClangApi& api, const Entities& ent
   return std::move(inclusions.names);
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped(const ClangApi& api, CXTranslationUnit unit, CXFile file) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped(const ClangApi& api, CXTranslationUnit unit, const MainFile& file) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
-  CXSourceRangeList* list = api.getSkippedRanges(unit, file);
+  // To answer, the library reads every range of a precompiled header.
+  if (file.text.data() && !may_hold_condition(file.text)) return result;
+  CXSourceRangeList* list = api.getSkippedRanges(unit, file.file);
   for (unsigned index = 0; list && index < list->count; ++index) {
     unsigned start = 0;
     unsigned end = 0;
@@ -372,7 +380,7 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
   result.errors = count_errors(api, unit.get());
   result.includes = included_files(api, entities, unit.get());
   result.inclusions = walker.inclusions().names();
-  result.skipped_ranges = skipped(api, unit.get(), main_file.file);
+  result.skipped_ranges = skipped(api, unit.get(), main_file);
   return result;
 }
 

@@ -105,8 +105,8 @@ def arguments(language: str = "c++") -> list[str]:
     return ["-x", language, "-std=c++17", "-w", "-resource-dir", toolchain().resource_dir]
 
 
-def parse(path: str, flags: int = PLAIN_FLAGS, limit: int = 1_000_000) -> dict[str, Any]:
-    found: dict[str, Any] = _visitor.parse(toolchain().library, path, arguments(), flags, limit)
+def parse(path: str, *more: str, flags: int = PLAIN_FLAGS, limit: int = 1_000_000) -> dict[str, Any]:
+    found: dict[str, Any] = _visitor.parse(toolchain().library, path, [*arguments(), *more], flags, limit)
     return found
 
 
@@ -200,6 +200,27 @@ def test_skipped_ranges_and_includes_are_those_of_the_main_file(tmp_path: Path) 
     assert b"never" in walk.source[start:end]
     assert set(walk.found["includes"]) >= {b"a.cpp", b"lib.h", b"fragment.inc", b"values.inc"}
     assert "from_fragment" not in walk.names.values()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "#if 0",
+        "  # ifdef A",
+        "#/**/if 0",
+        "# \\\n if 0",
+        "#i\\\nf 0",
+        "%:if 0",
+        "%: ifndef __cplusplus",
+        "??=if 0",
+        "#??/\nif 0",
+    ],
+)
+def test_text_is_dropped_however_its_condition_is_spelled(tmp_path: Path, condition: str) -> None:
+    write_tree(tmp_path, {"a.cpp": f"int a;\n{condition}\nint dropped;\n#endif\nint b;\n"})
+    with working_directory(tmp_path):
+        ((_, end),) = parse("a.cpp", "-trigraphs")["skipped_ranges"]
+    assert (tmp_path / "a.cpp").read_bytes()[end - 6 : end] in {b"#endif", b"endif\n"}
 
 
 def test_static_functions_of_two_files_with_one_base_name_are_two_symbols(tmp_path: Path) -> None:
