@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_both_sides_are_called_in_turn(harness: ModuleType, warm_up: bool) -> No
     calls: list[str] = []
     harness.interleaved(lambda: calls.append("ours"), lambda: calls.append("peer"), runs=3, warm_up=warm_up)
     assert calls == ["ours", "peer"] * (4 if warm_up else 3)
+
+
+def test_a_peer_that_takes_turns_inside_a_call_is_told_from_ours(harness: ModuleType) -> None:
+    def work(meter: Any) -> None:
+        burn()
+        with meter.peer():
+            burn()
+            burn()
+
+    ours, peer = harness.woven(work, runs=1)
+    assert 0.9 * BURN_S < ours < peer
+    assert peer > 1.8 * BURN_S
 
 
 def test_the_median_is_what_counts(harness: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
