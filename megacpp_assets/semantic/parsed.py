@@ -34,9 +34,7 @@ class Cursors:
 
 FLAG_DEFINITION = 1
 """The cursor is a definition."""
-FLAG_MACRO_RANGE = 2
-"""The cursor lies in a macro expansion; its range is the invocation's."""
-FLAG_OVERLOADED = 4
+FLAG_OVERLOADED = 2
 """`ref` is one of several overload candidates (a dependent call)."""
 
 

@@ -61,7 +61,6 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(CXSourceLocation, getRangeStart, (CXSourceRange))                                                       \
   X(CXSourceLocation, getRangeEnd, (CXSourceRange))                                                         \
   X(void, getFileLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                    \
-  X(void, getExpansionLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))               \
   X(CXFile, getFile, (CXTranslationUnit, const char*))                                                      \
   X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                \
   X(CXString, getFileName, (CXFile))                                                                        \

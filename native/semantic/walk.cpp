@@ -18,7 +18,6 @@ constexpr int kPlaceBits = 12;
 struct Place {
   CXFile file = nullptr;
   unsigned offset = 0;
-  bool from_macro_body = false;
 };
 
 // An ancestor of the cursor being visited; `index` is the nearest emitted one (itself or above), -1 at the top.
@@ -174,7 +173,7 @@ class Walker {
   // Neighbours begin or end at one place, and all that a macro makes lies at one: most places were just asked for.
   Place place(const CXSourceLocation& location) {
     const unsigned offset = location.int_data - first_;
-    if (!(location.int_data & kMacroBit) && offset < size_) return {main_file_, offset, false};
+    if (!(location.int_data & kMacroBit) && offset < size_) return {main_file_, offset};
     auto& [raw, known] = places_[(location.int_data * 0x9e3779b1U) >> (32 - kPlaceBits)];
     if (raw != location.int_data) {
       raw = location.int_data;
@@ -187,11 +186,6 @@ class Walker {
   Place find_place(const CXSourceLocation& location) const {
     Place result;
     api_.getFileLocation(location, &result.file, nullptr, nullptr, &result.offset);
-    if (location.int_data & kMacroBit) {
-      unsigned offset = 0;
-      api_.getExpansionLocation(location, nullptr, nullptr, nullptr, &offset);
-      result.from_macro_body = offset == result.offset;
-    }
     return result;
   }
 
@@ -206,7 +200,7 @@ class Walker {
     out_.parent.push_back(above);
     out_.usr.push_back(0);
     out_.ref.push_back(0);
-    out_.flags.push_back(start.from_macro_body || end.from_macro_body ? kFlagMacroRange : 0);
+    out_.flags.push_back(0);
     children_.push_back(0);
     arguments_.push_back(-1);
     name(cursor, index);

@@ -31,7 +31,7 @@ struct ParseResult {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges;
 };
 
-constexpr std::uint8_t kFlagDefinition = 1, kFlagMacroRange = 2, kFlagOverloaded = 4;
+constexpr std::uint8_t kFlagDefinition = 1, kFlagOverloaded = 2;
 
 // Parses `path` with `arguments`; throws std::runtime_error when libclang gives nothing, or beyond `cursor_limit`.
 ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,

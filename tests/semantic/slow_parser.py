@@ -13,7 +13,6 @@ import numpy as np
 
 from megacpp_assets.semantic.parsed import (
     FLAG_DEFINITION,
-    FLAG_MACRO_RANGE,
     FLAG_OVERLOADED,
     Cursors,
     ParsedFile,
@@ -76,9 +75,7 @@ class _Walk:
         _, end = _file_offset(cursor.extent.end)
         if file != self.path:
             return
-        flags = 0
-        if end <= start:
-            end, flags = start, flags | FLAG_MACRO_RANGE
+        flags, end = 0, max(start, end)
         if cursor.is_definition() or cursor.kind == ci.CursorKind.MACRO_DEFINITION:
             flags |= FLAG_DEFINITION
         declares = cursor.kind.is_declaration() or cursor.kind == ci.CursorKind.MACRO_DEFINITION

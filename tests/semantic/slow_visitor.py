@@ -10,7 +10,6 @@ from typing import Any
 from clang import cindex
 
 FNV_BASIS, FNV_PRIME, MASK = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
-MACRO_BIT = 1 << 31
 PLAIN_MEMBERS = {"FIELD_DECL", "ENUM_CONSTANT_DECL", "TYPEDEF_DECL", "TYPE_ALIAS_DECL", "VAR_DECL", "ENUM_DECL"}
 SCOPES = {
     "STRUCT_DECL", "UNION_DECL", "CLASS_DECL", "CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION", "ENUM_DECL",
@@ -36,13 +35,13 @@ class SlowVisitor:
             self._children(child, self._emit(child, above))
 
     def _emit(self, cursor: Any, above: int) -> int:
-        (first, start, start_body), (last, end, end_body) = map(self._place, (cursor.extent.start, cursor.extent.end))
+        (first, start), (last, end) = map(self._place, (cursor.extent.start, cursor.extent.end))
         if first != self.main or last != self.main or end <= start:
             return above
         siblings = sum(row["parent"] == above for row in self.rows)
         depth = 1 if above < 0 else self.rows[above]["depth"] + 1
         row = {"kind": cursor._kind_id, "start": start, "end": end, "parent": above, "sibling": siblings}
-        row |= {"depth": depth, "macro": start_body or end_body, "usr": 0, "refs": {0}, "definition": False}
+        row |= {"depth": depth, "usr": 0, "refs": {0}, "definition": False}
         self.rows.append(row)
         self._name(cursor, row)
         return len(self.rows) - 1
@@ -53,12 +52,11 @@ class SlowVisitor:
         scopes = (cindex.CursorKind.NAMESPACE, cindex.CursorKind.LINKAGE_SPEC)
         return cursor.kind in scopes and self._place(cursor.extent.start)[0] != self._place(cursor.extent.end)[0]
 
-    def _place(self, location: Any) -> tuple[str | None, int, bool]:
+    def _place(self, location: Any) -> tuple[str | None, int]:
         file, line, column, offset = cindex.c_object_p(), c_uint(), c_uint(), c_uint()
         self.lib.clang_getFileLocation(location, byref(file), byref(line), byref(column), byref(offset))
         name = cindex.File(file).name if file else None
-        body = bool(location.int_data & MACRO_BIT) and location.offset == offset.value
-        return name, offset.value, body
+        return name, offset.value
 
     def _name(self, cursor: Any, row: dict[str, Any]) -> None:
         kind = cursor.kind

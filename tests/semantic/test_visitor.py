@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_MACRO_RANGE, FLAG_OVERLOADED, Symbols
+from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_OVERLOADED, Symbols
 from megacpp_assets.semantic.toolchain import working_directory
 from megacpp_assets.semantic.worker import PLAIN_FLAGS
 from tests.semantic.parsing_trees import toolchain, write_tree
@@ -118,7 +118,6 @@ def test_the_native_visitor_equals_its_slow_twin(name: str, tmp_path: Path) -> N
         slow = SlowVisitor("a.cpp", arguments(), PLAIN_FLAGS).walk()
     for column in ("kind", "start", "end", "depth", "sibling", "parent", "usr"):
         assert fast[column].tolist() == [row[column] for row in slow], column
-    assert ((fast["flags"] & FLAG_MACRO_RANGE) > 0).tolist() == [row["macro"] for row in slow]
     assert ((fast["flags"] & FLAG_DEFINITION) > 0).tolist() == [row["definition"] for row in slow]
     wrong = [row for row, ref in zip(slow, fast["ref"].tolist(), strict=True) if ref not in row["refs"]]
     assert not wrong
@@ -169,12 +168,11 @@ def _call_at(walk: Walk, text: str) -> int:
 
 def test_a_macro_argument_keeps_its_own_range_and_a_macro_body_gets_the_invocations(tmp_path: Path) -> None:
     walk = Walk(tmp_path, "calls")
-    index = _call_at(walk, "made()")
-    assert not walk.cursors["flags"][index] & FLAG_MACRO_RANGE
+    assert walk.cursors["ref"][_call_at(walk, "made()")] != 0
     assert walk.targets("SQUARE(helper(made()))", MACRO_USE) == ["SQUARE"]
-    in_macro = walk.cursors["flags"] & FLAG_MACRO_RANGE > 0
+    declared = walk.cursors["usr"] != 0
     assert b"MAKE(made)" in {
-        walk.source[s:e] for s, e in zip(walk.cursors["start"][in_macro], walk.cursors["end"][in_macro], strict=True)
+        walk.source[s:e] for s, e in zip(walk.cursors["start"][declared], walk.cursors["end"][declared], strict=True)
     }
 
 
