@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.chunks import Chunk, Root, chunk_file
 from megacpp_assets.semantic.cursor_rows import cursor_rows
-from megacpp_assets.semantic.file_outline import FileOutline, outline_file
+from megacpp_assets.semantic.file_outline import outline_file
 from megacpp_assets.semantic.lexer import Lexed, lex
 from megacpp_assets.semantic.link import FileLinks, file_links, no_links
-from megacpp_assets.semantic.outline import NAMESPACE, USING, Node
+from megacpp_assets.semantic.outline import Node, Outline, Role
 from megacpp_assets.semantic.paint import paint_file
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.symbol_names import symbol_table
@@ -65,7 +65,7 @@ class FileFacts:
     links: FileLinks
     head: tuple[Span, ...]
     spaces: tuple[tuple[Space, ...], ...]
-    declarations: tuple[Node, ...]
+    declarations: Outline
     unlabelled: int
 
 
@@ -75,7 +75,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
     code = source.code
     lexed = lex(code)
     outline = outline_file(code, lexed, parsed)
-    cursors = parsed.cursors
+    nodes, cursors = outline.nodes, parsed.cursors
     rows = None if cursors is None else cursor_rows(cursors, symbol_table(parsed.symbols))
     painted = paint_file(source, lexed, outline, cursors, rows)
     cut = chunk_file(code, lexed, outline)
@@ -88,19 +88,19 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         spans=tuple(_in_chars(source, [(chunk.start, chunk.end) for chunk in cut.chunks])),
         roots=cut.roots,
         links=links,
-        head=tuple(_in_chars(source, _head(code, lexed, outline))),
-        spaces=tuple(_around(_spaces(source, outline), [cut.chunks[root.first].start for root in cut.roots])),
-        declarations=tuple(node for node in outline.nodes if node.name and node.role is not NAMESPACE),
+        head=tuple(_in_chars(source, _head(code, lexed, nodes))),
+        spaces=tuple(_around(_spaces(source, nodes), [cut.chunks[root.first].start for root in cut.roots])),
+        declarations=nodes.take((nodes.name != "") & (nodes.role != Role.NAMESPACE)),
         unlabelled=painted.unlabelled,
     )
     return facts, painted.chars
 
 
-def _head(code: bytes, lexed: Lexed, outline: FileOutline) -> list[tuple[int, int]]:
+def _head(code: bytes, lexed: Lexed, outline: Outline) -> list[tuple[int, int]]:
     """Include lines and using-declarations; neighbours with only space between them are one range."""
     directives = zip(lexed.directives.tolist(), lexed.names, strict=True)
     ranges = [(start, end) for (start, end), name in directives if name in _HEAD_DIRECTIVES]
-    ranges += [(node.start, node.end) for node in outline.nodes if node.role is USING]
+    ranges += [(node.start, node.end) for node in outline.take(outline.role == Role.USING)]
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if merged and not code[merged[-1][1] : start].strip():
@@ -110,8 +110,8 @@ def _head(code: bytes, lexed: Lexed, outline: FileOutline) -> list[tuple[int, in
     return merged
 
 
-def _spaces(source: SourceText, outline: FileOutline) -> list[Space]:
-    nodes = [node for node in outline.nodes if node.role is NAMESPACE]
+def _spaces(source: SourceText, outline: Outline) -> list[Space]:
+    nodes = list(outline.take(outline.role == Role.NAMESPACE))
     openings = _in_chars(source, [(node.start, _opening_end(source.code, node)) for node in nodes])
     return [Space(opening, node.end, node.name) for node, opening in zip(nodes, openings, strict=True)]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import BODY, Node, Role
+from megacpp_assets.semantic.outline import Node, Outline, Role
 from megacpp_assets.semantic.outline_macros import MacroNames, between, next_solid, with_macros
 from megacpp_assets.semantic.ranges import cover
 from megacpp_assets.semantic.treesitter import has_errors, syntax_outline
@@ -41,7 +41,7 @@ class Braces:
         """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
         ends = {}
         for node in nodes:
-            closing = self._closing.get(node.start, limit) + 1 if node.role is BODY else 0
+            closing = self._closing.get(node.start, limit) + 1 if node.role is Role.BODY else 0
             if node.end < closing <= limit and not self._directed(node.start, closing):
                 ends[node.end] = closing
         if not ends:
@@ -93,13 +93,13 @@ class Around:
 
 
 def dropped_nodes(
-    around: Around, nodes: Sequence[Node], owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
+    around: Around, outline: Outline, owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
 ) -> Iterator[Node]:
-    """Nodes of the dropped `ranges` that lie in a namespace, a class or nothing (`owner` indexes `nodes`)."""
+    """Nodes of the dropped `ranges` that lie in a namespace, a class or nothing (`owner` indexes `outline`)."""
     for start, end in sorted(set(ranges)):
         if not 0 <= start < end <= len(around.code) or not around.solid[start:end].any():
             continue
-        holder = nodes[owner[start]] if owner[start] >= 0 else None
+        holder = outline[owner[start]] if owner[start] >= 0 else None
         if holder is None or between(around.code, holder, start):
             yield from _region(around, start, end, holder)
 
@@ -110,7 +110,8 @@ def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterat
     text, blanked = _readable(around, start, end)
     shift = start - len(opening)
     uses = np.array([(first - shift, last - shift) for first, last in blanked], dtype=np.int64).reshape(-1, 2)
-    found = with_macros(opening + text + closing, uses, uses[:0], syntax_outline(opening + text + closing, scope))
+    whole = opening + text + closing
+    found = with_macros(whole, uses, uses[:0], Outline.of(syntax_outline(whole, scope)))
     nodes = [
         _spaced(node._replace(start=node.start + shift, end=min(node.end + shift, end)), around)
         for node in found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import FUNCTION, Node, in_order
+from megacpp_assets.semantic.outline import EMPTY, Node, Outline, Role
 from megacpp_assets.semantic.outline_clang import clang_outline
 from megacpp_assets.semantic.outline_macros import invocations, macro_names
 from megacpp_assets.semantic.parsed import ParsedFile
@@ -28,7 +28,7 @@ class FileOutline:
     `solid` marks bytes of code (neither space, comment nor directive); `parting` those of code or directives.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: Outline
     owner: NDArray[np.int32]
     solid: NDArray[np.bool_]
     parting: NDArray[np.bool_]
@@ -41,14 +41,14 @@ class FileOutline:
 def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
     """The outline of `code`; with `parsed.cursors` None it is tree-sitter's alone."""
     solid = _solid(code, lexed)
-    nodes = [] if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
+    nodes = EMPTY if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
     for fill in (_dropped, _missed):
-        found = fill(code, lexed, parsed, FileOutline(tuple(nodes), owner, solid, solid))
+        found = fill(code, lexed, parsed, FileOutline(nodes, owner, solid, solid))
         if found:
-            nodes = in_order([*nodes, *found])
+            nodes = nodes.joined(Outline.of(found)).in_order()
             owner = _owners(len(code), nodes)
-    return FileOutline(tuple(nodes), owner, solid, solid | lexed.directed)
+    return FileOutline(nodes, owner, solid, solid | lexed.directed)
 
 
 def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
@@ -56,12 +56,9 @@ def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
     return np.asarray(~(_SPACE[data] | lexed.commented | lexed.directed))
 
 
-def _owners(size: int, nodes: list[Node]) -> NDArray[np.int32]:
-    starts = np.array([node.start for node in nodes], dtype=np.int64)
-    ends = np.array([node.end for node in nodes], dtype=np.int64)
+def _owners(size: int, nodes: Outline) -> NDArray[np.int32]:
     # A function outranks what a macro declares over the same bytes beside it (TEST(…) { … }).
-    levels = np.array([2 * node.depth + (node.role is FUNCTION) for node in nodes], dtype=np.int64)
-    return paint(size, starts, ends, levels)
+    return paint(size, nodes.start, nodes.end, 2 * nodes.depth + (nodes.role == Role.FUNCTION))
 
 
 def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:

@@ -4,12 +4,13 @@ classes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from megacpp_assets.semantic.lexer import Lexed, inside
-from megacpp_assets.semantic.outline import Node, Role
+from megacpp_assets.semantic.outline import Node, Outline, Role
 from megacpp_assets.semantic.outline_macros import between, innermost
 
 _INSTANTIATION = re.compile(rb"template\b(?!\s*<)[^;{}]{1,1000};")
@@ -19,21 +20,23 @@ _NO_BEFORE = re.compile(rb"[\w.:>]")
 """What stands before no instantiation: it is part of a name, or of `a.template f<int>()`."""
 
 
-def with_instantiations(code: bytes, lexed: Lexed, nodes: Sequence[Node]) -> list[Node]:
-    """`nodes` with every explicit instantiation as neither class nor function."""
+def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
+    """`outline` with every explicit instantiation as neither class nor function."""
     found = np.array(list(_spans(code)), dtype=np.int64).reshape(-1, 2)
     for spans in (lexed.comments, lexed.literals, lexed.directives):
         found = found[~inside(spans, found[:, 0])]
     if not len(found):
-        return list(nodes)
-    places = {int(start): int(end) for start, end in found}
-    result = [node._replace(role=Role.OTHER, definition=False) if node.start in places else node for node in nodes]
-    owner = innermost(len(code), nodes)
-    for start in sorted(set(places) - {node.start for node in nodes}):
-        holder = nodes[owner[start]] if owner[start] >= 0 else None
+        return outline
+    places = dict(found.tolist())
+    listed = np.isin(outline.start, found[:, 0])
+    owner = innermost(len(code), outline)
+    unlisted = []
+    for start in sorted(set(places) - set(outline.start[listed].tolist())):
+        holder = outline[owner[start]] if owner[start] >= 0 else None
         if holder is None or between(code, holder, start):
-            result.append(Node(start, places[start], Role.OTHER, holder.depth + 1 if holder else 1, ""))
-    return result
+            unlisted.append(Node(start, places[start], Role.OTHER, holder.depth + 1 if holder else 1, ""))
+    role = np.where(listed, np.uint8(Role.OTHER), outline.role)
+    return replace(outline, role=role, definition=outline.definition & ~listed).joined(Outline.of(unlisted))
 
 
 def _spans(code: bytes) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.instantiations import with_instantiations
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import BODY, CLASS, FUNCTION, MEMBER, OTHER, Node, Role, in_order
+from megacpp_assets.semantic.outline import Outline, Role
 from megacpp_assets.semantic.outline_ends import declaration_ends
 from megacpp_assets.semantic.outline_macros import invocations, macro_made, prefixes, with_macros
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, Cursors, Symbols
@@ -24,9 +24,8 @@ _PLAIN_ROLE = {
     k.STATIC_ASSERT: Role.OTHER,
     k.UNEXPOSED: Role.OTHER,
 }
-_ROLES = tuple(Role)
-_PLAIN = np.array([_PLAIN_ROLE.get(kind, OTHER) for kind in range(k.KINDS)], dtype=np.uint8)
-_BECOMES_MEMBER = np.isin(_ROLES, (Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER))
+_PLAIN = np.array([_PLAIN_ROLE.get(kind, Role.OTHER) for kind in range(k.KINDS)], dtype=np.uint8)
+_BECOMES_MEMBER = np.isin(list(Role), (Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER))
 """Roles that are `MEMBER` where a class holds them."""
 
 _STRUCTURAL = k.membership(frozenset(_PLAIN_ROLE))
@@ -38,22 +37,19 @@ _OPEN_TO_CLASSES = k.membership(k.ALIASES | {k.VARIABLE, k.FIELD})
 _IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
 
 
-def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols) -> list[Node]:
+def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols) -> Outline:
     """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
     structural = _structural(cursors)
     chosen = np.flatnonzero(structural)
     uses = invocations(lexed, cursors)
-    made = macro_made(cursors, uses)
+    made = macro_made(cursors, chosen, uses)
     bodies = _bodies(cursors)
     bodies = bodies[(structural & ~made)[cursors.parent[bodies]]]
     has_body = np.zeros(len(cursors.kind) + 1, dtype=bool)
     has_body[cursors.parent[bodies]] = True
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
-    nodes = _nodes(cursors, symbols, chosen, (ends, has_body, made))
-    places = (cursors.start[bodies].tolist(), cursors.end[bodies].tolist(), cursors.depth[bodies].tolist())
-    nodes += [Node(start, end, BODY, depth, "") for start, end, depth in zip(*places, strict=True)]
-    nodes = with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, nodes))
-    return in_order(nodes)
+    outline = _declarations(cursors, symbols, chosen, (ends, has_body, made)).joined(_body_nodes(cursors, bodies))
+    return with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, outline)).in_order()
 
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
@@ -79,25 +75,43 @@ def _bodies(cursors: Cursors) -> NDArray[np.int64]:
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
 
 
-def _nodes(
+def _body_nodes(cursors: Cursors, bodies: NDArray[np.int64]) -> Outline:
+    """Nodes of the `bodies`, which have no name."""
+    none = np.zeros(len(bodies), dtype=np.int64)
+    return Outline(
+        start=cursors.start[bodies].astype(np.int64),
+        end=cursors.end[bodies].astype(np.int64),
+        role=np.full(len(bodies), Role.BODY, dtype=np.uint8),
+        depth=cursors.depth[bodies].astype(np.int64),
+        name=np.full(len(bodies), "", dtype=np.object_),
+        usr=none.astype(np.uint64),
+        definition=none.astype(np.bool_),
+        kind=none.astype(np.uint16),
+    )
+
+
+def _declarations(
     cursors: Cursors,
     symbols: Symbols,
     chosen: NDArray[np.int64],
     facts: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]],
-) -> list[Node]:
+) -> Outline:
     """Nodes of the `chosen` cursors, with `facts`: their ends, which cursors have bodies, which a macro made.
 
     All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a function.
     """
     ends, has_body, made = facts
     outer = _outermost(cursors, chosen, made)
-    columns = (
-        cursors.start[chosen], ends, _roles(cursors, chosen, outer, (has_body, made)), cursors.depth[outer],
-        cursors.usr[chosen], (cursors.flags[chosen] & FLAG_DEFINITION) != 0, cursors.kind[chosen],
-    )  # fmt: skip
-    start, end, role, depth, usr, definition, kind = (column.tolist() for column in columns)
-    names = symbols.names(cursors.usr[chosen])
-    return list(map(Node, start, end, map(_ROLES.__getitem__, role), depth, names, usr, definition, kind))
+    return Outline(
+        start=cursors.start[chosen].astype(np.int64),
+        end=ends,
+        role=_roles(cursors, chosen, outer, (has_body, made)),
+        depth=cursors.depth[outer].astype(np.int64),
+        name=symbols.names(cursors.usr[chosen]),
+        usr=cursors.usr[chosen],
+        definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
+        kind=cursors.kind[chosen],
+    )
 
 
 def _roles(
@@ -110,10 +124,10 @@ def _roles(
     has_body, made = facts
     kind, holder = cursors.kind[chosen], cursors.parent[outer]
     holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)
-    role = np.where(made[chosen], np.uint8(OTHER), _PLAIN[kind])
-    member = (_BECOMES_MEMBER[role] & _IN_CLASS[holder_kind]) | ((role == CLASS) & (holder_kind == k.FRIEND))
-    role[member] = MEMBER
-    role[has_body[chosen] & _FUNCTION_KIND[kind]] = FUNCTION
+    role = np.where(made[chosen], np.uint8(Role.OTHER), _PLAIN[kind])
+    member = (_BECOMES_MEMBER[role] & _IN_CLASS[holder_kind]) | ((role == Role.CLASS) & (holder_kind == k.FRIEND))
+    role[member] = Role.MEMBER
+    role[has_body[chosen] & _FUNCTION_KIND[kind]] = Role.FUNCTION
     return role
 
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed, inside
-from megacpp_assets.semantic.outline import BODY, CLASS, MEMBER, NAMESPACE, OTHER, Node, Role
+from megacpp_assets.semantic.outline import Node, Outline, Role
 from megacpp_assets.semantic.parsed import Cursors
 from megacpp_assets.semantic.ranges import paint
 
@@ -29,9 +30,8 @@ _CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
 _FARTHEST, _DEEPEST = 4000, 32
 """A longer text, or more brackets within each other, is no template's head."""
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS})
-
-Range = tuple[int, int]
+_HOLDS = np.isin(list(Role), (Role.NAMESPACE, Role.CLASS))
+_CLASS_KIND = k.membership(k.CLASSES)
 
 
 def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
@@ -73,13 +73,14 @@ def _head_end(code: bytes, opening: int) -> int:
     return 0
 
 
-def macro_made(cursors: Cursors, uses: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Cursors of what an invocation alone declares: they lie in it, and not in its arguments."""
-    if not len(uses):
-        return np.zeros(len(cursors.kind), dtype=bool)
-    first, last = uses[np.maximum(np.searchsorted(uses[:, 0], cursors.start, side="right") - 1, 0)].T
-    within = (first <= cursors.start) & (cursors.end <= last) & (cursors.kind != k.MACRO_USE)
-    return np.asarray(within & ((cursors.start == first) | (cursors.end == last)))
+def macro_made(cursors: Cursors, chosen: NDArray[np.int64], uses: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Marks, among all cursors, those `chosen` that an invocation alone declares: in it, and not in its arguments."""
+    made = np.zeros(len(cursors.kind), dtype=bool)
+    if len(uses):
+        start, end = cursors.start[chosen], cursors.end[chosen]
+        first, last = uses[np.maximum(np.searchsorted(uses[:, 0], start, side="right") - 1, 0)].T
+        made[chosen] = (first <= start) & (end <= last) & ((start == first) | (end == last))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +91,22 @@ class MacroNames:
     spaces: frozenset[bytes] = frozenset()
 
 
-def macro_names(code: bytes, uses: NDArray[np.int64], nodes: Sequence[Node]) -> MacroNames:
+def macro_names(code: bytes, uses: NDArray[np.int64], outline: Outline) -> MacroNames:
     """The macros that `code` invokes at `uses`."""
     names = [_NAME.match(code, start) for start in uses[:, 0].tolist()]
-    borders = _borders(uses, nodes).tolist()
+    borders = _borders(uses, outline).tolist()
     return MacroNames(
         frozenset(name[0] for name in names if name),
         frozenset(name[0] for name, border in zip(names, borders, strict=True) if name and border),
     )
 
 
-def _borders(uses: NDArray[np.int64], nodes: Sequence[Node]) -> NDArray[np.bool_]:
+def _borders(uses: NDArray[np.int64], outline: Outline) -> NDArray[np.bool_]:
     """Which of `uses` open or close a namespace."""
-    if not len(uses):
-        return np.zeros(0, dtype=bool)
-    spaces = [node for node in nodes if node.role is NAMESPACE]
-    starts = np.array([node.start for node in spaces], dtype=np.int64)
-    ends = np.array(sorted(node.end for node in spaces), dtype=np.int64)
+    spaces = outline.role == Role.NAMESPACE
+    ends = np.sort(outline.end[spaces])
     first, last = np.searchsorted(ends, uses[:, 0], side="right"), np.searchsorted(ends, uses[:, 1], side="right")
-    return np.asarray(np.isin(uses[:, 0], starts) | (first < last))
+    return np.asarray(np.isin(uses[:, 0], outline.start[spaces]) | (first < last))
 
 
 def next_solid(code: bytes, offset: int) -> int:
@@ -117,71 +115,90 @@ def next_solid(code: bytes, offset: int) -> int:
     return match.end() if match else offset
 
 
-def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], nodes: Sequence[Node]) -> list[Node]:
-    """`nodes` with what stands before them (invocations of `uses` on their line, attributes and template heads of
-    `before` on any), and the invocations that stand where a declaration could."""
-    nodes, linkages = _without_bare_linkage(nodes)
-    if not (len(uses) or len(before) or linkages):
-        return nodes
-    at_start = defaultdict(list)
-    for number, node in enumerate(nodes):
-        if node.role is not NAMESPACE and node.role is not BODY:
-            at_start[node.start].append(number)
-    starts: dict[int, int] = {}
+def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], outline: Outline) -> Outline:
+    """`outline` with what stands before its nodes (invocations of `uses` on their line, attributes and template heads
+    of `before` on any), and the invocations that stand where a declaration could."""
+    outline, linkages = _without_bare_linkage(outline)
+    before = np.concatenate([before, linkages])
+    if not (len(uses) or len(before)):
+        return outline
+    candidates = _candidates(code, uses, before, outline)
+    following = [next_solid(code, candidate.end) for candidate in candidates]
+    at_start = _starting_at(following, outline)
+    starts = outline.start.copy()
     alone: list[Node] = []
-    for start, end, belongs, holder in _candidates(code, uses, (*before.tolist(), *linkages), nodes):
-        following = next_solid(code, end)
-        if following in at_start and (belongs or b"\n" not in code[end:following]):
-            at_start[start] += at_start[following]
-            starts.update((number, start) for number in at_start[following])
+    for (start, end, belongs, holder), after in zip(candidates, following, strict=True):
+        if after in at_start and (belongs or b"\n" not in code[end:after]):
+            at_start[start] += at_start[after]
+            starts[at_start[after]] = start
         elif not belongs:
-            stop = following + 1 if code[following : following + 1] == b";" else end
-            role = MEMBER if holder is not None and holder.role is CLASS else OTHER
+            stop = after + 1 if code[after : after + 1] == b";" else end
+            role = Role.MEMBER if holder is not None and holder.role is Role.CLASS else Role.OTHER
             alone.append(Node(start, stop, role, holder.depth + 1 if holder else 1, "", kind=k.MACRO_USE))
-    placed = list(nodes)
-    for number, start in starts.items():
-        placed[number] = nodes[number]._replace(start=start)
-    return placed + alone
+    return replace(outline, start=starts).joined(Outline.of(alone))
 
 
-def _candidates(
-    code: bytes, uses: NDArray[np.int64], before: Sequence[Range], nodes: Sequence[Node]
-) -> list[tuple[int, int, bool, Node | None]]:
-    """(start, end, whether it belongs to what follows even over a line break, holder), the last one first.
+class _Candidate(NamedTuple):
+    """What may begin a declaration, or be one: `belongs` to what follows even over a line break, inside `holder`."""
+
+    start: int
+    end: int
+    belongs: bool
+    holder: Node | None
+
+
+def _candidates(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], outline: Outline) -> list[_Candidate]:
+    """Those of `uses` that border no namespace, and all `before`, the last one first.
 
     Only where declarations stand: in no node but namespaces and the braces of classes.
     """
-    owner = innermost(len(code), nodes)
-    found = [(start, end, False) for start, end in uses[~_borders(uses, nodes)].tolist()]
-    found += [(start, end, True) for start, end in before]
-    result = []
-    for start, end, belongs in sorted(found, reverse=True):
-        holder = nodes[owner[start]] if owner[start] >= 0 else None
+    uses = uses[~_borders(uses, outline)]
+    ranges = np.concatenate([uses, before])
+    belongs = np.arange(len(ranges)) >= len(uses)
+    holders = innermost(len(code), outline)[ranges[:, 0]]
+    held = np.flatnonzero(_HOLDS[np.append(outline.role, np.uint8(Role.NAMESPACE))[holders]])
+    last_first = held[np.lexsort((belongs[held], ranges[held, 1], ranges[held, 0]))[::-1]]
+    columns = (ranges[last_first, 0], ranges[last_first, 1], belongs[last_first], holders[last_first])
+    found = []
+    for start, end, after, number in zip(*(column.tolist() for column in columns), strict=True):
+        holder = outline[number] if number >= 0 else None
         if holder is None or between(code, holder, start):
-            result.append((start, end, belongs, holder))
-    return result
+            found.append(_Candidate(start, end, after, holder))
+    return found
 
 
-def innermost(size: int, nodes: Sequence[Node]) -> NDArray[np.int32]:
-    """Which of `nodes` each byte lies in, -1 for none."""
-    starts = np.array([node.start for node in nodes], dtype=np.int64)
-    ends = np.array([node.end for node in nodes], dtype=np.int64)
-    return paint(size, starts, ends, np.array([node.depth for node in nodes], dtype=np.int64))
+def _starting_at(places: Sequence[int], outline: Outline) -> defaultdict[int, list[int]]:
+    """The numbers of the nodes that begin at each of `places`, where any do; namespaces and bodies do not count."""
+    numbers = np.flatnonzero((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY))
+    numbers = numbers[np.isin(outline.start[numbers], places)]
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for number, start in zip(numbers.tolist(), outline.start[numbers].tolist(), strict=True):
+        found[start].append(number)
+    return found
+
+
+def innermost(size: int, outline: Outline) -> NDArray[np.int32]:
+    """Which node each of `size` bytes lies in, -1 for none."""
+    return paint(size, outline.start, outline.end, outline.depth)
 
 
 def between(code: bytes, holder: Node, offset: int) -> bool:
     """Whether a declaration could stand at `offset`, which `holder` owns: in a namespace or a class's braces."""
-    return holder.role is NAMESPACE or (holder.role is CLASS and code.find(b"{", holder.start, offset) >= 0)
+    in_class = holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0
+    return holder.role is Role.NAMESPACE or in_class
 
 
-def _without_bare_linkage(nodes: Sequence[Node]) -> tuple[list[Node], list[Range]]:
-    """Nodes without `extern "C"` that has no braces, and the ranges of its text before what it declares."""
-    if k.LINKAGE not in [node.kind for node in nodes]:
-        return list(nodes), []
+def _without_bare_linkage(outline: Outline) -> tuple[Outline, NDArray[np.int64]]:
+    """The outline without `extern "C"` that has no braces, and the ranges of its text before what it declares."""
+    linkages = np.flatnonzero(outline.kind == k.LINKAGE)
     last: dict[int, int] = {}
-    for node in nodes:
-        if node.role not in _HOLDERS or node.kind in k.CLASSES:
-            last[node.end] = min(node.start, last.get(node.end, node.start))
-    bare = [node.kind == k.LINKAGE and last.get(node.end, -1) > node.start for node in nodes]
-    kept = [node for node, is_bare in zip(nodes, bare, strict=True) if not is_bare]
-    return kept, [(node.start, last[node.end]) for node, is_bare in zip(nodes, bare, strict=True) if is_bare]
+    if len(linkages):
+        declared = ~_HOLDS[outline.role] | _CLASS_KIND[outline.kind]
+        for start, end in zip(outline.start[declared].tolist(), outline.end[declared].tolist(), strict=True):
+            last[end] = min(start, last.get(end, start))
+    begins = np.array([last.get(end, -1) for end in outline.end[linkages].tolist()], dtype=np.int64)
+    bare = begins > outline.start[linkages]
+    kept = np.ones(len(outline), dtype=bool)
+    kept[linkages[bare]] = False
+    ranges = np.stack([outline.start[linkages[bare]], begins[bare]], axis=1)
+    return outline.take(kept) if bare.any() else outline, ranges

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.cursor_rows import CursorRows, Rows
 from megacpp_assets.semantic.file_outline import FileOutline
 from megacpp_assets.semantic.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.lexer import Lexed
-from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE
+from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE, Role
 from megacpp_assets.semantic.parsed import Cursors
 from megacpp_assets.semantic.ranges import flattened, keys, paint
 from megacpp_assets.semantic.symbol_names import SymbolTable
@@ -31,6 +31,7 @@ CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in CHAR_TYP
 _CLIMB = 5
 """How many ancestors of the innermost cursor may give an identifier its meaning."""
 _TYPE_KIND = k.membership(k.TYPES)
+_CATEGORY = np.array([CATEGORY_OF_ROLE[role] for role in Role], dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,7 @@ def paint_file(
 
 
 def _structure(outline: FileOutline, lexed: Lexed) -> NDArray[np.uint8]:
-    category = np.array([CATEGORY_OF_ROLE[node.role] for node in outline.nodes] + [0], dtype=np.uint8)
-    structure = category[outline.owner]
+    structure = np.append(_CATEGORY[outline.nodes.role], np.uint8(0))[outline.owner]
     structure[lexed.directed] = CATEGORY_ID["preamble"]
     structure[lexed.commented] = CATEGORY_ID["comment"]
     return structure

@@ -63,12 +63,11 @@ class Symbols:
         columns = (self.usr.tolist(), self.qualified_name, self.kind.tolist(), self.spelling)
         return starmap(Symbol, zip(*columns, strict=True))
 
-    def names(self, usrs: NDArray[np.uint64]) -> list[str]:
+    def names(self, usrs: NDArray[np.uint64]) -> NDArray[np.object_]:
         """The qualified name of each of `usrs`; none for 0 and for the unknown."""
         place = np.searchsorted(self.usr, usrs)
         known = np.append(self.usr, np.uint64(0))[place] == usrs
-        known_names = [*self.qualified_name, ""]
-        return [known_names[row] for row in np.where(known, place, len(self)).tolist()]
+        return np.array([*self.qualified_name, ""], dtype=np.object_)[np.where(known, place, len(self))]
 
 
 NO_SYMBOLS = Symbols(np.empty(0, np.uint64), np.empty(0, np.uint16), (), ())

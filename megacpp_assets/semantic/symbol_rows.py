@@ -83,8 +83,7 @@ def _inside(facts: FileFacts) -> Iterator[SymbolRow]:
         return
     path = facts.source.path
     symbols = {symbol.usr: symbol for symbol in facts.parsed.symbols}
-    outlined = np.array([node.usr for node in facts.declarations], dtype=np.uint64)
-    chosen = np.flatnonzero((cursors.usr != 0) & ~np.isin(cursors.usr, outlined))
+    chosen = np.flatnonzero((cursors.usr != 0) & ~np.isin(cursors.usr, facts.declarations.usr))
     columns = (cursors.usr, cursors.flags & FLAG_DEFINITION, cursors.start, cursors.end)
     for usr, definition, start, end in zip(*(column[chosen].tolist() for column in columns), strict=True):
         symbol = symbols[usr]

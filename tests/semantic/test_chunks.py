@@ -3,8 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.semantic.chunks import METHOD_BYTES, FileChunks, chunk_file
+from megacpp_assets.semantic.chunks import FileChunks, chunk_file
 from megacpp_assets.semantic.file_outline import outline_file
+from megacpp_assets.semantic.groups import METHOD_BYTES
 from megacpp_assets.semantic.lexer import lex
 from megacpp_assets.semantic.parsed import ParsedFile
 from tests.semantic.sources import one
