@@ -20,15 +20,8 @@ def span_hashes(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64])
     return _visitor.span_hashes(text, starts, ends)
 
 
-def name_hashes(spellings: Sequence[str]) -> NDArray[np.uint64]:
-    """Hashes of `spellings` that match the identifier token of the entity: no template arguments, no tilde."""
-    plain = [_plain(name) if "<" in name or "~" in name else name for name in spellings]
-    joined = "".join(plain)
-    sizes = map(len, plain) if joined.isascii() else (len(name.encode()) for name in plain)
-    ends = np.cumsum(np.fromiter(sizes, dtype=np.int64, count=len(plain)))
-    starts = np.concatenate((np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1]))
-    return span_hashes(joined.encode(), starts, ends)
-
-
-def _plain(spelling: str) -> str:
-    return spelling if spelling.startswith("operator") else spelling.split("<", 1)[0].lstrip("~")
+def name_hashes(spellings: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Hashes of `spellings` that match the identifier token of the entity (no template arguments, no tilde), and which
+    of them are those of operators."""
+    hashes, operators = _visitor.name_hashes(spellings)
+    return hashes, operators.view(np.bool_)

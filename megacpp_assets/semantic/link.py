@@ -153,7 +153,7 @@ def _guessed(code: bytes, cursors: Cursors, place: Ints, unresolved: NDArray[np.
         usr=np.zeros(len(calls), dtype=np.uint64),
         chunk=place[calls],
         id=np.zeros(len(calls), dtype=np.uint32),
-        spelling=name_hashes(names),
+        spelling=name_hashes(names)[0],
         edge=np.full(len(calls), CALL_EDGE),
         confidence=np.full(len(calls), NAME),
     )

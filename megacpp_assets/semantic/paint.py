@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_USE
+from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_NONE, DEF_USE_USE
 from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.cursor_rows import CursorRows, Rows
 from megacpp_assets.semantic.file_outline import FileOutline
@@ -21,8 +22,7 @@ from megacpp_assets.semantic.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE, Role
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import flattened, keys, paint
-from megacpp_assets.semantic.symbol_names import SymbolTable
+from megacpp_assets.semantic.ranges import fill, flattened, keys, paint, spread
 from megacpp_assets.semantic.text import SourceText, lead_bytes
 
 CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in CHAR_TYPES.items()])
@@ -93,11 +93,10 @@ def _operator_names(cursors: Cursors, rows: CursorRows) -> NDArray[np.int64]:
 
 
 def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Cursors) -> None:
-    # No owner is index -1: the value appended at the end.
-    chars[c.AST_DEPTH] = np.append(cursors.depth, np.uint16(0))[owner]
-    chars[c.SIBLING_INDEX] = np.append(cursors.sibling, np.uint16(0))[owner]
     buckets = k.BUCKET_OF_KIND[np.minimum(cursors.kind, k.KINDS - 1)]
-    chars[c.AST_NODE_TYPE] = np.append(buckets, np.uint8(k.BUCKET_FILE))[owner]
+    columns = ((c.AST_DEPTH, cursors.depth), (c.SIBLING_INDEX, cursors.sibling), (c.AST_NODE_TYPE, buckets))
+    for name, values in columns:
+        spread(chars, name, owner, values)
 
 
 def _paint_symbols(
@@ -107,9 +106,13 @@ def _paint_symbols(
     table = rows.table
     none = len(table.usr) - 1
     symbol = np.full(len(tokens.starts), none)
-    mode, call = np.zeros(len(symbol), dtype=np.int64), symbol.copy()
+    mode, call = np.full(len(symbol), DEF_USE_NONE), symbol.copy()
     _macros(tokens, cursors, rows, (symbol, mode, call))
-    _climb(tokens, owner, cursors, rows, (symbol, mode, call))
+    # The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts.
+    _visitor.name_tokens(
+        owner[tokens.starts], tokens.hashes, cursors.parent, cursors.kind == k.CALL, rows.declares, rows.uses,
+        table.spelling, _CLIMB, symbol, mode, call,
+    )  # fmt: skip
     typed = (mode == DEF_USE_USE) & _TYPE_KIND[np.minimum(table.kind[symbol], k.KINDS - 1)]
     columns = (
         (c.SYMBOL_IDS, table.id[symbol]),
@@ -117,44 +120,8 @@ def _paint_symbols(
         (c.CALL_TARGETS, table.id[call]),
         (c.TYPE_REFS, np.where(typed, table.id[symbol], 0)),
     )
-    # One stretch before each token and one for it, by turns; what is behind the last stays 0.
-    lengths = np.diff(np.stack([tokens.starts, tokens.ends], axis=1).ravel(), prepend=0)
-    painted = int(lengths.sum())
     for name, values in columns:
-        turns = np.zeros(2 * len(values), dtype=chars.dtype[name])
-        turns[1::2] = values
-        chars[name][:painted] = np.repeat(turns, lengths)
-
-
-def _climb(
-    tokens: _Tokens,
-    owner: NDArray[np.int32],
-    cursors: Cursors,
-    rows: CursorRows,
-    columns: tuple[Rows, Rows, Rows],
-) -> None:
-    """The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts."""
-    symbol, mode, call = columns
-    none = len(rows.table.usr) - 1
-    called = np.where(cursors.kind == k.CALL, rows.uses, none)
-    open_, current = np.arange(len(symbol)), owner[tokens.starts]
-    for _ in range(_CLIMB):
-        inside_ = current >= 0
-        open_, current = open_[inside_], current[inside_]
-        hashes = tokens.hashes[open_]
-        for row, value in ((rows.declares, DEF_USE_DEF), (rows.uses, DEF_USE_USE)):
-            found = row[current]
-            fits = _spell(rows.table, found, hashes) & (symbol[open_] == none)
-            symbol[open_[fits]], mode[open_[fits]] = found[fits], value
-        found = called[current]
-        fits = _spell(rows.table, found, hashes) & (call[open_] == none)
-        call[open_[fits]] = found[fits]
-        current = cursors.parent[current]
-
-
-def _spell(table: SymbolTable, rows: Rows, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each hash is that of the spelling of the entity in the row beside it."""
-    return np.asarray((table.spelling[rows] == hashes) & (rows < len(table.usr) - 1))
+        fill(chars, name, tokens.starts, tokens.ends, values)
 
 
 def _macros(tokens: _Tokens, cursors: Cursors, rows: CursorRows, columns: tuple[Rows, Rows, Rows]) -> None:

@@ -39,14 +39,27 @@ def flattened(levels: Ints, ranges: Ints, flat: Ints) -> Ints:
 
     Whatever a macro expands to has the invocation's range; flattened, none of it hides the macro's own arguments.
     """
-    if not len(flat):
-        return levels
-    unique = np.unique(flat)
-    group = np.minimum(np.searchsorted(unique, ranges), len(unique) - 1)
-    members = np.flatnonzero(unique[group] == ranges)
-    group = group[members]
-    least = np.full(len(unique), np.iinfo(np.int64).max)
-    np.minimum.at(least, group, levels[members])
-    result = levels.copy()
-    result[members] = least[group]
-    return result
+    return _visitor.flattened(levels, ranges, flat)
+
+
+def spread(records: NDArray[np.void], name: str, owner: NDArray[np.int32], values: NDArray[Any]) -> None:
+    """Set the field `name` of each of `records` to the value of its owner; those without one (-1) stay as they are."""
+    kind, offset = _field(records, name)
+    _visitor.spread(_bytes(records), offset, owner, _bytes(values.astype(kind)))
+
+
+def fill(records: NDArray[np.void], name: str, starts: Ints, ends: Ints, values: NDArray[Any]) -> None:
+    """Set the field `name` of the records of each range to its value; `ValueError` for a range outside them."""
+    kind, offset = _field(records, name)
+    _visitor.fill(_bytes(records), offset, starts, ends, _bytes(values.astype(kind)))
+
+
+def _field(records: NDArray[np.void], name: str) -> tuple[np.dtype[Any], int]:
+    fields = records.dtype.fields
+    assert fields is not None
+    kind, offset, *_ = fields[name]
+    return kind, offset
+
+
+def _bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    return rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)

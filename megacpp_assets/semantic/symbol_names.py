@@ -45,11 +45,11 @@ class SymbolTable:
 
 def symbol_table(symbols: Symbols) -> SymbolTable:
     """The table of a file's `symbols`."""
-    operators = [spelling.startswith("operator") for spelling in symbols.spelling]
+    spelling, operator = name_hashes(symbols.spelling)
     return SymbolTable(
         usr=np.append(symbols.usr, np.uint64(0)),
         id=np.array([*map(symbol_id, symbols.qualified_name), 0], dtype=np.uint32),
         kind=np.append(symbols.kind.astype(np.int64), 0),
-        spelling=np.append(name_hashes(symbols.spelling), np.uint64(0)),
-        operator=np.array([*operators, False]),
+        spelling=np.append(spelling, np.uint64(0)),
+        operator=np.append(operator, False),
     )

@@ -1,5 +1,6 @@
 #include "identifiers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -20,6 +21,17 @@ constexpr std::array<bool, 256> word_bytes() {
   return word;
 }
 constexpr std::array<bool, 256> kWord = word_bytes();
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0;
+  std::uint64_t power = kBase;
+  std::int64_t weighed = 0;
+  for (const char byte : text) {
+    hash += (static_cast<unsigned char>(byte) + 1ULL) * power;
+    if (++weighed < kPowers) power *= kBase;
+  }
+  return hash;
+}
 
 }  // namespace
 
@@ -47,15 +59,18 @@ std::vector<std::uint64_t> hash_spans(std::string_view text, Offsets starts, Off
     if (starts[index] < 0 || ends[index] < starts[index] || static_cast<std::size_t>(ends[index]) > text.size()) {
       throw std::invalid_argument("a range lies outside the text");
     }
-    std::uint64_t hash = 0;
-    std::uint64_t power = kBase;
-    for (std::int64_t at = starts[index]; at < ends[index]; ++at) {
-      hash += (static_cast<unsigned char>(text[static_cast<std::size_t>(at)]) + 1ULL) * power;
-      if (at - starts[index] < kPowers - 1) power *= kBase;
-    }
-    hashes.push_back(hash);
+    const auto start = static_cast<std::size_t>(starts[index]);
+    hashes.push_back(hash_of(text.substr(start, static_cast<std::size_t>(ends[index]) - start)));
   }
   return hashes;
+}
+
+bool is_operator(std::string_view spelling) { return spelling.starts_with("operator"); }
+
+std::uint64_t hash_name(std::string_view spelling) {
+  if (is_operator(spelling)) return hash_of(spelling);
+  const std::string_view plain = spelling.substr(0, spelling.find('<'));
+  return hash_of(plain.substr(std::min(plain.find_first_not_of('~'), plain.size())));
 }
 
 }  // namespace megacpp

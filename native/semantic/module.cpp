@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "characters.hpp"
 #include "graph.hpp"
 #include "identifiers.hpp"
 #include "lexer.hpp"
@@ -130,6 +131,11 @@ nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> paint_ranges(std::size_t size,
   return to_numpy(paint(size, values(starts), values(ends), values(levels)));
 }
 
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> flat_levels(const Column& levels, const Column& ranges,
+                                                              const Column& flat) {
+  return to_numpy(flattened(values(levels), values(ranges), values(flat)));
+}
+
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> levels(const Column& offsets, const Column& targets) {
   return to_numpy(dependency_levels(values(offsets), values(targets)));
 }
@@ -142,6 +148,56 @@ nb::tuple words(nb::bytes code) {
 nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>> span_hashes(nb::bytes text, const Column& starts,
                                                                const Column& ends) {
   return to_numpy(hash_spans({text.c_str(), text.size()}, values(starts), values(ends)));
+}
+
+// Hashes of names (text), and whether each is an operator's.
+nb::tuple name_hashes(nb::sequence spellings) {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::uint8_t> operators;
+  for (nb::handle spelling : spellings) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(spelling.ptr(), &size);
+    if (!text) throw nb::python_error();
+    const std::string_view name(text, static_cast<std::size_t>(size));
+    hashes.push_back(hash_name(name));
+    operators.push_back(is_operator(name));
+  }
+  return nb::make_tuple(to_numpy(std::move(hashes)), to_numpy(std::move(operators)));
+}
+
+template <typename T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstBytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::span<T> span_of(const Array<T>& array) {
+  return {array.data(), array.size()};
+}
+
+Field field_of(const Bytes& records, std::size_t offset, const ConstBytes& values) {
+  return {records.data(), records.shape(0), records.shape(1), offset, values.shape(1)};
+}
+
+Values values_of(const ConstBytes& values) { return {values.data(), values.shape(0), values.shape(1)}; }
+
+void spread_values(const Bytes& records, std::size_t offset, const Array<const std::int32_t>& owner,
+                   const ConstBytes& values) {
+  spread(field_of(records, offset, values), span_of(owner), values_of(values));
+}
+
+void fill_ranges(const Bytes& records, std::size_t offset, const Column& starts, const Column& ends,
+                 const ConstBytes& values) {
+  fill(field_of(records, offset, values), {starts.data(), starts.size()}, {ends.data(), ends.size()},
+       values_of(values));
+}
+
+void name_all(const Array<const std::int32_t>& innermost, const Array<const std::uint64_t>& hashes,
+              const Array<const std::int32_t>& parent, const Array<const bool>& call, const Column& declares,
+              const Column& uses, const Array<const std::uint64_t>& spelling, int climb,
+              const Array<std::int64_t>& symbol, const Array<std::int64_t>& mode, const Array<std::int64_t>& called) {
+  const NamedCursors cursors{span_of(parent), span_of(call), values(declares), values(uses), span_of(spelling)};
+  name_tokens(span_of(innermost), span_of(hashes), cursors, climb, {span_of(symbol), span_of(mode), span_of(called)});
 }
 
 nb::dict lex(nb::bytes code) {
@@ -166,6 +222,8 @@ NB_MODULE(_visitor, module) {
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
   module.def("paint", &paint_ranges, nb::arg("size"), nb::arg("starts"), nb::arg("ends"), nb::arg("levels"),
              "Index of the range that owns each of `size` bytes, or -1; ValueError for a range outside them.");
+  module.def("flattened", &flat_levels, nb::arg("levels"), nb::arg("ranges"), nb::arg("flat"),
+             "Levels in which the members of each of the `flat` ranges have the least among them.");
   module.def("dependency_levels", &levels, nb::arg("offsets"), nb::arg("targets"),
              "Level of each node of a graph in compressed rows; ValueError for columns that are no graph.");
   module.def("lex", &lex, nb::arg("code"),
@@ -173,6 +231,15 @@ NB_MODULE(_visitor, module) {
   module.def("words", &words, nb::arg("code"), "Starts and ends of the identifier tokens of `code`.");
   module.def("span_hashes", &span_hashes, nb::arg("text"), nb::arg("starts"), nb::arg("ends"),
              "Hash of each range of `text`; ValueError for a range outside it.");
+  module.def("name_hashes", &name_hashes, nb::arg("spellings"),
+             "Hash of the identifier token of each entity, and 1 for each whose spelling begins with `operator`.");
+  module.def("spread", &spread_values, nb::arg("records"), nb::arg("offset"), nb::arg("owner"), nb::arg("values"),
+             "Write into a field of each record the value of its owner; ValueError for an owner without a value.");
+  module.def("fill", &fill_ranges, nb::arg("records"), nb::arg("offset"), nb::arg("starts"), nb::arg("ends"), nb::arg("values"),
+             "Write each value into a field of the records of its range; ValueError for a range outside them.");
+  module.def("name_tokens", &name_all, nb::arg("innermost"), nb::arg("hashes"), nb::arg("parent"), nb::arg("call"),
+             nb::arg("declares"), nb::arg("uses"), nb::arg("spelling"), nb::arg("climb"), nb::arg("symbol"), nb::arg("mode"), nb::arg("called"),
+             "Give each token the entity it names and the one it calls, in place; ValueError for columns that do not fit.");
   module.def("version", &version, nb::arg("library"), "libclang's version string.");
   module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
              "The 64-bit hash that stands for a symbol's identity.");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace megacpp {
 namespace {
@@ -71,6 +72,27 @@ std::vector<std::int32_t> paint(std::size_t size, Offsets starts, Offsets ends, 
     }
   }
   return owner;
+}
+
+std::vector<std::int64_t> flattened(Offsets levels, Offsets ranges, Offsets flat) {
+  if (levels.size() != ranges.size()) throw std::invalid_argument("unequal columns");
+  std::unordered_map<std::int64_t, std::int64_t> least(2 * flat.size());
+  for (const std::int64_t range : flat) least.emplace(range, INT64_MAX);
+  std::vector<std::int64_t*> known(ranges.size());
+  for (std::size_t index = 0; index < ranges.size(); ++index) {
+    // Neighbours mostly have one range.
+    if (index > 0 && ranges[index] == ranges[index - 1]) {
+      known[index] = known[index - 1];
+    } else if (const auto found = least.find(ranges[index]); found != least.end()) {
+      known[index] = &found->second;
+    }
+    if (known[index]) *known[index] = std::min(*known[index], levels[index]);
+  }
+  std::vector<std::int64_t> result(levels.begin(), levels.end());
+  for (std::size_t index = 0; index < ranges.size(); ++index) {
+    if (known[index]) result[index] = *known[index];
+  }
+  return result;
 }
 
 }  // namespace megacpp

@@ -14,4 +14,8 @@ using Offsets = std::span<const std::int64_t>;
 // Ranges may be empty and may cross. std::invalid_argument for one that does not lie in the bytes.
 std::vector<std::int32_t> paint(std::size_t size, Offsets starts, Offsets ends, Offsets levels);
 
+// `levels` in which all members of a range that is in `flat` have the least level among them; ranges are keys, equal for
+// equal ranges. std::invalid_argument for unequal columns.
+std::vector<std::int64_t> flattened(Offsets levels, Offsets ranges, Offsets flat);
+
 }  // namespace megacpp
