@@ -86,6 +86,8 @@ def _with_comments(groups: list[Group], comments: CommentIndex) -> Iterator[Grou
 
 def _class_chunks(code: bytes, group: Group, comments: CommentIndex, first: int) -> list[Chunk]:
     """A function is one chunk; a class is its larger inline methods and the stretches between them."""
+    if not group.methods:
+        return [Chunk(*_stripped(code, group.start, group.end), group.kind, group.name, (first, first + 1))]
     methods: list[tuple[int, int, str]] = []
     reached = group.start
     for start, end, name in group.methods:

@@ -94,64 +94,73 @@ def no_links() -> FileLinks:
 
 def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, rows: CursorRows) -> FileLinks:
     """What the chunks of one file declare and use."""
-    place = _chunk_of(chunks, cursors.start.astype(np.int64))
+    places = _Places(chunks, cursors)
     call = cursors.kind == k.CALL
     unsure = (cursors.flags & FLAG_OVERLOADED) != 0
     resolved = call & (cursors.ref != 0) & ~unsure
-    used = _join(_used(cursors, rows, place), _guessed(code, cursors, place, call & ~resolved & (place >= 0)))
+    used = _join(_used(cursors, rows, places), _guessed(code, cursors, places, call & ~resolved))
     candidates = call & (cursors.ref != 0) & unsure
-    return FileLinks(_declared(cursors, rows, place), used, int(call.sum()), int(resolved.sum()), int(candidates.sum()))
+    return FileLinks(
+        _declared(cursors, rows, places), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
+    )
 
 
-def _chunk_of(chunks: Sequence[Chunk], offsets: Ints) -> Ints:
-    """Index of the chunk that holds each offset, or -1."""
-    if not chunks:
-        return np.full(len(offsets), -1, dtype=np.int64)
-    starts = np.array([chunk.start for chunk in chunks], dtype=np.int64)
-    ends = np.array([chunk.end for chunk in chunks], dtype=np.int64)
-    index = np.searchsorted(starts, offsets, side="right") - 1
-    return np.where((index >= 0) & (offsets < ends[np.maximum(index, 0)]), index, -1)
+class _Places:
+    """Which chunk of a file each cursor begins in."""
+
+    def __init__(self, chunks: Sequence[Chunk], cursors: Cursors) -> None:
+        self._starts = np.array([chunk.start for chunk in chunks], dtype=np.int64)
+        self._ends = np.array([chunk.end for chunk in chunks], dtype=np.int64)
+        self._offsets = cursors.start
+
+    def within(self, marked: NDArray[np.bool_] | Ints) -> tuple[Ints, Ints]:
+        """Those of the marked (or listed) cursors that lie in a chunk, and its index."""
+        chosen = np.flatnonzero(marked) if marked.dtype == np.bool_ else marked
+        offsets = self._offsets[chosen].astype(np.int64)
+        chunk = np.searchsorted(self._starts, offsets, side="right") - 1
+        held = (chunk >= 0) & (offsets < np.append(self._ends, -1)[chunk])
+        return chosen[held], chunk[held]
 
 
-def _declared(cursors: Cursors, rows: CursorRows, place: Ints) -> Declared:
+def _declared(cursors: Cursors, rows: CursorRows, places: _Places) -> Declared:
     kind = np.minimum(cursors.kind, k.KINDS - 1)
-    chosen = np.flatnonzero((_CALLABLE | _TYPE)[kind] & (cursors.usr != 0) & (place >= 0))
+    chosen, chunk = places.within((_CALLABLE | _TYPE)[kind] & (cursors.usr != 0))
     table, declared = rows.table, rows.declares[chosen]
     return Declared(
         usr=cursors.usr[chosen],
-        chunk=place[chosen],
+        chunk=chunk,
         id=table.id[declared],
         spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
         definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
     )
 
 
-def _used(cursors: Cursors, rows: CursorRows, place: Ints) -> Used:
-    table = rows.table
-    target = np.minimum(table.kind[rows.uses], k.KINDS - 1)
-    kind = np.minimum(cursors.kind, k.KINDS - 1)
-    chosen = np.flatnonzero(_NAMING[kind] & (_CALLABLE | _TYPE)[target] & (place >= 0))
+def _used(cursors: Cursors, rows: CursorRows, places: _Places) -> Used:
+    kinds_of_rows = np.minimum(rows.table.kind, k.KINDS - 1)
+    naming = np.flatnonzero(_NAMING[np.minimum(cursors.kind, k.KINDS - 1)] & (cursors.ref != 0))
+    chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][rows.uses[naming]]])
     overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
+    used = rows.uses[chosen]
     return Used(
         usr=cursors.ref[chosen],
-        chunk=place[chosen],
-        id=table.id[rows.uses[chosen]],
+        chunk=chunk,
+        id=rows.table.id[used],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
-        edge=np.where(_CALLABLE[target[chosen]], CALL_EDGE, TYPE_EDGE),
+        edge=np.where(_CALLABLE[kinds_of_rows][used], CALL_EDGE, TYPE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),
     )
 
 
-def _guessed(code: bytes, cursors: Cursors, place: Ints, unresolved: NDArray[np.bool_]) -> Used:
+def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray[np.bool_]) -> Used:
     """Unresolved calls by the spelling of their callee: the last name of the callee's expression."""
-    calls = np.flatnonzero(unresolved)
+    calls, chunk = places.within(unresolved)
     following = np.minimum(calls + 1, len(cursors.kind) - 1)
     child = (cursors.parent[following] == calls) & (cursors.start[following] == cursors.start[calls])
     starts, stops = cursors.start[calls].tolist(), np.where(child, cursors.end[following], 0).tolist()
     names = [_callee(code, start, stop) for start, stop in zip(starts, stops, strict=True)]
     return Used(
         usr=np.zeros(len(calls), dtype=np.uint64),
-        chunk=place[calls],
+        chunk=chunk,
         id=np.zeros(len(calls), dtype=np.uint32),
         spelling=name_hashes(names)[0],
         edge=np.full(len(calls), CALL_EDGE),

@@ -11,11 +11,12 @@ from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline_macros import next_solid
 from megacpp_assets.semantic.parsed import Cursors
+from megacpp_assets.semantic.ranges import among
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
 _SEMICOLON, _COMMA, _BRACE = b";,}"
 _TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
-_TAIL_MARKS = tuple(b"=[_(")
+_BEGINS_TAIL = np.isin(np.arange(256), list(b"=[_("))
 """Bytes with which what may follow a declarator begins, macros aside."""
 _BRACKET = re.compile(rb"[()\[\]{};]")
 _FARTHEST = 4000
@@ -37,7 +38,7 @@ def declaration_ends(
     result = np.where(takes, following + 1, ends)
     macros = dict(uses.tolist())
     closed = data[np.maximum(ends - 1, 0)] == _BRACE
-    begins = np.isin(mark, _TAIL_MARKS) | np.isin(following, uses[:, 0])
+    begins = _BEGINS_TAIL[mark] | among(following, uses[:, 0])
     for index in np.flatnonzero(~takes & ~closed & begins & _TAILED[cursors.kind[chosen]]).tolist():
         result[index] = _over_tail(code, int(following[index]), macros) or result[index]
     return result

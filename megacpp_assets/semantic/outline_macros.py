@@ -17,7 +17,7 @@ from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.lexer import Lexed, inside
 from megacpp_assets.semantic.outline import Node, Outline, Role
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import paint
+from megacpp_assets.semantic.ranges import among, paint
 
 _ATTRIBUTE = re.compile(rb"\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)|__declspec\s*\([^;{}()]*\)")
 _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
@@ -106,7 +106,7 @@ def _borders(uses: NDArray[np.int64], outline: Outline) -> NDArray[np.bool_]:
     spaces = outline.role == Role.NAMESPACE
     ends = np.sort(outline.end[spaces])
     first, last = np.searchsorted(ends, uses[:, 0], side="right"), np.searchsorted(ends, uses[:, 1], side="right")
-    return np.asarray(np.isin(uses[:, 0], outline.start[spaces]) | (first < last))
+    return among(uses[:, 0], outline.start[spaces]) | (first < last)
 
 
 def next_solid(code: bytes, offset: int) -> int:
@@ -170,7 +170,7 @@ def _candidates(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
 def _starting_at(places: Sequence[int], outline: Outline) -> defaultdict[int, list[int]]:
     """The numbers of the nodes that begin at each of `places`, where any do; namespaces and bodies do not count."""
     numbers = np.flatnonzero((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY))
-    numbers = numbers[np.isin(outline.start[numbers], places)]
+    numbers = numbers[among(outline.start[numbers], np.array(places, dtype=np.int64))]
     found: defaultdict[int, list[int]] = defaultdict(list)
     for number, start in zip(numbers.tolist(), outline.start[numbers].tolist(), strict=True):
         found[start].append(number)

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE, Role
 from megacpp_assets.semantic.parsed import Cursors
-from megacpp_assets.semantic.ranges import fill, flattened, keys, paint, spread
+from megacpp_assets.semantic.ranges import among, fill, flattened, keys, paint, spread
 from megacpp_assets.semantic.text import SourceText, lead_bytes
 
 CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in CHAR_TYPES.items()])
@@ -149,7 +149,7 @@ def _operators(
         return
     uses = cursors.kind == k.MACRO_USE
     expanded = keys(cursors.start[uses], cursors.end[uses])
-    chosen = operators[~np.isin(keys(cursors.start[operators], cursors.end[operators]), expanded)]
+    chosen = operators[~among(keys(cursors.start[operators], cursors.end[operators]), expanded)]
     named = np.zeros(len(cursors.kind) + 1, dtype=bool)
     named[chosen] = True
     mine = np.flatnonzero(named[owner])

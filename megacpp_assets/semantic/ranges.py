@@ -34,6 +34,15 @@ def keys(starts: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]) -> In
     return (starts.astype(np.int64) << 32) | ends.astype(np.int64)
 
 
+def among(values: NDArray[Any], known: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each of `values` is one of the `known`; for small columns, where numpy's own way costs more."""
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    known = np.sort(known)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.asarray(known[place] == values)
+
+
 def flattened(levels: Ints, ranges: Ints, flat: Ints) -> Ints:
     """`levels` in which all members of a range that is in `flat` have the level of the least nested among them.
 
