@@ -24,7 +24,7 @@ def test_identifiers_are_the_word_runs_that_begin_with_no_digit(text: str) -> No
 
 @given(st.lists(_WORDS, max_size=12))
 def test_equal_spellings_have_equal_hashes_and_others_differ(words: list[str]) -> None:
-    hashes = name_hashes(words).tolist()
+    hashes = name_hashes(words)[0].tolist()
     assert len(set(hashes)) == len(set(words))
     code = " ".join(words).encode()
     ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64) - 1
@@ -52,7 +52,17 @@ def test_a_range_outside_the_text_is_refused(start: int, end: int) -> None:
 
 
 def test_a_destructor_and_a_templates_constructor_are_spelled_like_their_class() -> None:
-    assert len(set(name_hashes(["Box", "~Box", "Box<T>"]).tolist())) == 1
+    assert len(set(name_hashes(["Box", "~Box", "Box<T>"])[0].tolist())) == 1
+
+
+@given(
+    st.lists(st.sampled_from(["", "~", "~A", "A<~b>", "<", "operator", "operator<", "operator~", "~operator", "é<T>"]))
+)
+def test_a_name_is_hashed_without_arguments_and_tilde_but_an_operators_is_whole(names: list[str]) -> None:
+    hashes, operators = name_hashes(names)
+    assert operators.tolist() == [name.startswith("operator") for name in names]
+    plain = [name if name.startswith("operator") else name.split("<")[0].lstrip("~") for name in names]
+    assert hashes.tolist() == [_slow_hash(name.encode()) for name in plain]
 
 
 def test_an_id_has_31_bits_and_zero_stands_for_no_name() -> None:

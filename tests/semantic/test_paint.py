@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE, STRUCTURE_CATEGORIES
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_NONE, DEF_USE_USE, STRUCTURE_CATEGORIES
+from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.kinds import BUCKET_PREPROCESSOR
 from megacpp_assets.semantic.symbol_names import symbol_id
 from tests.semantic.sources import labels, one
@@ -193,3 +196,53 @@ def test_columns_have_one_value_per_character_of_a_text_that_is_not_ascii() -> N
 def test_code_that_no_layer_claims_is_counted() -> None:
     assert one("int x;\n")[0].unlabelled == 0
     assert one("int x; @@ ;", parse=False)[0].unlabelled > 0
+
+
+_NONE = 3
+_ROW = st.integers(0, _NONE)
+_CURSORS = st.lists(st.tuples(st.integers(-1, 5), st.booleans(), _ROW, _ROW), min_size=1, max_size=6)
+_TOKENS = st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 3), _ROW), max_size=8)
+
+
+def _slow_name(token: tuple[int, int, int], cursors: list[tuple[int, bool, int, int]]) -> list[int]:
+    """Symbol, mode and call of a token, found one cursor at a time; row r spells hash r."""
+    cursor, spelled, symbol = token
+    mode, call = DEF_USE_NONE, _NONE
+    for _ in range(2):
+        if cursor < 0:
+            break
+        above, is_call, declares, uses = cursors[cursor]
+        for found, value in ((declares, DEF_USE_DEF), (uses, DEF_USE_USE)):
+            if symbol == _NONE and found == spelled != _NONE:
+                symbol, mode = found, value
+        if call == _NONE and is_call and uses == spelled != _NONE:
+            call = uses
+        cursor = above
+    return [symbol, mode, call]
+
+
+@given(_TOKENS, _CURSORS)
+def test_a_token_names_what_the_nearest_cursor_around_it_spells(
+    tokens: list[tuple[int, int, int]], cursors: list[tuple[int, bool, int, int]]
+) -> None:
+    cursors = [(min(above, number - 1), *rest) for number, (above, *rest) in enumerate(cursors)]
+    tokens = [(min(cursor, len(cursors) - 1), *rest) for cursor, *rest in tokens]
+    innermost, hashes, symbol = np.array(tokens, dtype=np.int64).reshape(-1, 3).T.copy()
+    parent, call, declares, uses = np.array(cursors, dtype=np.int64).T.copy()
+    mode, called = np.full(len(symbol), DEF_USE_NONE), np.full(len(symbol), _NONE)
+    _visitor.name_tokens(
+        innermost.astype(np.int32), hashes.astype(np.uint64), parent.astype(np.int32), call.astype(bool),
+        declares, uses, np.arange(_NONE + 1, dtype=np.uint64), 2, symbol, mode, called,
+    )  # fmt: skip
+    assert np.stack([symbol, mode, called], axis=1).tolist() == [_slow_name(token, cursors) for token in tokens]
+
+
+@pytest.mark.parametrize(("innermost", "parent", "row"), [(2, 0, 0), (1, 5, 0), (0, -1, 4), (0, -1, -1)])
+def test_a_cursor_or_row_that_is_not_there_is_refused(innermost: int, parent: int, row: int) -> None:
+    one_token, rows = np.zeros(1, dtype=np.int64), np.array([0, row])
+    with pytest.raises(ValueError, match="no such"):
+        _visitor.name_tokens(
+            np.array([innermost], dtype=np.int32), np.array([9], dtype=np.uint64),
+            np.array([-1, parent], dtype=np.int32), np.zeros(2, dtype=bool), rows, rows,
+            np.arange(_NONE + 1, dtype=np.uint64), 5, one_token + _NONE, one_token, one_token + _NONE,
+        )  # fmt: skip
