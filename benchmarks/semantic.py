@@ -224,7 +224,7 @@ def require_calls(checkout: Checkout, repository: Repository) -> None:
     for unit in checkout.units[::CHECKED_EVERY]:
         cursors = parsed[unit.path].cursors
         assert cursors is not None
-        sure = (cursors.kind == _libclang.CALL.value) & (cursors.ref != 0) & ((cursors.flags & FLAG_OVERLOADED) == 0)
+        sure = (cursors.kind == _libclang.CALL.value) & (cursors.uses >= 0) & ((cursors.flags & FLAG_OVERLOADED) == 0)
         ours = set(zip(cursors.start[sure].tolist(), cursors.end[sure].tolist(), strict=True))
         theirs = _libclang.called_places(checkout.tree, unit, checkout.toolchain)
         lacking, total = lacking + len(theirs - ours), total + len(theirs)

@@ -28,13 +28,13 @@ def name_tokens(
     hashes: NDArray[np.uint64],
     parent: NDArray[np.int32],
     call: NDArray[np.bool_],
-    declares: NDArray[np.int64],
-    uses: NDArray[np.int64],
+    declares: NDArray[np.int32],
+    uses: NDArray[np.int32],
     spelling: NDArray[np.uint64],
     climb: int,
-    symbol: NDArray[np.int64],
-    mode: NDArray[np.int64],
-    called: NDArray[np.int64],
+    symbol: NDArray[np.int32],
+    mode: NDArray[np.uint8],
+    called: NDArray[np.int32],
 ) -> None: ...
 def version(library: str) -> str: ...
 def hash_text(text: bytes) -> int: ...

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.chunks import Chunk, Root, chunk_file
-from megacpp_assets.semantic.cursor_rows import cursor_rows
 from megacpp_assets.semantic.file_outline import outline_file
 from megacpp_assets.semantic.lexer import Lexed, lex
 from megacpp_assets.semantic.link import FileLinks, file_links, no_links
@@ -76,10 +75,10 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
     lexed = lex(code)
     outline = outline_file(code, lexed, parsed)
     nodes, cursors = outline.nodes, parsed.cursors
-    rows = None if cursors is None else cursor_rows(cursors, symbol_table(parsed.symbols))
-    painted = paint_file(source, lexed, outline, cursors, rows)
+    table = symbol_table(parsed.symbols)
+    painted = paint_file(source, lexed, outline, cursors, table)
     cut = chunk_file(code, lexed, outline)
-    links = no_links() if cursors is None or rows is None else file_links(code, cut.chunks, cursors, rows)
+    links = no_links() if cursors is None else file_links(code, cut.chunks, cursors, table)
     facts = FileFacts(
         file=file,
         source=source,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import kinds as k
 from megacpp_assets.semantic.chunks import Chunk
-from megacpp_assets.semantic.cursor_rows import CursorRows
 from megacpp_assets.semantic.identifiers import name_hashes
 from megacpp_assets.semantic.parsed import FLAG_DEFINITION, FLAG_OVERLOADED, Cursors
+from megacpp_assets.semantic.symbol_names import SymbolTable
 
 CONFIDENCES = ("exact", "overload", "name")
 EXACT, OVERLOAD, NAME = range(3)
@@ -92,16 +92,16 @@ def no_links() -> FileLinks:
     return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
 
 
-def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, rows: CursorRows) -> FileLinks:
+def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
     """What the chunks of one file declare and use."""
     places = _Places(chunks, cursors)
     call = cursors.kind == k.CALL
     unsure = (cursors.flags & FLAG_OVERLOADED) != 0
-    resolved = call & (cursors.ref != 0) & ~unsure
-    used = _join(_used(cursors, rows, places), _guessed(code, cursors, places, call & ~resolved))
-    candidates = call & (cursors.ref != 0) & unsure
+    resolved = call & (cursors.uses >= 0) & ~unsure
+    used = _join(_used(cursors, table, places), _guessed(code, cursors, places, call & ~resolved))
+    candidates = call & (cursors.uses >= 0) & unsure
     return FileLinks(
-        _declared(cursors, rows, places), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
+        _declared(cursors, table, places), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
     )
 
 
@@ -122,12 +122,12 @@ class _Places:
         return chosen[held], chunk[held]
 
 
-def _declared(cursors: Cursors, rows: CursorRows, places: _Places) -> Declared:
+def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared:
     kind = np.minimum(cursors.kind, k.KINDS - 1)
-    chosen, chunk = places.within((_CALLABLE | _TYPE)[kind] & (cursors.usr != 0))
-    table, declared = rows.table, rows.declares[chosen]
+    chosen, chunk = places.within((_CALLABLE | _TYPE)[kind] & (cursors.declares >= 0))
+    declared = cursors.declares[chosen]
     return Declared(
-        usr=cursors.usr[chosen],
+        usr=table.usr[declared],
         chunk=chunk,
         id=table.id[declared],
         spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
@@ -135,16 +135,16 @@ def _declared(cursors: Cursors, rows: CursorRows, places: _Places) -> Declared:
     )
 
 
-def _used(cursors: Cursors, rows: CursorRows, places: _Places) -> Used:
-    kinds_of_rows = np.minimum(rows.table.kind, k.KINDS - 1)
-    naming = np.flatnonzero(_NAMING[np.minimum(cursors.kind, k.KINDS - 1)] & (cursors.ref != 0))
-    chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][rows.uses[naming]]])
+def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
+    kinds_of_rows = np.minimum(table.kind, k.KINDS - 1)
+    naming = np.flatnonzero(_NAMING[np.minimum(cursors.kind, k.KINDS - 1)] & (cursors.uses >= 0))
+    chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][cursors.uses[naming]]])
     overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
-    used = rows.uses[chosen]
+    used = cursors.uses[chosen]
     return Used(
-        usr=cursors.ref[chosen],
+        usr=table.usr[used],
         chunk=chunk,
-        id=rows.table.id[used],
+        id=table.id[used],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
         edge=np.where(_CALLABLE[kinds_of_rows][used], CALL_EDGE, TYPE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),

@@ -107,8 +107,8 @@ def _declarations(
         end=ends,
         role=_roles(cursors, chosen, outer, (has_body, made)),
         depth=cursors.depth[outer].astype(np.int64),
-        name=symbols.names(cursors.usr[chosen]),
-        usr=cursors.usr[chosen],
+        name=symbols.names(cursors.declares[chosen]),
+        usr=symbols.usrs(cursors.declares[chosen]),
         definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
         kind=cursors.kind[chosen],
     )

@@ -7,6 +7,7 @@ position and symbols the deepest cursor wins. Work is in bytes; the result is on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,13 @@ from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_NONE
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic import kinds as k
-from megacpp_assets.semantic.cursor_rows import CursorRows, Rows
 from megacpp_assets.semantic.file_outline import FileOutline
 from megacpp_assets.semantic.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.lexer import Lexed
 from megacpp_assets.semantic.outline import CATEGORY_OF_ROLE, Role
 from megacpp_assets.semantic.parsed import Cursors
 from megacpp_assets.semantic.ranges import among, fill, flattened, keys, paint, spread
+from megacpp_assets.semantic.symbol_names import SymbolTable
 from megacpp_assets.semantic.text import SourceText, lead_bytes
 
 CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in CHAR_TYPES.items()])
@@ -43,19 +44,19 @@ class Painted:
 
 
 def paint_file(
-    source: SourceText, lexed: Lexed, outline: FileOutline, cursors: Cursors | None, rows: CursorRows | None
+    source: SourceText, lexed: Lexed, outline: FileOutline, cursors: Cursors | None, table: SymbolTable
 ) -> Painted:
     """All character columns of a file."""
     size = len(source.data)
     chars = np.zeros(size, dtype=CHAR_DTYPE)
     chars[c.STRUCTURE_IDS] = _structure(outline, lexed)
     chars[c.AST_NODE_TYPE] = k.BUCKET_FILE
-    if cursors is not None and rows is not None and len(cursors.kind):
-        operators = _operator_names(cursors, rows)
+    if cursors is not None and len(cursors.kind):
+        operators = _operator_names(cursors, table)
         owner = _innermost(size, cursors, operators)
         _paint_tree(chars, owner, cursors)
-        _paint_symbols(chars, _tokens(source.code, lexed), owner, cursors, rows)
-        _operators(owner, cursors, rows, operators, chars)
+        _paint_symbols(chars, _tokens(source.code, lexed), owner, cursors, table)
+        _operators(owner, cursors, table, operators, chars)
     chars[c.AST_NODE_TYPE][lexed.directed] = k.BUCKET_PREPROCESSOR
     unlabelled = outline.solid & (outline.owner < 0)
     if source.is_ascii:
@@ -86,10 +87,10 @@ def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDA
     return paint(size, starts, ends, levels)
 
 
-def _operator_names(cursors: Cursors, rows: CursorRows) -> NDArray[np.int64]:
+def _operator_names(cursors: Cursors, table: SymbolTable) -> NDArray[np.int64]:
     """Indices of the cursors that refer to an `operator…`."""
     named = np.flatnonzero((cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR))
-    return named[rows.table.operator[rows.uses[named]]]
+    return named[table.operator[cursors.uses[named]]]
 
 
 def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Cursors) -> None:
@@ -100,17 +101,15 @@ def _paint_tree(chars: NDArray[np.void], owner: NDArray[np.int32], cursors: Curs
 
 
 def _paint_symbols(
-    chars: NDArray[np.void], tokens: _Tokens, owner: NDArray[np.int32], cursors: Cursors, rows: CursorRows
+    chars: NDArray[np.void], tokens: _Tokens, owner: NDArray[np.int32], cursors: Cursors, table: SymbolTable
 ) -> None:
     """Give identifier tokens and overloaded operators the entity they declare, use, call or name as a type."""
-    table = rows.table
-    none = len(table.usr) - 1
-    symbol = np.full(len(tokens.starts), none)
-    mode, call = np.full(len(symbol), DEF_USE_NONE), symbol.copy()
-    _macros(tokens, cursors, rows, (symbol, mode, call))
+    symbol = np.full(len(tokens.starts), -1, dtype=np.int32)
+    mode, call = np.full(len(symbol), DEF_USE_NONE, dtype=np.uint8), symbol.copy()
+    _macros(tokens, cursors, table, (symbol, mode, call))
     # The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts.
     _visitor.name_tokens(
-        owner[tokens.starts], tokens.hashes, cursors.parent, cursors.kind == k.CALL, rows.declares, rows.uses,
+        owner[tokens.starts], tokens.hashes, cursors.parent, cursors.kind == k.CALL, cursors.declares, cursors.uses,
         table.spelling, _CLIMB, symbol, mode, call,
     )  # fmt: skip
     typed = (mode == DEF_USE_USE) & _TYPE_KIND[np.minimum(table.kind[symbol], k.KINDS - 1)]
@@ -124,10 +123,13 @@ def _paint_symbols(
         fill(chars, name, tokens.starts, tokens.ends, values)
 
 
-def _macros(tokens: _Tokens, cursors: Cursors, rows: CursorRows, columns: tuple[Rows, Rows, Rows]) -> None:
+def _macros(tokens: _Tokens, cursors: Cursors, table: SymbolTable, columns: tuple[NDArray[Any], ...]) -> None:
     """Macro names first: what a macro expands to has its range, but the name there is the macro's."""
     symbol, mode, call = columns
-    for kind, row, value in ((k.MACRO_DEFINITION, rows.declares, DEF_USE_DEF), (k.MACRO_USE, rows.uses, DEF_USE_USE)):
+    for kind, row, value in (
+        (k.MACRO_DEFINITION, cursors.declares, DEF_USE_DEF),
+        (k.MACRO_USE, cursors.uses, DEF_USE_USE),
+    ):
         chosen = np.flatnonzero(cursors.kind == kind)
         token = np.searchsorted(tokens.starts, cursors.start[chosen])
         hit = token < len(tokens.starts)
@@ -140,7 +142,7 @@ def _macros(tokens: _Tokens, cursors: Cursors, rows: CursorRows, columns: tuple[
 def _operators(
     owner: NDArray[np.int32],
     cursors: Cursors,
-    rows: CursorRows,
+    table: SymbolTable,
     operators: NDArray[np.int64],
     chars: NDArray[np.void],
 ) -> None:
@@ -154,7 +156,7 @@ def _operators(
     named[chosen] = True
     mine = np.flatnonzero(named[owner])
     mine = mine[chars[c.SYMBOL_IDS][mine] == 0]
-    ids = rows.table.id[rows.uses[owner[mine]]]
+    ids = table.id[cursors.uses[owner[mine]]]
     chars[c.SYMBOL_IDS][mine], chars[c.CALL_TARGETS][mine], chars[c.DEF_USE][mine] = ids, ids, DEF_USE_USE
 
 

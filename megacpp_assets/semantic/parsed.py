@@ -16,8 +16,8 @@ class Cursors:
     """Cursors of the main file in pre-order, one element each. Offsets are bytes into the file, half-open.
 
     `kind` is libclang's CXCursorKind; `depth` counts from 1 at the translation unit's children; `sibling` is the index
-    among the visited children of the same parent; `parent` is an index into these arrays or -1; `usr` is the 64-bit
-    hash of the USR of the entity that the cursor declares (0: none); `ref` that of the entity it references (0: none);
+    among the visited children of the same parent; `parent` is an index into these arrays or -1; `declares` is the row,
+    in the file's symbols, of the entity that the cursor declares, `uses` that of the one it references (-1: none);
     `flags` is a bit set, see the constants of this module.
     """
 
@@ -27,15 +27,15 @@ class Cursors:
     depth: NDArray[np.uint16]
     sibling: NDArray[np.uint16]
     parent: NDArray[np.int32]
-    usr: NDArray[np.uint64]
-    ref: NDArray[np.uint64]
+    declares: NDArray[np.int32]
+    uses: NDArray[np.int32]
     flags: NDArray[np.uint8]
 
 
 FLAG_DEFINITION = 1
 """The cursor is a definition."""
 FLAG_OVERLOADED = 2
-"""`ref` is one of several overload candidates (a dependent call)."""
+"""`uses` is one of several overload candidates (a dependent call)."""
 
 
 class Symbol(NamedTuple):
@@ -63,11 +63,13 @@ class Symbols:
         columns = (self.usr.tolist(), self.qualified_name, self.kind.tolist(), self.spelling)
         return starmap(Symbol, zip(*columns, strict=True))
 
-    def names(self, usrs: NDArray[np.uint64]) -> NDArray[np.object_]:
-        """The qualified name of each of `usrs`; none for 0 and for the unknown."""
-        place = np.searchsorted(self.usr, usrs)
-        known = np.append(self.usr, np.uint64(0))[place] == usrs
-        return np.array([*self.qualified_name, ""], dtype=np.object_)[np.where(known, place, len(self))]
+    def usrs(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """The USR hash of the entity in each of `rows`; 0 for -1."""
+        return np.append(self.usr, np.uint64(0))[rows]
+
+    def names(self, rows: NDArray[np.int32]) -> NDArray[np.object_]:
+        """The qualified name of the entity in each of `rows`; none for -1."""
+        return np.array([*self.qualified_name, ""], dtype=np.object_)[rows]
 
 
 NO_SYMBOLS = Symbols(np.empty(0, np.uint64), np.empty(0, np.uint16), (), ())

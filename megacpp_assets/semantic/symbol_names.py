@@ -26,21 +26,13 @@ def symbol_id(qualified_name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SymbolTable:
-    """A file's symbols as parallel arrays sorted by `usr`; the last row stands for "none" (id 0, no hash)."""
+    """A file's symbols as parallel arrays, in their order; the last row, -1, stands for "none" (id 0, no hash)."""
 
     usr: NDArray[np.uint64]
     id: NDArray[np.uint32]
     kind: NDArray[np.int64]
     spelling: NDArray[np.uint64]
     operator: NDArray[np.bool_]
-
-    def rows(self, usrs: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Row of each of `usrs`; the "none" row for 0 and for the unknown."""
-        known = self.usr[:-1]
-        if not len(known):
-            return np.zeros(len(usrs), dtype=np.int64)
-        index = np.minimum(np.searchsorted(known, usrs), len(known) - 1)
-        return np.where((known[index] == usrs) & (usrs != 0), index, len(known))
 
 
 def symbol_table(symbols: Symbols) -> SymbolTable:

@@ -82,11 +82,12 @@ def _inside(facts: FileFacts) -> Iterator[SymbolRow]:
     if cursors is None:
         return
     path = facts.source.path
-    symbols = {symbol.usr: symbol for symbol in facts.parsed.symbols}
-    chosen = np.flatnonzero((cursors.usr != 0) & ~np.isin(cursors.usr, facts.declarations.usr))
-    columns = (cursors.usr, cursors.flags & FLAG_DEFINITION, cursors.start, cursors.end)
-    for usr, definition, start, end in zip(*(column[chosen].tolist() for column in columns), strict=True):
-        symbol = symbols[usr]
+    symbols = list(facts.parsed.symbols)
+    chosen = np.flatnonzero(cursors.declares >= 0)
+    chosen = chosen[~np.isin(facts.parsed.symbols.usrs(cursors.declares[chosen]), facts.declarations.usr)]
+    columns = (cursors.declares, cursors.flags & FLAG_DEFINITION, cursors.start, cursors.end)
+    for row, definition, start, end in zip(*(column[chosen].tolist() for column in columns), strict=True):
+        symbol = symbols[row]
         kind = _KIND_NAMES.get(symbol.kind, _OTHER)
         yield SymbolRow(
             symbol_id(symbol.qualified_name), symbol.qualified_name, kind, bool(definition), path, start, end

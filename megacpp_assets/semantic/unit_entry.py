@@ -22,8 +22,8 @@ _CURSORS: Final = {
     "depth": "<u2",
     "sibling": "<u2",
     "parent": "<i4",
-    "usr": "<u8",
-    "ref": "<u8",
+    "declares": "<i4",
+    "uses": "<i4",
     "flags": "<u1",
 }
 _SYMBOLS: Final = {"usr": "<u8", "kind": "<u2"}
@@ -81,6 +81,7 @@ class _Reader:
         self._offset = offset
 
     def take(self, kind: str, count: int) -> NDArray[Any]:
-        array = np.frombuffer(self._data, kind, count, self._offset)
+        # Copied: what stands at any offset is not aligned, as native code wants it.
+        array = np.frombuffer(self._data, kind, count, self._offset).copy()
         self._offset += array.nbytes
         return array

@@ -231,10 +231,12 @@ def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
     if file.cursors is None:
         return Counter()
     calls = file.cursors.kind == CALL_EXPRESSION
-    names = dict(zip(file.symbols.usr.tolist(), file.symbols.qualified_name, strict=True))
-    columns = (file.cursors.start, file.cursors.end, file.cursors.ref, file.cursors.flags & FLAG_OVERLOADED)
-    rows = zip(*(column[calls].tolist() for column in columns), strict=True)
-    return Counter((start, end, names.get(ref, "") if guessed else ref) for start, end, ref, guessed in rows)
+    used = file.cursors.uses[calls]
+    guessed = (file.cursors.flags[calls] & FLAG_OVERLOADED) != 0
+    entities = np.where(guessed, file.symbols.names(used), file.symbols.usrs(used).astype(np.object_))
+    return Counter(
+        zip(*(c.tolist() for c in (file.cursors.start[calls], file.cursors.end[calls], entities)), strict=True)
+    )
 
 
 def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> UnitResult:

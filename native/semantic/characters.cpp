@@ -6,14 +6,15 @@
 namespace megacpp {
 namespace {
 
-constexpr std::int64_t kDeclared = 1, kUsed = 2;
+constexpr std::uint8_t kDeclared = 1, kUsed = 2;
+constexpr std::int32_t kNone = -1;
 
 void require(bool fits, const char* what) {
   if (!fits) throw std::invalid_argument(what);
 }
 
 template <typename T>
-void spread_as(const Field& field, std::span<const std::int32_t> owner, const std::uint8_t* values) {
+void spread_as(const Field& field, Rows owner, const std::uint8_t* values) {
   std::uint8_t* place = field.records + field.offset;
   for (const std::int32_t index : owner) {
     if (index >= 0) std::memcpy(place, values + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
@@ -43,14 +44,14 @@ void by_width(const Field& field, const Values& values, Work work) {
   }
 }
 
-void require_rows(Offsets rows, std::size_t cursors, std::size_t table) {
+void require_rows(Rows rows, std::size_t cursors, std::size_t table) {
   require(rows.size() == cursors, "unequal columns");
-  for (const std::int64_t row : rows) require(row >= 0 && static_cast<std::size_t>(row) < table, "no such row");
+  for (const std::int32_t row : rows) require(row < 0 || static_cast<std::size_t>(row) < table, "no such row");
 }
 
 }  // namespace
 
-void spread(const Field& field, std::span<const std::int32_t> owner, const Values& values) {
+void spread(const Field& field, Rows owner, const Values& values) {
   require(owner.size() == field.count, "unequal columns");
   for (const std::int32_t index : owner) {
     require(index < 0 || static_cast<std::size_t>(index) < values.count, "an owner has no value");
@@ -67,37 +68,36 @@ void fill(const Field& field, Offsets starts, Offsets ends, const Values& values
   by_width(field, values, [&](auto zero) { fill_as<decltype(zero)>(field, starts, ends, values.bytes); });
 }
 
-void name_tokens(std::span<const std::int32_t> innermost, std::span<const std::uint64_t> hashes,
+void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes,
                  const NamedCursors& cursors, int climb, const Meanings& meanings) {
   const std::size_t count = cursors.parent.size();
   const std::size_t tokens = hashes.size();
   require(innermost.size() == tokens && meanings.symbol.size() == tokens && meanings.mode.size() == tokens &&
-              meanings.call.size() == tokens && cursors.call.size() == count && !cursors.spelling.empty(),
+              meanings.call.size() == tokens && cursors.call.size() == count,
           "unequal columns");
   require_rows(cursors.declares, count, cursors.spelling.size());
   require_rows(cursors.uses, count, cursors.spelling.size());
-  const auto none = static_cast<std::int64_t>(cursors.spelling.size()) - 1;
   for (std::size_t token = 0; token < tokens; ++token) {
-    const auto spells = [&](std::int64_t row) {
-      return row != none && cursors.spelling[static_cast<std::size_t>(row)] == hashes[token];
+    const auto spells = [&](std::int32_t row) {
+      return row >= 0 && cursors.spelling[static_cast<std::size_t>(row)] == hashes[token];
     };
-    std::int64_t& symbol = meanings.symbol[token];
-    std::int64_t& call = meanings.call[token];
+    std::int32_t& symbol = meanings.symbol[token];
+    std::int32_t& call = meanings.call[token];
     std::int32_t cursor = innermost[token];
     for (int step = 0; step < climb && cursor >= 0; ++step) {
       const auto at = static_cast<std::size_t>(cursor);
       require(at < count, "no such cursor");
-      const std::int64_t declares = cursors.declares[at];
-      const std::int64_t uses = cursors.uses[at];
-      if (symbol == none && spells(declares)) {
+      const std::int32_t declares = cursors.declares[at];
+      const std::int32_t uses = cursors.uses[at];
+      if (symbol == kNone && spells(declares)) {
         symbol = declares;
         meanings.mode[token] = kDeclared;
       }
-      if (symbol == none && spells(uses)) {
+      if (symbol == kNone && spells(uses)) {
         symbol = uses;
         meanings.mode[token] = kUsed;
       }
-      if (call == none && cursors.call[at] && spells(uses)) call = uses;
+      if (call == kNone && cursors.call[at] && spells(uses)) call = uses;
       cursor = cursors.parent[at];
     }
   }

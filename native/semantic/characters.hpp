@@ -8,6 +8,8 @@
 
 namespace megacpp {
 
+using Rows = std::span<const std::int32_t>;
+
 // A field of `width` bytes, `offset` into each record of `stride` bytes.
 struct Field {
   std::uint8_t* records;
@@ -22,28 +24,30 @@ struct Values {
 
 // Writes into each record the value that its owner has; a record without an owner (-1) stays as it is.
 // std::invalid_argument for an owner that has no value.
-void spread(const Field& field, std::span<const std::int32_t> owner, const Values& values);
+void spread(const Field& field, Rows owner, const Values& values);
 
 // Writes each value into the records of its range [start, end). std::invalid_argument for a range outside the records.
 void fill(const Field& field, Offsets starts, Offsets ends, const Values& values);
 
-// A file's cursors: the one above each (-1: none), whether it is a call, and the rows of a symbol table for what it
-// declares and for what it uses. The table's spellings are hashes; its last row is "none".
+// A file's cursors: the one above each, whether it is a call, and the rows of a symbol table for what it declares and
+// for what it uses (-1: none). The table's spellings are hashes.
 struct NamedCursors {
-  std::span<const std::int32_t> parent;
+  Rows parent;
   std::span<const bool> call;
-  Offsets declares, uses;
+  Rows declares, uses;
   std::span<const std::uint64_t> spelling;
 };
 
-// What each token names, as rows of that table, and how; what is set already stays.
+// What each token names and calls, as rows of that table (-1: none), and how; what is set already stays.
 struct Meanings {
-  std::span<std::int64_t> symbol, mode, call;
+  std::span<std::int32_t> symbol;
+  std::span<std::uint8_t> mode;
+  std::span<std::int32_t> call;
 };
 
 // Gives each token, by the innermost cursor over it and then those above, the first entity that it spells: what the
 // cursor declares (mode 1) or uses (mode 2), and what it calls. std::invalid_argument for columns that do not fit.
-void name_tokens(std::span<const std::int32_t> innermost, std::span<const std::uint64_t> hashes,
+void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes,
                  const NamedCursors& cursors, int climb, const Meanings& meanings);
 
 }  // namespace megacpp

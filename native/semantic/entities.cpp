@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 
@@ -72,27 +73,37 @@ std::uint64_t check_text(const std::string& text) {
 
 Entities::Entities(const ClangApi& api) : api_(api), root_(std::filesystem::current_path()) {}
 
-std::uint64_t Entities::declared(CXCursor declaration) { return known(declaration); }
+std::int32_t Entities::declared(CXCursor declaration) { return known(declaration); }
 
-std::uint64_t Entities::referenced(CXCursor target) {
+std::int32_t Entities::referenced(CXCursor target) {
   const auto seen = referenced_.find(target.data[0]);
   if (seen != referenced_.end()) return seen->second;
-  const std::uint64_t usr = known(primary(target));
-  referenced_.emplace(target.data[0], usr);
-  return usr;
+  const std::int32_t entity = known(primary(target));
+  referenced_.emplace(target.data[0], entity);
+  return entity;
 }
 
 // One object of libclang's stands for one declaration: what it is called is asked once.
-std::uint64_t Entities::known(CXCursor cursor) {
-  auto [slot, fresh] = known_.try_emplace(cursor.data[0], 0);
+std::int32_t Entities::known(CXCursor cursor) {
+  auto [slot, fresh] = known_.try_emplace(cursor.data[0], kNoEntity);
   if (fresh) slot->second = remember(cursor);
   return slot->second;
 }
 
-std::vector<Entity> Entities::take_all() {
-  std::sort(entities_.begin(), entities_.end(), [](const Entity& a, const Entity& b) { return a.usr < b.usr; });
+std::pair<std::vector<Entity>, std::vector<std::int32_t>> Entities::take_all() {
+  std::vector<std::int32_t> order(entities_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return entities_[a].usr < entities_[b].usr; });
+  std::vector<Entity> sorted;
+  sorted.reserve(order.size());
+  std::vector<std::int32_t> row(order.size());
+  for (const std::int32_t number : order) {
+    row[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(sorted.size());
+    sorted.push_back(std::move(entities_[static_cast<std::size_t>(number)]));
+  }
+  entities_.clear();
   by_usr_.clear();
-  return std::move(entities_);
+  return {std::move(sorted), std::move(row)};
 }
 
 // Candidates come in no stable order (it changes with precompiled headers): ties go to the first place in path order.
@@ -207,21 +218,22 @@ const std::string& Entities::scope(CXCursor parent, int depth) {
   return scopes_.emplace(parent.data[0], std::move(text)).first->second;
 }
 
-std::uint64_t Entities::remember(CXCursor cursor) {
+std::int32_t Entities::remember(CXCursor cursor) {
   const std::string text = identity(cursor);
-  if (text.empty()) return 0;
+  if (text.empty()) return kNoEntity;
   const std::uint64_t usr = hash_text(text);
   const std::uint64_t check = check_text(text);
-  const auto [slot, fresh] = by_usr_.try_emplace(usr, entities_.size());
+  const auto [slot, fresh] = by_usr_.try_emplace(usr, static_cast<std::int32_t>(entities_.size()));
+  const std::int32_t number = slot->second;
   if (!fresh) {
-    if (entities_[slot->second].check != check) throw std::runtime_error("two symbols share one 64-bit hash");
-    return usr;
+    if (entities_[number].check != check) throw std::runtime_error("two symbols share one 64-bit hash");
+    return number;
   }
   std::string spelling = without_places(api_.take(api_.getCursorSpelling(cursor)));
   if (spelling.empty()) spelling = "(anonymous)";
   std::string qualified = scope(api_.getCursorSemanticParent(cursor), 0) + spelling;
   entities_.push_back({usr, check, cursor.kind, std::move(qualified), std::move(spelling)});
-  return usr;
+  return number;
 }
 
 }  // namespace megacpp

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "clang_api.hpp"
@@ -14,6 +15,8 @@ namespace megacpp {
 // Two independent 64-bit hashes of a byte string; never 0.
 std::uint64_t hash_text(const std::string& text);
 std::uint64_t check_text(const std::string& text);
+
+constexpr std::int32_t kNoEntity = -1;
 
 struct Entity {
   std::uint64_t usr;    // hash_text of the identity
@@ -29,10 +32,10 @@ class Entities {
  public:
   explicit Entities(const ClangApi& api);
 
-  // The USR hash of the entity that `declaration` declares, 0 if it has none; remembers the entity.
-  std::uint64_t declared(CXCursor declaration);
+  // The number of the entity that `declaration` declares, kNoEntity if it has no USR; remembers the entity.
+  std::int32_t declared(CXCursor declaration);
   // The same for a reference, after undoing implicit instantiation.
-  std::uint64_t referenced(CXCursor target);
+  std::int32_t referenced(CXCursor target);
   // Whether nothing in the source declares this: the compiler made it from a template.
   bool is_implicit_instance(CXCursor declaration) const;
   // One of the candidates of an overload set, by fit to `arguments` (-1: unknown), then nearness, then order.
@@ -42,8 +45,8 @@ class Entities {
   // That path, or else the name libclang has for the file.
   std::string name_of(CXFile file) const;
 
-  // All of them, ascending by `usr`; leaves nothing behind.
-  std::vector<Entity> take_all();
+  // All of them, ascending by `usr`, and the row there of each by its number; leaves nothing behind.
+  std::pair<std::vector<Entity>, std::vector<std::int32_t>> take_all();
 
  private:
   // USRs of a class or enumeration: its own, and that of the template behind it.
@@ -59,14 +62,14 @@ class Entities {
   const HolderUsr& holder_usr(CXCursor holder, int depth);
   std::string with_file(CXCursor cursor, std::string usr) const;
   const std::string& scope(CXCursor parent, int depth);
-  std::uint64_t known(CXCursor cursor);
-  std::uint64_t remember(CXCursor cursor);
+  std::int32_t known(CXCursor cursor);
+  std::int32_t remember(CXCursor cursor);
 
   const ClangApi& api_;
   std::filesystem::path root_;
   std::vector<Entity> entities_;
-  std::unordered_map<std::uint64_t, std::size_t> by_usr_;
-  std::unordered_map<const void*, std::uint64_t> known_, referenced_;
+  std::unordered_map<std::uint64_t, std::int32_t> by_usr_;
+  std::unordered_map<const void*, std::int32_t> known_, referenced_;
   std::unordered_map<const void*, std::string> scopes_;
   std::unordered_map<const void*, HolderUsr> holder_usrs_;
   mutable std::unordered_map<CXFile, std::string> tree_paths_;

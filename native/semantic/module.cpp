@@ -32,8 +32,8 @@ nb::dict cursor_arrays(CursorArrays&& cursors) {
   arrays["depth"] = to_numpy(std::move(cursors.depth));
   arrays["sibling"] = to_numpy(std::move(cursors.sibling));
   arrays["parent"] = to_numpy(std::move(cursors.parent));
-  arrays["usr"] = to_numpy(std::move(cursors.usr));
-  arrays["ref"] = to_numpy(std::move(cursors.ref));
+  arrays["declares"] = to_numpy(std::move(cursors.declares));
+  arrays["uses"] = to_numpy(std::move(cursors.uses));
   arrays["flags"] = to_numpy(std::move(cursors.flags));
   return arrays;
 }
@@ -193,10 +193,11 @@ void fill_ranges(const Bytes& records, std::size_t offset, const Column& starts,
 }
 
 void name_all(const Array<const std::int32_t>& innermost, const Array<const std::uint64_t>& hashes,
-              const Array<const std::int32_t>& parent, const Array<const bool>& call, const Column& declares,
-              const Column& uses, const Array<const std::uint64_t>& spelling, int climb,
-              const Array<std::int64_t>& symbol, const Array<std::int64_t>& mode, const Array<std::int64_t>& called) {
-  const NamedCursors cursors{span_of(parent), span_of(call), values(declares), values(uses), span_of(spelling)};
+              const Array<const std::int32_t>& parent, const Array<const bool>& call,
+              const Array<const std::int32_t>& declares, const Array<const std::int32_t>& uses,
+              const Array<const std::uint64_t>& spelling, int climb, const Array<std::int32_t>& symbol,
+              const Array<std::uint8_t>& mode, const Array<std::int32_t>& called) {
+  const NamedCursors cursors{span_of(parent), span_of(call), span_of(declares), span_of(uses), span_of(spelling)};
   name_tokens(span_of(innermost), span_of(hashes), cursors, climb, {span_of(symbol), span_of(mode), span_of(called)});
 }
 
@@ -216,7 +217,7 @@ nb::dict lex(nb::bytes code) {
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays), symbols (columns, ascending by USR hash), checks, errors, includes, inclusions, skipped_ranges; "
+             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), symbols (columns, ascending by USR hash), checks, errors, includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");

@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 
 #include "lexer.hpp"
 
@@ -198,8 +199,8 @@ class Walker {
     out_.depth.push_back(above < 0 ? 1 : static_cast<std::uint16_t>(std::min(65535, out_.depth[above] + 1)));
     out_.sibling.push_back(static_cast<std::uint16_t>(std::min(65535U, sibling)));
     out_.parent.push_back(above);
-    out_.usr.push_back(0);
-    out_.ref.push_back(0);
+    out_.declares.push_back(kNoEntity);
+    out_.uses.push_back(kNoEntity);
     out_.flags.push_back(0);
     children_.push_back(0);
     arguments_.push_back(-1);
@@ -210,7 +211,7 @@ class Walker {
   void name(const CXCursor& cursor, std::int32_t index) {
     const int k = cursor.kind;
     if (is_declaration(k) || k == kind::kMacroDefinition) {
-      out_.usr[index] = entities_.declared(cursor);
+      out_.declares[index] = entities_.declared(cursor);
       if (k == kind::kMacroDefinition || api_.isCursorDefinition(cursor)) out_.flags[index] |= kFlagDefinition;
     } else if ((k >= kind::kFirstReference && k <= kind::kLastReference) || k == kind::kMacroInstantiation ||
                (k >= kind::kFirstExpression && k <= kind::kLastExpression)) {
@@ -223,18 +224,18 @@ class Walker {
     CXCursor target = cursor.kind == kind::kOverloadedRef ? cursor : api_.getCursorReferenced(cursor);
     if (is_null(target)) return;
     if (target.kind != kind::kOverloadedRef) {
-      out_.ref[index] = entities_.referenced(target);
+      out_.uses[index] = entities_.referenced(target);
       return;
     }
     const std::int32_t call = callee_of(index);
     target = entities_.choose(target, call < 0 ? -1 : arguments_[call]);
     if (target.kind == kind::kOverloadedRef) return;
     refer_loosely(index, entities_.referenced(target));
-    if (call >= 0 && out_.ref[call] == 0) refer_loosely(call, out_.ref[index]);
+    if (call >= 0 && out_.uses[call] == kNoEntity) refer_loosely(call, out_.uses[index]);
   }
 
-  void refer_loosely(std::int32_t index, std::uint64_t ref) {
-    out_.ref[index] = ref;
+  void refer_loosely(std::int32_t index, std::int32_t entity) {
+    out_.uses[index] = entity;
     out_.flags[index] |= kFlagOverloaded;
   }
 
@@ -370,7 +371,13 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
   Entities entities(api);
   Walker walker(api, main_file, entities, result.cursors, cursor_limit);
   walker.walk(api.getTranslationUnitCursor(unit.get()));
-  result.entities = entities.take_all();
+  std::vector<std::int32_t> rows;
+  std::tie(result.entities, rows) = entities.take_all();
+  for (std::vector<std::int32_t>* column : {&result.cursors.declares, &result.cursors.uses}) {
+    for (std::int32_t& entity : *column) {
+      if (entity != kNoEntity) entity = rows[static_cast<std::size_t>(entity)];
+    }
+  }
   result.errors = count_errors(api, unit.get());
   result.includes = included_files(api, entities, unit.get());
   result.inclusions = walker.inclusions().names();

@@ -11,11 +11,11 @@
 
 namespace megacpp {
 
+// `declares` and `uses` are rows of the entities, kNoEntity for none.
 struct CursorArrays {
   std::vector<std::uint16_t> kind, depth, sibling;
   std::vector<std::uint32_t> start, end;
-  std::vector<std::int32_t> parent;
-  std::vector<std::uint64_t> usr, ref;
+  std::vector<std::int32_t> parent, declares, uses;
   std::vector<std::uint8_t> flags;
 };
 

@@ -100,8 +100,10 @@ def parse_file(tree: Path, path: str, arguments: Sequence[str]) -> ParsedFile:
         if child.location.file is not None and child.location.file.name == name:
             walk.visit(child, -1, 1, number)
     errors = sum(diagnostic.severity >= 3 for diagnostic in unit.diagnostics)
-    columns = list(zip(*walk.rows, strict=True)) or [()] * 9
-    kinds = (np.uint16, np.uint32, np.uint32, np.uint16, np.uint16, np.int32, np.uint64, np.uint64, np.uint8)
+    row_of = {usr: row for row, usr in enumerate(sorted(walk.symbols))}
+    rows = [(*place, row_of.get(usr, -1), row_of.get(ref, -1), flags) for *place, usr, ref, flags in walk.rows]
+    columns = list(zip(*rows, strict=True)) or [()] * 9
+    kinds = (np.uint16, np.uint32, np.uint32, np.uint16, np.uint16, np.int32, np.int32, np.int32, np.uint8)
     cursors = Cursors(*(np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)))
     includes = {
         Path(item.include.name).resolve().relative_to(tree).as_posix()

@@ -198,8 +198,8 @@ def test_code_that_no_layer_claims_is_counted() -> None:
     assert one("int x; @@ ;", parse=False)[0].unlabelled > 0
 
 
-_NONE = 3
-_ROW = st.integers(0, _NONE)
+_NONE = -1
+_ROW = st.integers(_NONE, 2)
 _CURSORS = st.lists(st.tuples(st.integers(-1, 5), st.booleans(), _ROW, _ROW), min_size=1, max_size=6)
 _TOKENS = st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 3), _ROW), max_size=8)
 
@@ -227,22 +227,22 @@ def test_a_token_names_what_the_nearest_cursor_around_it_spells(
 ) -> None:
     cursors = [(min(above, number - 1), *rest) for number, (above, *rest) in enumerate(cursors)]
     tokens = [(min(cursor, len(cursors) - 1), *rest) for cursor, *rest in tokens]
-    innermost, hashes, symbol = np.array(tokens, dtype=np.int64).reshape(-1, 3).T.copy()
-    parent, call, declares, uses = np.array(cursors, dtype=np.int64).T.copy()
-    mode, called = np.full(len(symbol), DEF_USE_NONE), np.full(len(symbol), _NONE)
+    innermost, hashes, symbol = np.array(tokens, dtype=np.int32).reshape(-1, 3).T.copy()
+    parent, call, declares, uses = np.array(cursors, dtype=np.int32).T.copy()
+    mode, called = np.full(len(symbol), DEF_USE_NONE, dtype=np.uint8), np.full(len(symbol), _NONE, dtype=np.int32)
     _visitor.name_tokens(
-        innermost.astype(np.int32), hashes.astype(np.uint64), parent.astype(np.int32), call.astype(bool),
-        declares, uses, np.arange(_NONE + 1, dtype=np.uint64), 2, symbol, mode, called,
+        innermost, hashes.astype(np.uint64), parent, call.astype(bool),
+        declares, uses, np.arange(3, dtype=np.uint64), 2, symbol, mode, called,
     )  # fmt: skip
     assert np.stack([symbol, mode, called], axis=1).tolist() == [_slow_name(token, cursors) for token in tokens]
 
 
-@pytest.mark.parametrize(("innermost", "parent", "row"), [(2, 0, 0), (1, 5, 0), (0, -1, 4), (0, -1, -1)])
+@pytest.mark.parametrize(("innermost", "parent", "row"), [(2, 0, 0), (1, 5, 0), (0, -1, 3)])
 def test_a_cursor_or_row_that_is_not_there_is_refused(innermost: int, parent: int, row: int) -> None:
-    one_token, rows = np.zeros(1, dtype=np.int64), np.array([0, row])
+    unset, rows = np.full(1, _NONE, dtype=np.int32), np.array([0, row], dtype=np.int32)
     with pytest.raises(ValueError, match="no such"):
         _visitor.name_tokens(
             np.array([innermost], dtype=np.int32), np.array([9], dtype=np.uint64),
             np.array([-1, parent], dtype=np.int32), np.zeros(2, dtype=bool), rows, rows,
-            np.arange(_NONE + 1, dtype=np.uint64), 5, one_token + _NONE, one_token, one_token + _NONE,
+            np.arange(3, dtype=np.uint64), 5, unset, np.zeros(1, dtype=np.uint8), unset.copy(),
         )  # fmt: skip

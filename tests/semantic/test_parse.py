@@ -50,8 +50,8 @@ def test_a_tree_parses_to_one_clean_value_per_selected_file_in_path_order(tmp_pa
     assert defined is not None
     assert used is not None
     (twice,) = {symbol.usr for symbol in found["src/main.cpp"].symbols if symbol.qualified_name == "lib::twice"}
-    assert twice in defined.usr
-    assert twice in used.ref
+    assert twice in found["src/lib.cpp"].symbols.usrs(defined.declares)
+    assert twice in found["src/main.cpp"].symbols.usrs(used.uses)
 
 
 def test_two_places_of_the_tree_and_two_workers_give_equal_values(tmp_path: Path, pool: LocalPool) -> None:

@@ -338,10 +338,10 @@ def test_an_outcome_survives_being_bytes() -> None:
     columns = {
         name: np.arange(count).astype(kind)
         for name, kind in zip(
-            Cursors.__dataclass_fields__, ("u2", "u4", "u4", "u2", "u2", "i4", "u8", "u8", "u1"), strict=True
+            Cursors.__dataclass_fields__, ("u2", "u4", "u4", "u2", "u2", "i4", "i4", "i4", "u1"), strict=True
         )
     }
-    columns["usr"] = np.array([0, 1, 2**64 - 1], np.uint64)
+    columns["declares"] = np.array([-1, 0, 1], np.int32)
     columns["parent"] = np.array([-1, 0, 1], np.int32)
     symbols = as_columns([Symbol(1, "", 8, ""), Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b")])
     file = ParsedFile("é/a b.cc", "errors", "nearest", "", 3, Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9)))

@@ -114,12 +114,15 @@ def parse(path: str, *more: str, flags: int = PLAIN_FLAGS, limit: int = 1_000_00
 def test_the_native_visitor_equals_its_slow_twin(name: str, tmp_path: Path) -> None:
     write_tree(tmp_path, {**EXTRA, "a.cpp": SOURCES[name]})
     with working_directory(tmp_path):
-        fast = parse("a.cpp")["cursors"]
+        found = parse("a.cpp")
         slow = SlowVisitor("a.cpp", arguments(), PLAIN_FLAGS).walk()
-    for column in ("kind", "start", "end", "depth", "sibling", "parent", "usr"):
+    fast, symbols = found["cursors"], Symbols(**found["symbols"])
+    for column in ("kind", "start", "end", "depth", "sibling", "parent"):
         assert fast[column].tolist() == [row[column] for row in slow], column
+    assert symbols.usrs(fast["declares"]).tolist() == [row["usr"] for row in slow]
     assert ((fast["flags"] & FLAG_DEFINITION) > 0).tolist() == [row["definition"] for row in slow]
-    wrong = [row for row, ref in zip(slow, fast["ref"].tolist(), strict=True) if ref not in row["refs"]]
+    used = symbols.usrs(fast["uses"]).tolist()
+    wrong = [row for row, ref in zip(slow, used, strict=True) if ref not in row["refs"]]
     assert not wrong
     several = [len(row["refs"]) > 1 for row in slow]
     assert ((fast["flags"] & FLAG_OVERLOADED) > 0)[several].all()
@@ -134,15 +137,15 @@ class Walk:
         with working_directory(folder):
             self.found = parse("a.cpp")
         self.symbols = list(Symbols(**self.found["symbols"]))
-        self.names = {symbol.usr: symbol.qualified_name for symbol in self.symbols}
+        self.names = {symbol.qualified_name for symbol in self.symbols}
         self.cursors = self.found["cursors"]
 
     def targets(self, text: str, kind: int = CALL) -> list[str]:
         """Qualified names that cursors of `kind` spelled `text` refer to."""
         c = self.cursors
         return [
-            self.names.get(ref, "")
-            for k, start, end, ref in zip(c["kind"], c["start"], c["end"], c["ref"].tolist(), strict=True)
+            self.symbols[row].qualified_name if row >= 0 else ""
+            for k, start, end, row in zip(c["kind"], c["start"], c["end"], c["uses"].tolist(), strict=True)
             if k == kind and self.source[start:end].decode() == text
         ]
 
@@ -152,9 +155,9 @@ def test_a_call_of_an_instantiation_refers_to_the_template_and_of_a_specialisati
     assert walk.targets("b.get()") == ["lib::Box::get"]
     kinds = {symbol.qualified_name: symbol.kind for symbol in walk.symbols}
     assert kinds["lib::Box"] == 31
-    generic, special = (walk.cursors["ref"][_call_at(walk, text)] for text in ("b.get()", "i.get()"))
+    generic, special = (walk.cursors["uses"][_call_at(walk, text)] for text in ("b.get()", "i.get()"))
     assert generic != special
-    assert walk.cursors["ref"][_call_at(walk, "twice(2.0)")] != walk.cursors["ref"][_call_at(walk, "twice(1)")]
+    assert walk.cursors["uses"][_call_at(walk, "twice(2.0)")] != walk.cursors["uses"][_call_at(walk, "twice(1)")]
     assert walk.targets("twice(1)") == ["lib::twice"]
     assert walk.targets('take("x")') == ["lib::take"]
 
@@ -168,9 +171,9 @@ def _call_at(walk: Walk, text: str) -> int:
 
 def test_a_macro_argument_keeps_its_own_range_and_a_macro_body_gets_the_invocations(tmp_path: Path) -> None:
     walk = Walk(tmp_path, "calls")
-    assert walk.cursors["ref"][_call_at(walk, "made()")] != 0
+    assert walk.cursors["uses"][_call_at(walk, "made()")] >= 0
     assert walk.targets("SQUARE(helper(made()))", MACRO_USE) == ["SQUARE"]
-    declared = walk.cursors["usr"] != 0
+    declared = walk.cursors["declares"] >= 0
     assert b"MAKE(made)" in {
         walk.source[s:e] for s, e in zip(walk.cursors["start"][declared], walk.cursors["end"][declared], strict=True)
     }
@@ -181,14 +184,14 @@ def test_a_dependent_call_refers_to_an_overload_of_fitting_arity(tmp_path: Path)
     for text in ("lib::over(t)", "lib::over(t, t)"):
         assert walk.targets(text) == ["lib::over"]
         assert walk.cursors["flags"][_call_at(walk, text)] & FLAG_OVERLOADED
-    one, two = (walk.cursors["ref"][_call_at(walk, text)] for text in ("lib::over(t)", "lib::over(t, t)"))
+    one, two = (walk.cursors["uses"][_call_at(walk, text)] for text in ("lib::over(t)", "lib::over(t, t)"))
     assert one != two
 
 
 def test_versions_of_the_standard_library_leave_no_trace_in_names(tmp_path: Path) -> None:
     walk = Walk(tmp_path, "calls")
-    assert "lib::Versioned::field" in walk.names.values()
-    assert not any("__1" in name for name in walk.names.values())
+    assert "lib::Versioned::field" in walk.names
+    assert not any("__1" in name for name in walk.names)
 
 
 def test_skipped_ranges_and_includes_are_those_of_the_main_file(tmp_path: Path) -> None:
@@ -197,7 +200,7 @@ def test_skipped_ranges_and_includes_are_those_of_the_main_file(tmp_path: Path) 
     assert walk.source[start:end].startswith(b"#if 0")
     assert b"never" in walk.source[start:end]
     assert set(walk.found["includes"]) >= {b"a.cpp", b"lib.h", b"fragment.inc", b"values.inc"}
-    assert "from_fragment" not in walk.names.values()
+    assert "from_fragment" not in walk.names
 
 
 @pytest.mark.parametrize(
@@ -221,14 +224,20 @@ def test_text_is_dropped_however_its_condition_is_spelled(tmp_path: Path, condit
     assert (tmp_path / "a.cpp").read_bytes()[end - 6 : end] in {b"#endif", b"endif\n"}
 
 
+def _declared(found: dict[str, Any]) -> list[int]:
+    """USR hashes of what the cursors declare."""
+    rows = found["cursors"]["declares"]
+    usrs: list[int] = Symbols(**found["symbols"]).usrs(rows[rows >= 0]).tolist()
+    return usrs
+
+
 def test_static_functions_of_two_files_with_one_base_name_are_two_symbols(tmp_path: Path) -> None:
     text = "static int same(int v) { return v; }\n#define M 1\n"
     write_tree(tmp_path, {"one/util.cpp": text, "two/util.cpp": text})
     with working_directory(tmp_path):
-        first, second = (parse(f"{folder}/util.cpp")["cursors"]["usr"] for folder in ("one", "two"))
-    declared = set(first[first > 0].tolist())
-    assert len(declared) == 3
-    assert not declared & set(second.tolist())
+        first, second = (set(_declared(parse(f"{folder}/util.cpp"))) for folder in ("one", "two"))
+    assert len(first) == 3
+    assert not first & second
 
 
 def test_a_symbol_has_one_hash_seen_from_two_files(tmp_path: Path) -> None:
