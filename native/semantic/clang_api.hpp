@@ -38,8 +38,9 @@ namespace kind {
 constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5, kField = 6, kEnumConstant = 7,
               kVariable = 9, kTypedef = 20, kNamespace = 22, kLinkageSpec = 23, kClassTemplate = 31,
               kPartialSpecialization = 32, kTypeAlias = 36, kLastDeclaration = 39, kFirstReference = 40,
-              kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73, kFirstExpression = 100,
-              kCall = 103, kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501,
+              kBaseSpecifier = 44, kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73,
+              kFirstExpression = 100, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
+              kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501,
               kMacroInstantiation = 502, kInclusion = 503, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
 }  // namespace kind
 
@@ -105,6 +106,12 @@ const ClangApi& load_clang(const std::string& path);
 
 inline bool is_null(const CXCursor& cursor) {
   return cursor.kind >= kind::kFirstInvalid && cursor.kind <= kind::kLastInvalid;
+}
+inline bool is_reference(int k) {
+  return k >= kind::kFirstReference && k <= kind::kLastReference && k != kind::kBaseSpecifier;
+}
+inline bool is_literal(int k) {
+  return k == kind::kInteger || k == kind::kFloating || k == kind::kString || k == kind::kCharacter;
 }
 inline bool is_declaration(int k) {
   return (k >= kind::kUnexposedDecl && k <= kind::kLastDeclaration) ||

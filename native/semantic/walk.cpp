@@ -120,6 +120,7 @@ class Walker {
       }
       index = emit(cursor, above, start, end);
     }
+    if (is_reference(cursor.kind) || is_literal(cursor.kind)) return kVisitContinue;  // these have no children
     levels_.push_back({cursor, cursor, index});
     return kVisitRecurse;
   }
@@ -141,9 +142,8 @@ class Walker {
     const CXSourceRange inner = api_.getCursorExtent(parent);
     while (levels_.size() > 1) {
       const CXCursor& level = levels_.back().cursor;
-      const bool leaf = level.kind >= kind::kFirstReference && level.kind <= kind::kLastReference;
       const CXSourceRange outer = api_.getCursorExtent(level);
-      if (!leaf && place(api_.getRangeStart(outer)).offset <= place(api_.getRangeStart(inner)).offset &&
+      if (level.kind != kind::kBaseSpecifier && place(api_.getRangeStart(outer)).offset <= place(api_.getRangeStart(inner)).offset &&
           place(api_.getRangeEnd(inner)).offset <= place(api_.getRangeEnd(outer)).offset) {
         return;
       }
@@ -214,7 +214,7 @@ class Walker {
       out_.declares[index] = entities_.declared(cursor);
       if (k == kind::kMacroDefinition || api_.isCursorDefinition(cursor)) out_.flags[index] |= kFlagDefinition;
     } else if ((k >= kind::kFirstReference && k <= kind::kLastReference) || k == kind::kMacroInstantiation ||
-               (k >= kind::kFirstExpression && k <= kind::kLastExpression)) {
+               (k >= kind::kFirstExpression && k <= kind::kLastExpression && !is_literal(k))) {
       refer(cursor, index);
     }
   }
