@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import random
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from megacpp_assets.semantic.infer import Inference, include_spellings, infer
 
@@ -44,6 +48,30 @@ def test_the_root_is_a_folder_too_and_usual_names_win_ties() -> None:
 def test_spellings_that_could_leave_the_tree_are_ignored() -> None:
     source = b'#include "/etc/passwd"\n#include "../a.h"\n#include <ok/b.h>\n#include MACRO\n#include "\xff.h"\n'
     assert include_spellings(source) == [(False, "ok/b.h")]
+
+
+_PIECES = [
+    b"\n",
+    b"\r",
+    b" \t",
+    b"\f",
+    b"#",
+    b"# include",
+    b"#include_next",
+    b"<",
+    b">",
+    b'"',
+    b"a.h",
+    b'"x/b.h"',
+    b"//",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=20).map(b"".join))
+def test_an_include_stands_first_in_its_line_after_blanks(source: bytes) -> None:
+    form = re.compile(rb"""[ \t]*#[ \t]*(?:include_next|include)[ \t]*([<"])([^>"\r]{1,255})[>"]""")
+    found = [(match[1] == b'"', match[2].decode()) for line in source.split(b"\n") if (match := form.match(line))]
+    assert include_spellings(source) == [pair for pair in found if "" not in pair[1].split("/")]
 
 
 def test_a_template_of_a_missing_header_becomes_a_stub_with_everything_off() -> None:

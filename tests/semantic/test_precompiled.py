@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -153,6 +154,21 @@ def test_no_header_lies_in_what_it_shares(edges: set[tuple[int, int]]) -> None:
 )
 def test_a_file_is_hollow_that_holds_directives_and_comments_only(text: str, hollow: bool) -> None:
     assert is_hollow(text.encode()) == hollow
+
+
+def _is_slowly_hollow(text: str) -> bool:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\\\n", "")
+    form = re.compile(r"""("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*""", re.S)
+    plain = form.sub(lambda match: match[1] or " ", lines)
+    return all(re.match(r"[ \t]*#", line) or not line.encode().strip() for line in plain.split("\n"))
+
+
+_TOKENS = st.sampled_from([*'\n\r\\"/*# \t\f;', "//", "/*", "*/", "#include", "#define A", "// words\n", "/* words */"])
+
+
+@given(st.lists(_TOKENS, max_size=20).map("".join))
+def test_comments_and_lines_decide_what_is_hollow(text: str) -> None:
+    assert is_hollow(text.encode()) == _is_slowly_hollow(text)
 
 
 @pytest.mark.parametrize(
