@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 
@@ -44,7 +44,10 @@ _SPLICE = b"\\\n"
 _DIRECTIVE = re.compile(rb"\n[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)")
 """Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
 _TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
+_ODD_NAMES = frozenset({"", ".", ".."})
+"""What an include may end in without naming a file: dots removed, its path ends otherwise."""
 _Graph = Mapping[str, AbstractSet[str]]
+_NONE: AbstractSet[str] = frozenset()
 _CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
 
 
@@ -62,8 +65,8 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     A header of the tree would be empty as a main file after it was precompiled, thus the layers.
     """
     directives = cache(lambda path: _directives(text_of(path)))
-    headers = {unit.path for unit in units if unit.header}
-    guarded = {path for path in headers if _is_guarded(directives(path))}
+    guarded = {unit.path: _is_guarded(directives(unit.path)) for unit in units if unit.header}
+    names = {posixpath.basename(path) for path in guarded} | _ODD_NAMES
     includes = cache(lambda path: tuple(_sure_includes(directives(path))))
     groups: dict[tuple[tuple[str, ...], bool], list[Unit]] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.path.encode("utf-8", "surrogateescape")):
@@ -73,7 +76,7 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     parts = [(*key, part) for key, group in sorted(groups.items()) for part in _parts(group)]
     for arguments, header, group in parts:
         if len(group) >= MIN_UNITS:
-            uses = _uses([unit.path for unit in group], _Search(arguments, headers, guarded), includes)
+            uses = _uses([unit.path for unit in group], _Search(arguments, guarded, names), includes)
             for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
                 chosen = _chosen({unit.path for unit in layer}, base, uses)
                 if len(layer) >= MIN_UNITS and chosen:
@@ -148,7 +151,7 @@ def _reach(start: str, edges: _Graph) -> set[str]:
     reached = {start}
     pending = [start]
     while pending:
-        fresh = set(edges.get(pending.pop(), ())) - reached
+        fresh = edges.get(pending.pop(), _NONE) - reached
         reached |= fresh
         pending += fresh
     return reached
@@ -180,25 +183,31 @@ def _without_comments(lines: bytes) -> Iterator[bytes]:
     yield b"".join((*line, lines[at:]))
 
 
-@dataclass(frozen=True, slots=True)
 class _Search:
-    """What an include means under `arguments`: `<spelling>` of what the tree lacks, or a guarded header's path."""
+    """What an include means under `arguments`: `<spelling>` of what the tree lacks, or a guarded header's path.
 
-    arguments: tuple[str, ...]
-    headers: Collection[str]
-    guarded: Collection[str]
+    `guarded` tells of every header of the tree whether it is, `names` are those of their files and the odd ones.
+    """
+
+    def __init__(self, arguments: Sequence[str], guarded: Mapping[str, bool], names: AbstractSet[str]) -> None:
+        self._guarded = guarded
+        self._names = names
+        options = ("-iquote", "-I", "-isystem", "-idirafter")
+        folders = [[part[len(name) :] for part in arguments if part.startswith(name)] for name in options]
+        self._folders = list(chain(*folders[1:]))
+        self._quoted = [*folders[0], *self._folders]
 
     def find(self, quoted: bool, spelling: str, includer: str) -> str:
         """ "" if it is a header of the tree that may mean something else each time, or cannot be named safely."""
-        options = ("-iquote", "-I", "-isystem", "-idirafter")
-        folders = [posixpath.dirname(includer)] if quoted else []
-        for option in options if quoted else options[1:]:
-            folders += [argument[len(option) :] for argument in self.arguments if argument.startswith(option)]
-        paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in folders)
-        path = next((path for path in paths if path in self.headers), None)
+        path = self._path(quoted, spelling, includer) if posixpath.basename(spelling) in self._names else None
         if path is None:
             return "" if {"", ".."}.intersection(spelling.split("/")) else f"<{spelling}>"
-        return path if path in self.guarded and '"' not in path else ""
+        return path if self._guarded[path] and '"' not in path else ""
+
+    def _path(self, quoted: bool, spelling: str, includer: str) -> str | None:
+        folders = [posixpath.dirname(includer), *self._quoted] if quoted else self._folders
+        paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in folders)
+        return next((path for path in paths if path in self._guarded), None)
 
 
 def _lines(targets: Collection[str]) -> Iterator[str]:
