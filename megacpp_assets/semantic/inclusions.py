@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 Inclusions = tuple[tuple[bytes, bytes], ...]
 """(includer, included) of every inclusion that a parse met."""
@@ -15,36 +16,31 @@ _HEADERS = 8
 """A worker has the units of a shared header one after another: those of the last few headers are kept."""
 
 
-@lru_cache(maxsize=_HEADERS)
-def included(inclusions: Inclusions) -> frozenset[bytes]:
-    """All files that anything includes."""
-    return frozenset(path for _, path in inclusions)
+class _Below(NamedTuple):
+    """All that a file includes, directly or not, and what of it lies in the tree."""
+
+    files: frozenset[bytes]
+    inside: frozenset[bytes]
 
 
-def reached(path: bytes, own: Sequence[tuple[bytes, bytes]], shared: Inclusions) -> set[bytes]:
-    """Every file that the one at `path` includes, directly or not, by the unit's `own` inclusions and the header's."""
-    below, above = _by_includer(own), _closures(shared)
-    found: set[bytes] = set()
-    pending = {path}
-    while pending:
-        includer = pending.pop()
-        direct = below.get(includer, set()) - found
-        through = above.below(includer) - found
-        found |= direct | through
-        pending |= direct | (through & below.keys())
-    return found
+_NOTHING = _Below(frozenset(), frozenset())
 
 
-class _Closures:
-    """All that a file of a shared header includes, directly or not; found once per file."""
+class SharedInclusions:
+    """The inclusions inside a shared header: `files` are all that anything includes."""
 
     def __init__(self, inclusions: Inclusions) -> None:
+        self.files = frozenset(path for _, path in inclusions)
         self._direct = _by_includer(inclusions)
-        self._known: dict[bytes, frozenset[bytes]] = {}
+        self._known: dict[bytes, _Below] = {}
 
-    def below(self, path: bytes) -> frozenset[bytes]:
+    def below(self, path: bytes) -> _Below:
+        """What the file at `path` includes; found once per file."""
+        if path not in self._direct:
+            return _NOTHING
         if path not in self._known:
-            self._known[path] = self._walk(path)
+            files = self._walk(path)
+            self._known[path] = _Below(files, frozenset(_of_tree(files)))
         return self._known[path]
 
     def _walk(self, path: bytes) -> frozenset[bytes]:
@@ -58,8 +54,29 @@ class _Closures:
 
 
 @lru_cache(maxsize=_HEADERS)
-def _closures(inclusions: Inclusions) -> _Closures:
-    return _Closures(inclusions)
+def shared_inclusions(inclusions: Inclusions) -> SharedInclusions:
+    """Those of a header, for all of its batches; to ask costs a look at every one."""
+    return SharedInclusions(inclusions)
+
+
+def reached(path: bytes, own: Sequence[tuple[bytes, bytes]], shared: SharedInclusions) -> set[bytes]:
+    """Every file of the tree that the one at `path` includes, directly or not, by its unit's `own` inclusions too."""
+    direct = _by_includer(own)
+    found: set[bytes] = set()
+    walked: set[bytes] = set()
+    pending = {path}
+    while pending:
+        includer = pending.pop()
+        walked.add(includer)
+        below = shared.below(includer)
+        nearest = direct.get(includer, set())
+        found |= nearest | below.inside
+        pending |= (nearest | below.files.intersection(direct)) - walked
+    return _of_tree(found)
+
+
+def _of_tree(paths: Iterable[bytes]) -> set[bytes]:
+    return {path for path in paths if not path.startswith(b"/")}
 
 
 def _by_includer(inclusions: Iterable[tuple[bytes, bytes]]) -> dict[bytes, set[bytes]]:

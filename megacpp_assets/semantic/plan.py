@@ -14,6 +14,7 @@ from megacpp_assets.semantic.arguments import for_language, include_folder, lang
 from megacpp_assets.semantic.compile_database import find_database, read_database
 from megacpp_assets.semantic.infer import header_stubs, infer, is_template
 from megacpp_assets.semantic.kernel import kernel_of, kernel_stubs
+from megacpp_assets.semantic.real_paths import RealPaths
 
 WORK_FOLDER = ".megacpp"
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
@@ -133,7 +134,8 @@ def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[So
 
 def _present(tree: Path, files: Sequence[SourceFile]) -> list[str]:
     # What is not selected may still be included: generated fragments, files over the size limit.
-    return [file.path for file in files if _regular(tree, file.path)]
+    paths = RealPaths(str(tree))
+    return [file.path for file in files if paths.inside(file.path) and os.path.isfile(tree / file.path)]
 
 
 def _texts(tree: Path, selected: Sequence[SourceFile]) -> Iterator[tuple[str, bytes]]:
@@ -164,11 +166,6 @@ def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
         target = folder / spelling
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-
-
-def _regular(tree: Path, path: str) -> bool:
-    real = os.path.realpath(tree / path)
-    return os.path.isfile(real) and real.startswith(os.path.realpath(tree) + os.sep)
 
 
 def read_source(path: Path, limit: int = _SOURCE_BYTES) -> bytes:

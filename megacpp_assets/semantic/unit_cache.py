@@ -21,6 +21,7 @@ from megacpp_assets.semantic import (
     inclusions,
     parsed,
     precompiled,
+    real_paths,
     toolchain,
     unit_entry,
     worker,
@@ -142,7 +143,7 @@ def _files_of(header: Header) -> set[str]:
 def _code() -> str:
     """Identity of the code that makes an outcome: no version to forget."""
     digest = hashlib.sha256()
-    for module in (_visitor, compiler_view, inclusions, parsed, precompiled, toolchain, unit_entry, worker):
+    for module in (_visitor, compiler_view, inclusions, parsed, precompiled, real_paths, toolchain, unit_entry, worker):
         digest.update(Path(_file(module)).read_bytes())
     return digest.hexdigest()
 

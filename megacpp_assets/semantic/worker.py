@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import resource
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
-from megacpp_assets.semantic.inclusions import Inclusions, included, reached
+from megacpp_assets.semantic.inclusions import Inclusions, SharedInclusions, reached, shared_inclusions
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbols
 from megacpp_assets.semantic.plan import Unit, read_source
 from megacpp_assets.semantic.precompiled import is_hollow, outside_part
+from megacpp_assets.semantic.real_paths import RealPaths
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
 
 DETAILED_RECORD = 1
@@ -97,7 +98,8 @@ class UnitResult:
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
     with _confined(batch) as readable:
-        return tuple(_outcome(unit, batch, readable) for unit in batch.units)
+        job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
+        return tuple(_outcome(unit, job) for unit in batch.units)
 
 
 def build_header(batch: Batch) -> Header | None:
@@ -164,39 +166,58 @@ class _Readable:
     """Remembers which files a parse may have read: those of the tree and the toolchain's own."""
 
     def __init__(self, tree: str, toolchain: Toolchain) -> None:
-        self._tree = os.path.realpath(tree)
+        self._paths = RealPaths(tree)
         self._toolchain = toolchain
         self._inside: set[bytes] = set()
-        self._names: dict[bytes, str] = {}
+        self._names = _Names()
 
-    def names(self, paths: Sequence[bytes]) -> tuple[str, ...]:
+    def names(self, paths: Iterable[bytes]) -> tuple[str, ...]:
         """`paths` as text; equal ones are one object, which keeps what a worker sends back small."""
-        return tuple(self._names.setdefault(path, os.fsdecode(path)) for path in paths)
+        return tuple(map(self._names.__getitem__, paths))
 
-    def count_outside(self, paths: Sequence[bytes]) -> int:
+    def count_outside(self, paths: Collection[bytes]) -> int:
         unknown = set(paths) - self._inside
-        outside = {path for path in unknown if not self._allows(path)}
+        outside = {path for path in unknown if not self._allows(os.fsdecode(path))}
         self._inside |= unknown - outside
         return len(outside)
 
-    def _allows(self, path: bytes) -> bool:
-        name = os.path.join(self._tree, os.fsdecode(path))
-        return self._toolchain.owns(name) or os.path.realpath(name).startswith(self._tree + os.sep)
+    def _allows(self, path: str) -> bool:
+        """Whether its real place may be read: the likelier one is looked at first."""
+        if path.startswith("/"):
+            return self._toolchain.owns(path) or self._paths.inside(path)
+        return self._paths.inside(path) or self._toolchain.owns(os.path.join(self._paths.root, path))
 
 
-def _outcome(unit: Unit, batch: Batch, readable: _Readable) -> UnitResult:
+class _Names(dict[bytes, str]):
+    """Paths as text, each made when first asked for."""
+
+    def __missing__(self, path: bytes) -> str:
+        name = self[path] = os.fsdecode(path)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A batch at work: what it may read, and who includes whom inside its header."""
+
+    batch: Batch
+    readable: _Readable
+    shared: SharedInclusions
+
+
+def _outcome(unit: Unit, job: _Job) -> UnitResult:
     """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always.
 
     A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
     that does: the plain parse counts.
     """
-    own = os.fsencode(unit.path)
-    header = None if batch.header and own in included(batch.header.inclusions) else batch.header
-    quick = _parse(unit, batch, readable, header)
+    batch = job.batch
+    header = None if os.fsencode(unit.path) in job.shared.files else batch.header
+    quick = _parse(unit, job, header)
     empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
     if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
         return quick
-    plain = _parse(unit, batch, readable, None)
+    plain = _parse(unit, job, None)
     reads = tuple(sorted({*quick.reads, *plain.reads}))
     good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
     better = quick if good else plain
@@ -239,7 +260,8 @@ def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
     )
 
 
-def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None) -> UnitResult:
+def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
+    batch, readable = job.batch, job.readable
     _allow_cpu(batch.limits)
     arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
@@ -249,9 +271,11 @@ def _parse(unit: Unit, batch: Batch, readable: _Readable, header: Header | None)
     outside = readable.count_outside(found["includes"])
     if outside:
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
-    return UnitResult(
-        _parsed_file(unit, found, header), found["checks"].reshape(-1, 2), readable.names(found["includes"])
-    )
+    reads = readable.names(found["includes"])
+    inside = {name for name in reads if not name.startswith("/")}
+    if header:
+        inside.update(readable.names(reached(os.fsencode(unit.path), found["inclusions"], job.shared)))
+    return UnitResult(_parsed_file(unit, found, inside - {unit.path}), found["checks"].reshape(-1, 2), reads)
 
 
 def _flags(unit: Unit) -> int:
@@ -259,11 +283,7 @@ def _flags(unit: Unit) -> int:
     return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 
-def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> ParsedFile:
-    read = set(found["includes"])
-    if header is not None:
-        read |= reached(os.fsencode(unit.path), found["inclusions"], header.inclusions)
-    inside = {os.fsdecode(path) for path in read if not path.startswith(b"/")}
+def _parsed_file(unit: Unit, found: dict[str, Any], includes: set[str]) -> ParsedFile:
     return ParsedFile(
         path=unit.path,
         status="errors" if found["errors"] else "clean",
@@ -271,6 +291,6 @@ def _parsed_file(unit: Unit, found: dict[str, Any], header: Header | None) -> Pa
         errors=found["errors"],
         cursors=Cursors(**found["cursors"]),
         symbols=Symbols(**found["symbols"]),
-        includes=tuple(sorted(inside - {unit.path})),
+        includes=tuple(sorted(includes)),
         skipped_ranges=tuple(found["skipped_ranges"]),
     )
