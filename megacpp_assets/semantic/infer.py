@@ -17,6 +17,7 @@ from megacpp_assets.semantic.system_headers import SYSTEM_HEADERS
 MAX_FOLDERS = 256
 _INCLUDE = re.compile(rb"\n[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<\"])([^>\"\r\n]{1,255})[>\"]")
 """Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
+_ODD_PARTS = frozenset({"", ".", ".."})
 _USUAL = ("include", "src", "inc", "lib")
 _DEFINE_01 = re.compile(r"^([ \t]*#[ \t]*)cmakedefine01[ \t]+(\w+).*$", re.M)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*cmakedefine[ \t]+(\w+).*$", re.M)
@@ -78,9 +79,7 @@ def _plain(raw: bytes) -> str | None:
         spelling = raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    if spelling.startswith("/") or "\0" in spelling or any(part in {"", ".", ".."} for part in spelling.split("/")):
-        return None
-    return spelling
+    return spelling if "\0" not in spelling and _ODD_PARTS.isdisjoint(spelling.split("/")) else None
 
 
 def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:
@@ -89,8 +88,8 @@ def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter
     for path, source in sources:
         folder = posixpath.dirname(path)
         for quoted, spelling in set(include_spellings(source)):
-            beside = posixpath.join(folder, spelling) if folder else spelling
-            if spelling not in SYSTEM_HEADERS and not (quoted and beside in tree):
+            beside = quoted and (f"{folder}/{spelling}" if folder else spelling) in tree
+            if spelling not in SYSTEM_HEADERS and not beside:
                 wanted[spelling] += 1
     return wanted
 

@@ -118,7 +118,7 @@ def _shared(root: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> l
     """The headers that pay; none where the tree itself uses our folder."""
     if (root / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
         return []
-    return shared_headers(units, lambda path: read_source(root / path))
+    return shared_headers(units, lambda path: read_source(f"{root}/{path}"))
 
 
 class _Headers:
@@ -267,10 +267,14 @@ def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
 
 def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """The hashes that have two checks."""
-    merged = NO_CHECKS
+    usr, check = NO_CHECKS.T
     for start in range(0, len(checks), _MERGE_EVERY):
-        pairs = np.concatenate([merged, *checks[start : start + _MERGE_EVERY]])
-        merged = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        again = (merged[1:] == merged[:-1]).all(axis=1)
-        merged = np.delete(merged, np.flatnonzero(again) + 1, axis=0)
-    return np.unique(merged[1:, 0][merged[1:, 0] == merged[:-1, 0]])
+        fresh = checks[start : start + _MERGE_EVERY]
+        usr = np.concatenate([usr, *(pairs[:, 0] for pairs in fresh)])
+        check = np.concatenate([check, *(pairs[:, 1] for pairs in fresh)])
+        order = np.argsort(usr, kind="stable")
+        usr, check = usr[order], check[order]
+        again = (usr[1:] == usr[:-1]) & (check[1:] == check[:-1])
+        kept = np.append(True, ~again)[: len(usr)]
+        usr, check = usr[kept], check[kept]
+    return np.unique(usr[1:][usr[1:] == usr[:-1]])

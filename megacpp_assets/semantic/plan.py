@@ -135,16 +135,16 @@ def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[So
 def _present(tree: Path, files: Sequence[SourceFile]) -> list[str]:
     # What is not selected may still be included: generated fragments, files over the size limit.
     paths = RealPaths(str(tree))
-    return [file.path for file in files if paths.inside(file.path) and os.path.isfile(tree / file.path)]
+    return [file.path for file in files if paths.inside(file.path) and os.path.isfile(f"{tree}/{file.path}")]
 
 
 def _texts(tree: Path, selected: Sequence[SourceFile]) -> Iterator[tuple[str, bytes]]:
-    return ((file.path, read_source(tree / file.path)) for file in selected)
+    return ((file.path, read_source(f"{tree}/{file.path}")) for file in selected)
 
 
 def _templates(tree: Path, present: Sequence[str]) -> dict[str, str]:
     return {
-        path: read_source(tree / path, _TEMPLATE_BYTES).decode("utf-8", "replace")
+        path: read_source(f"{tree}/{path}", _TEMPLATE_BYTES).decode("utf-8", "replace")
         for path in present
         if is_template(path)
     }
@@ -168,9 +168,9 @@ def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
         target.write_text(text, encoding="utf-8")
 
 
-def read_source(path: Path, limit: int = _SOURCE_BYTES) -> bytes:
+def read_source(path: str, limit: int = _SOURCE_BYTES) -> bytes:
     """The first `limit` bytes of a regular file, nothing of any other."""
-    if not path.is_file() or path.is_symlink():
+    if os.path.islink(path) or not os.path.isfile(path):
         return b""
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         return file.read(limit)

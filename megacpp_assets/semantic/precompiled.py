@@ -153,7 +153,7 @@ def _reach(start: str, edges: _Graph) -> set[str]:
     while pending:
         fresh = edges.get(pending.pop(), _NONE) - reached
         reached |= fresh
-        pending += fresh
+        pending += edges.keys() & fresh
     return reached
 
 

@@ -177,7 +177,7 @@ class _Readable:
 
     def count_outside(self, paths: Collection[bytes]) -> int:
         unknown = set(paths) - self._inside
-        outside = {path for path in unknown if not self._allows(os.fsdecode(path))}
+        outside = {path for path in unknown if not self._allows(self._names[path])}
         self._inside |= unknown - outside
         return len(outside)
 
@@ -234,7 +234,7 @@ def _is_empty(file: ParsedFile) -> bool:
 
 
 def _is_hollow(unit: Unit) -> bool:
-    return is_hollow(read_source(Path(unit.path)))
+    return is_hollow(read_source(unit.path))
 
 
 def _faults(file: ParsedFile) -> tuple[bool, int]:
