@@ -38,9 +38,9 @@ _COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
 _QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*""", re.S)
 _OPENING = re.compile(rb"(?:[ \t\n]+|/\*.*?\*/|//[^\n]*)*", re.S)
 """Comments and blanks, of which a text has many at its start and nowhere else: the license."""
-_DIRECTIVE_LINE = re.compile(rb"^[ \t]*#[^\n]*", re.M)
+_CODE = re.compile(rb"\n(?![ \t]*#)[ \t\f\v]*\S")
 _LINE_END = re.compile(rb"\r\n?")
-_SPLICE = b"\\\n"
+_SPLICE = re.compile(rb"\\\n")
 _DIRECTIVE = re.compile(rb"\n[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)")
 """Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
 _TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
@@ -164,9 +164,9 @@ def outside_part(text: str) -> str:
 
 def is_hollow(text: bytes) -> bool:
     """Whether a text is directives, comments and blanks, and no code of its own."""
-    lines = (_LINE_END.sub(b"\n", text) if b"\r" in text else text).replace(_SPLICE, b"")
+    lines = _SPLICE.sub(b"", _LINE_END.sub(b"\n", text) if b"\r" in text else text)
     rest = _OPENING.sub(b"", lines, count=1)
-    return not any(_DIRECTIVE_LINE.sub(b"", whole).strip() for whole in _without_comments(rest))
+    return not any(_CODE.search(b"\n" + whole) for whole in _without_comments(rest))
 
 
 def _without_comments(lines: bytes) -> Iterator[bytes]:

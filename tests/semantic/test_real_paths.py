@@ -41,5 +41,5 @@ def test_any_path_is_where_the_system_says(made: dict[tuple[str, str], str | Non
             elif target:
                 path.symlink_to(target)
         paths = RealPaths(str(tree))
-        for path in (*asked, *(f"{tree}/{path}" for path in asked), *(f"/{path}" for path in asked)):
-            assert paths.of(path) == os.path.realpath(os.path.join(tree, path))
+        for name in (*asked, *(f"{tree}/{name}" for name in asked), *(f"/{name}" for name in asked)):
+            assert paths.of(name) == os.path.realpath(os.path.join(tree, name))
