@@ -19,10 +19,12 @@ class RealPaths:
 
     def of(self, path: str) -> str:
         """`path` without links and dots."""
-        folder, name = os.path.split(path)
+        cut = path.rfind(os.sep) + 1
+        folder, name = path[:cut], path[cut:]
         if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(os.path.join(self.root, folder))
-        real = os.path.join(self._folders[folder], name)
+            real_folder = os.path.realpath(os.path.join(self.root, folder))
+            self._folders[folder] = os.path.join(real_folder, "")
+        real = self._folders[folder] + name
         return os.path.realpath(real) if name in _ODD_NAMES or os.path.islink(real) else real
 
     def inside(self, path: str) -> bool:
