@@ -35,9 +35,9 @@ class Inference:
 def include_spellings(source: bytes) -> list[tuple[bool, str]]:
     """(quoted, spelling) of each literal include of `source`, in order; spellings that are not plain are left out."""
     return [
-        (match[1] == b'"', spelling)
-        for match in _INCLUDE.finditer(b"\n" + source)
-        if (spelling := _plain(match[2])) is not None
+        (mark == b'"', spelling)
+        for mark, raw in _INCLUDE.findall(b"\n" + source)
+        if (spelling := _plain(raw)) is not None
     ]
 
 

@@ -222,7 +222,7 @@ def _lines(targets: Collection[str]) -> Iterator[str]:
 
 def _directives(text: bytes) -> list[tuple[bytes, bytes]]:
     """The name and the rest of each directive."""
-    return [(match[1], match[2].strip()) for match in _DIRECTIVE.finditer(b"\n" + _COMMENT.sub(b" ", text))]
+    return [(name, rest.strip()) for name, rest in _DIRECTIVE.findall(b"\n" + _COMMENT.sub(b" ", text))]
 
 
 def _is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
