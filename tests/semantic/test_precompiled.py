@@ -57,8 +57,9 @@ def parse(folder: Path, tree: Mapping[str, str], *, precompile: bool) -> tuple[d
 
 def calls(file: ParsedFile) -> Counter[tuple[int, int, int]]:
     assert file.cursors is not None
-    rows = zip(*(getattr(file.cursors, name).tolist() for name in ("kind", "start", "end", "ref")), strict=True)
-    return Counter((start, end, ref) for kind, start, end, ref in rows if kind == CALL)
+    columns = (file.cursors.kind, file.cursors.start, file.cursors.end, file.symbols.usrs(file.cursors.uses))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return Counter((start, end, usr) for kind, start, end, usr in rows if kind == CALL)
 
 
 def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outside() -> None:
