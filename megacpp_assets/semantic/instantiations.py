@@ -27,7 +27,7 @@ def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
         found = found[~inside(spans, found[:, 0])]
     if not len(found):
         return outline
-    places = dict(found.tolist())
+    places = dict(zip(found[:, 0].tolist(), found[:, 1].tolist(), strict=True))
     listed = np.isin(outline.start, found[:, 0])
     owner = innermost(len(code), outline)
     unlisted = []

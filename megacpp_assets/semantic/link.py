@@ -113,9 +113,8 @@ class _Places:
         self._ends = np.array([chunk.end for chunk in chunks], dtype=np.int64)
         self._offsets = cursors.start
 
-    def within(self, marked: NDArray[np.bool_] | Ints) -> tuple[Ints, Ints]:
-        """Those of the marked (or listed) cursors that lie in a chunk, and its index."""
-        chosen = np.flatnonzero(marked) if marked.dtype == np.bool_ else marked
+    def within(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Those of the `chosen` cursors that lie in a chunk, and its index."""
         offsets = self._offsets[chosen].astype(np.int64)
         chunk = np.searchsorted(self._starts, offsets, side="right") - 1
         held = (chunk >= 0) & (offsets < np.append(self._ends, -1)[chunk])
@@ -124,7 +123,7 @@ class _Places:
 
 def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared:
     kind = np.minimum(cursors.kind, k.KINDS - 1)
-    chosen, chunk = places.within((_CALLABLE | _TYPE)[kind] & (cursors.declares >= 0))
+    chosen, chunk = places.within(np.flatnonzero((_CALLABLE | _TYPE)[kind] & (cursors.declares >= 0)))
     declared = cursors.declares[chosen]
     return Declared(
         usr=table.usr[declared],
@@ -153,7 +152,7 @@ def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
 
 def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray[np.bool_]) -> Used:
     """Unresolved calls by the spelling of their callee: the last name of the callee's expression."""
-    calls, chunk = places.within(unresolved)
+    calls, chunk = places.within(np.flatnonzero(unresolved))
     following = np.minimum(calls + 1, len(cursors.kind) - 1)
     child = (cursors.parent[following] == calls) & (cursors.start[following] == cursors.start[calls])
     starts, stops = cursors.start[calls].tolist(), np.where(child, cursors.end[following], 0).tolist()
