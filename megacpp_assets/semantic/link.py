@@ -235,8 +235,10 @@ def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:
 
 
 def _distinct(source: Ints, target: Ints, edge: Ints, confidence: Ints) -> Edges:
-    order = np.lexsort((confidence, target, source, edge))
-    source, target, edge, confidence = source[order], target[order], edge[order], confidence[order]
-    fresh = np.ones(len(source), dtype=bool)
-    fresh[1:] = (np.diff(source) != 0) | (np.diff(target) != 0) | (np.diff(edge) != 0)
-    return Edges(source[fresh], target[fresh], edge[fresh], confidence[fresh])
+    # As one number each they sort several times as fast as by columns. Of equal edges the surest comes first.
+    chunks = 1 + max(source.max(initial=0), target.max(initial=0))
+    rows = np.sort(((edge * chunks + source) * chunks + target) * len(CONFIDENCES) + confidence)
+    rows, confidence = np.divmod(rows[np.diff(rows // len(CONFIDENCES), prepend=-1) > 0], len(CONFIDENCES))
+    rows, target = np.divmod(rows, chunks)
+    edge, source = np.divmod(rows, chunks)
+    return Edges(source, target, edge, confidence)

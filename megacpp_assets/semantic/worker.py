@@ -25,6 +25,7 @@ from megacpp_assets.semantic.plan import Unit, read_source
 from megacpp_assets.semantic.precompiled import is_hollow, outside_part
 from megacpp_assets.semantic.real_paths import RealPaths
 from megacpp_assets.semantic.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.uncollected import uncollected
 
 DETAILED_RECORD = 1
 INCOMPLETE = 2
@@ -95,6 +96,7 @@ class UnitResult:
     unmeasured: bool = False
 
 
+@uncollected
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
     with _confined(batch) as readable:
