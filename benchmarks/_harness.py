@@ -73,18 +73,17 @@ def interleaved(ours: Work, peer: Work, *, runs: int = RUNS, warm_up: bool = Tru
 
 
 def woven(work: Callable[[Meter], object], *, runs: int = RUNS) -> tuple[float, float]:
-    """Median CPU seconds of ours and of the peer, which `work` calls itself, piece by piece, inside `Meter.peer`.
+    """CPU seconds of ours and of the peer, which `work` calls itself, piece by piece, inside `Meter.peer`.
 
     Pieces of a second alternate, where `interleaved` alternates whole calls: a processor whose speed drifts within a
-    minute is the same to both.
+    minute is the same to both. From run to run it is not, so both are of one run: the one whose ratio is the median.
     """
-    ours, theirs = [], []
+    pairs = []
     for _ in range(runs):
         meter = Meter()
         together = cpu_seconds(lambda meter=meter: work(meter))
-        theirs.append(meter.peer_s)
-        ours.append(together - meter.peer_s)
-    return statistics.median(ours), statistics.median(theirs)
+        pairs.append((together - meter.peer_s, meter.peer_s))
+    return sorted(pairs, key=lambda pair: pair[0] / pair[1])[runs // 2]
 
 
 def compare(figure: Figure, ours: Work, peer: Work, *, peer_name: str, runs: int = RUNS, warm_up: bool = True) -> float:

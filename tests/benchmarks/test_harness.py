@@ -74,6 +74,23 @@ def test_the_median_is_what_counts(harness: ModuleType, monkeypatch: pytest.Monk
     assert harness.interleaved(int, int, runs=3) == (3.0, 4.0)
 
 
+def test_of_woven_calls_both_sides_are_those_of_the_run_with_the_median_ratio(
+    harness: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The processor slows down from run to run: medians of each side (2.4, 2.0) would be of different runs.
+    runs = iter([(1.1, 1.0), (2.4, 2.0), (3.3, 3.1), (2.2, 1.9), (4.6, 4.0)])
+
+    def cpu_seconds(work: Callable[[], object]) -> float:
+        ours, peer = next(runs)
+        work()
+        meters[-1].peer_s = peer
+        return ours + peer
+
+    meters: list[Any] = []
+    monkeypatch.setattr(harness, "cpu_seconds", cpu_seconds)
+    assert harness.woven(meters.append, runs=5) == pytest.approx((4.6, 4.0))
+
+
 @pytest.fixture
 def halves(harness: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours takes half a second, the peer two."""
