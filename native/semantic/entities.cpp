@@ -83,11 +83,17 @@ std::int32_t Entities::referenced(CXCursor target) {
   return entity;
 }
 
-// One object of libclang's stands for one declaration: what it is called is asked once.
+// One object of libclang's stands for one declaration, one of those for all that declare the same: what they are called
+// is asked once.
 std::int32_t Entities::known(CXCursor cursor) {
-  auto [slot, fresh] = known_.try_emplace(cursor.data[0], kNoEntity);
-  if (fresh) slot->second = remember(cursor);
-  return slot->second;
+  const auto seen = known_.find(cursor.data[0]);
+  if (seen != known_.end()) return seen->second;
+  const void* canonical = api_.getCanonicalCursor(cursor).data[0];
+  const auto first = known_.find(canonical);
+  const std::int32_t entity = first != known_.end() ? first->second : remember(cursor);
+  known_.emplace(cursor.data[0], entity);
+  if (canonical != cursor.data[0]) known_.emplace(canonical, entity);
+  return entity;
 }
 
 std::pair<std::vector<Entity>, std::vector<std::int32_t>> Entities::take_all() {

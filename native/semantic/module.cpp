@@ -8,8 +8,8 @@
 #include "graph.hpp"
 #include "identifiers.hpp"
 #include "lexer.hpp"
+#include "parse.hpp"
 #include "ranges.hpp"
-#include "walk.hpp"
 
 namespace nb = nanobind;
 using namespace megacpp;

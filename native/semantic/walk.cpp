@@ -1,19 +1,11 @@
 #include "walk.hpp"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
-#include <string_view>
-#include <tuple>
-
-#include "lexer.hpp"
 
 namespace megacpp {
 namespace {
 
-constexpr unsigned kMacroBit = 1U << 31;  // of a raw source location: it lies in a macro expansion
-constexpr unsigned kMaxErrors = 1000;
-constexpr int kSeverityError = 3;
 constexpr int kPlaceBits = 12;
 
 struct Place {
@@ -29,59 +21,18 @@ struct Level {
   std::int32_t index;
 };
 
-// The file that is parsed: the library numbers its bytes from `first` on, as raw locations.
-struct MainFile {
-  CXFile file = nullptr;
-  unsigned first = 0;
-  unsigned size = 0;
-  std::string_view text;
-};
-
-// Who includes whom, over all files read. Not the same as the files that were entered: one that is in a precompiled
-// header, or was read before, is not entered again.
-class InclusionGraph {
- public:
-  InclusionGraph(const ClangApi& api, const Entities& entities) : api_(api), entities_(entities) {}
-
-  void add(const CXCursor& directive) {
-    const CXFile included = api_.getIncludedFile(directive);
-    CXFile includer = nullptr;
-    api_.getFileLocation(api_.getCursorLocation(directive), &includer, nullptr, nullptr, nullptr);
-    if (included && includer) edges_.emplace(includer, included);
-  }
-
-  std::vector<Inclusion> names() const {
-    std::set<Inclusion> names;
-    for (const auto& [includer, included] : edges_) {
-      names.emplace(entities_.name_of(includer), entities_.name_of(included));
-    }
-    return {names.begin(), names.end()};
-  }
-
-  static VisitResult visit(CXCursor cursor, CXCursor, void* data) {
-    if (cursor.kind == kind::kInclusion) static_cast<InclusionGraph*>(data)->add(cursor);
-    return kVisitContinue;
-  }
-
- private:
-  const ClangApi& api_;
-  const Entities& entities_;
-  std::set<std::pair<CXFile, CXFile>> edges_;
-};
-
 class Walker {
  public:
-  Walker(const ClangApi& api, const MainFile& main_file, Entities& entities, CursorArrays& out, std::size_t limit)
+  Walker(const ClangApi& api, const MainFile& main_file, Entities& entities, InclusionGraph& inclusions,
+         CursorArrays& out, std::size_t limit)
       : api_(api),
         main_file_(main_file.file),
         first_(main_file.first),
         size_(main_file.size),
         entities_(entities),
-        inclusions_(api, entities),
+        inclusions_(inclusions),
         out_(out),
         limit_(limit) {}
-
-  const InclusionGraph& inclusions() const { return inclusions_; }
 
   void walk(CXCursor unit) {
     levels_.push_back({unit, unit, -1});
@@ -255,7 +206,7 @@ class Walker {
   unsigned first_;
   unsigned size_;
   Entities& entities_;
-  InclusionGraph inclusions_;
+  InclusionGraph& inclusions_;
   CursorArrays& out_;
   std::size_t limit_;
   std::vector<std::pair<unsigned, Place>> places_{1U << kPlaceBits};  // by raw location; 0 is no place
@@ -267,134 +218,13 @@ class Walker {
   std::string failure_;
 };
 
-// Owns the index and the translation unit of one parse.
-class Unit {
- public:
-  Unit(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments, unsigned flags)
-      : api_(api) {
-    CXIndexOptions options{};
-    options.size = sizeof(options);
-    options.store_preambles_in_memory = 1;      // a parse writes no file
-    options.exclude_declarations_from_pch = 1;  // they are never the main file's
-    index_ = api_.createIndexWithOptions(&options);
-    if (!index_) throw std::runtime_error("libclang refuses the index options");
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    const int code = api_.parseTranslationUnit2(index_, path.c_str(), pointers.data(),
-                                                static_cast<int>(pointers.size()), nullptr, 0, flags, &unit_);
-    if (code != 0 || !unit_) {
-      api_.disposeIndex(index_);
-      throw std::runtime_error("libclang gives no translation unit, code " + std::to_string(code));
-    }
-  }
-  ~Unit() {
-    api_.disposeTranslationUnit(unit_);
-    api_.disposeIndex(index_);
-  }
-  Unit(const Unit&) = delete;
-  Unit& operator=(const Unit&) = delete;
-  CXTranslationUnit get() const { return unit_; }
-
- private:
-  const ClangApi& api_;
-  CXIndex index_ = nullptr;
-  CXTranslationUnit unit_ = nullptr;
-};
-
-MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path) {
-  MainFile found;
-  found.file = api.getFile(unit, path.c_str());
-  if (!found.file) throw std::runtime_error("libclang did not read the file");
-  std::size_t size = 0;
-  const char* text = api.getFileContents(unit, found.file, &size);
-  if (text) found.text = {text, size};
-  // A location asked for by its offset would cost the library a table of every macro argument in the file.
-  const CXSourceRange whole = api.getCursorExtent(api.getTranslationUnitCursor(unit));
-  found.first = api.getRangeStart(whole).int_data;
-  if (text && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
-  return found;
-}
-
-unsigned count_errors(const ClangApi& api, CXTranslationUnit unit) {
-  unsigned errors = 0;
-  const unsigned count = api.getNumDiagnostics(unit);
-  for (unsigned index = 0; index < count && errors < kMaxErrors; ++index) {
-    CXDiagnostic diagnostic = api.getDiagnostic(unit, index);
-    if (api.getDiagnosticSeverity(diagnostic) >= kSeverityError) ++errors;
-    api.disposeDiagnostic(diagnostic);
-  }
-  return errors;
-}
-
-struct Inclusions {
-  const Entities& entities;
-  std::vector<std::string> names;
-};
-
-void add_inclusion(CXFile file, CXSourceLocation*, unsigned, void* data) {
-  auto* inclusions = static_cast<Inclusions*>(data);
-  inclusions->names.push_back(inclusions->entities.name_of(file));
-}
-
-std::vector<std::string> included_files(const ClangApi& api, const Entities& entities, CXTranslationUnit unit) {
-  Inclusions inclusions{entities, {}};
-  api.getInclusions(unit, &add_inclusion, &inclusions);
-  std::sort(inclusions.names.begin(), inclusions.names.end());
-  inclusions.names.erase(std::unique(inclusions.names.begin(), inclusions.names.end()), inclusions.names.end());
-  return std::move(inclusions.names);
-}
-
-std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped(const ClangApi& api, CXTranslationUnit unit, const MainFile& file) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
-  // To answer, the library reads every range of a precompiled header.
-  if (file.text.data() && !may_hold_condition(file.text)) return result;
-  CXSourceRangeList* list = api.getSkippedRanges(unit, file.file);
-  for (unsigned index = 0; list && index < list->count; ++index) {
-    unsigned start = 0;
-    unsigned end = 0;
-    api.getFileLocation(api.getRangeStart(list->ranges[index]), nullptr, nullptr, nullptr, &start);
-    api.getFileLocation(api.getRangeEnd(list->ranges[index]), nullptr, nullptr, nullptr, &end);
-    if (end > start) result.emplace_back(start, end);
-  }
-  if (list) api.disposeSourceRangeList(list);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 }  // namespace
 
-ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
-                       unsigned flags, std::size_t cursor_limit) {
-  const Unit unit(api, path, arguments, flags);
-  const MainFile main_file = find_main_file(api, unit.get(), path);
-  ParseResult result;
-  Entities entities(api);
-  Walker walker(api, main_file, entities, result.cursors, cursor_limit);
-  walker.walk(api.getTranslationUnitCursor(unit.get()));
-  std::vector<std::int32_t> rows;
-  std::tie(result.entities, rows) = entities.take_all();
-  for (std::vector<std::int32_t>* column : {&result.cursors.declares, &result.cursors.uses}) {
-    for (std::int32_t& entity : *column) {
-      if (entity != kNoEntity) entity = rows[static_cast<std::size_t>(entity)];
-    }
-  }
-  result.errors = count_errors(api, unit.get());
-  result.includes = included_files(api, entities, unit.get());
-  result.inclusions = walker.inclusions().names();
-  result.skipped_ranges = skipped(api, unit.get(), main_file);
-  return result;
-}
-
-HeaderResult precompile(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
-                        unsigned flags, const std::string& output) {
-  const Unit unit(api, path, arguments, flags);
-  const Entities entities(api);
-  InclusionGraph inclusions(api, entities);
-  api.visitChildren(api.getTranslationUnitCursor(unit.get()), &InclusionGraph::visit, &inclusions);
-  HeaderResult result{count_errors(api, unit.get()), included_files(api, entities, unit.get()), inclusions.names()};
-  const int code = api.saveTranslationUnit(unit.get(), output.c_str(), 0);
-  if (code != 0) throw std::runtime_error("libclang cannot save the precompiled header, code " + std::to_string(code));
-  return result;
+CursorArrays walk(const ClangApi& api, CXTranslationUnit unit, const MainFile& main_file, Entities& entities,
+                  InclusionGraph& inclusions, std::size_t cursor_limit) {
+  CursorArrays cursors;
+  Walker(api, main_file, entities, inclusions, cursors, cursor_limit).walk(api.getTranslationUnitCursor(unit));
+  return cursors;
 }
 
 }  // namespace megacpp
