@@ -19,7 +19,7 @@ from megacpp_assets.semantic.treesitter import has_errors, syntax_outline
 
 _SPACE, _NEWLINE = 32, 10
 _OPEN, _CLOSE = b"{}"
-_BODIED = frozenset({Role.FUNCTION, Role.BODY})
+_BODIED = frozenset({Role.FUNCTION, Role.CLASS, Role.BODY})
 _WORDS = re.compile(rb"[A-Za-z_]\w*")
 _GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
 _ARGUMENTS = re.compile(rb"\([^(){};]*(?:\([^(){};]*\)[^(){};]*)*\)")
@@ -32,6 +32,7 @@ class Braces:
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         data = np.frombuffer(code, dtype=np.uint8)
+        self._code = code
         self.hidden = lexed.commented | lexed.quoted | lexed.directed
         self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
         self._steps = np.where(data[self._places] == _OPEN, 1, -1)
@@ -41,7 +42,7 @@ class Braces:
         """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
         ends = {}
         for node in nodes:
-            closing = self._closing.get(node.start, limit) + 1 if node.role is Role.BODY else 0
+            closing = self._behind_body(node, limit)
             if node.end < closing <= limit and not self._directed(node.start, closing):
                 ends[node.end] = closing
         if not ends:
@@ -52,6 +53,16 @@ class Braces:
             for node in nodes
             if node.start < limit and not swallowed[node.start]
         ]
+
+    def _behind_body(self, node: Node, limit: int) -> int:
+        """Where the body that `node` is, or that of the class it defines, ends; 0 if it is neither."""
+        if node.role is Role.BODY:
+            return self._closing.get(node.start, limit) + 1
+        first = np.searchsorted(self._places, node.start) if node.role is Role.CLASS and node.definition else None
+        if first is None or first == len(self._places) or self._places[first] >= node.end:
+            return 0
+        end = self._closing.get(int(self._places[first]), limit) + 1
+        return end + 1 if self._code[end : end + 1] == b";" else end
 
     @cached_property
     def _closing(self) -> dict[int, int]:

@@ -71,14 +71,24 @@ def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline
     return [node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 
-def _missed(code: bytes, lexed: Lexed, _parsed: ParsedFile, outline: FileOutline) -> list[Node]:
-    """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte."""
-    gap = outline.solid & (outline.owner < 0)
+def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
+    """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte.
+
+    Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable or a class without a body
+    what goes on behind it: of `class EXPORT Box { … };` libclang sees those two if it lacks the macro.
+    """
+    gap, cut = outline.solid & (outline.owner < 0), np.zeros(len(code), dtype=bool)
+    if parsed.errors and len(outline.nodes):
+        role, bodied = outline.nodes.role[outline.owner], outline.nodes.definition[outline.owner]
+        held = outline.solid & (outline.owner >= 0)
+        gap |= held & (role == Role.NAMESPACE)
+        cut = held & ((role == Role.VARIABLE) | ((role == Role.CLASS) & ~bodied))
     if not gap.any():
         return []
-    missing = np.concatenate(([0], np.cumsum(outline.solid & ~gap)))
+    claimed = np.concatenate(([0], np.cumsum(outline.solid & ~gap & ~cut)))
     return [
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
         for node in Braces(code, lexed).made_whole(syntax_outline(code), len(code))
-        if node.end > node.start and missing[node.end] == missing[node.start] and gap[node.start : node.end].any()
+        if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
+        if node.role is not Role.NAMESPACE or outline.owner[node.start] < 0
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ def include_spellings(source: bytes) -> list[tuple[bool, str]]:
     """(quoted, spelling) of each literal include of `source`, in order; spellings that are not plain are left out."""
     return [
         (mark == b'"', spelling)
-        for mark, raw in _INCLUDE.findall(b"\n" + source)
+        for mark, raw in _INCLUDE.findall(b"\n" + source.removeprefix(BOM_UTF8))
         if (spelling := _plain(raw)) is not None
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -169,8 +170,8 @@ def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
 
 
 def read_source(path: str, limit: int = _SOURCE_BYTES) -> bytes:
-    """The first `limit` bytes of a regular file, nothing of any other."""
+    """The first `limit` bytes of a regular file, a byte order mark left out; nothing of any other."""
     if os.path.islink(path) or not os.path.isfile(path):
         return b""
     with open(path, "rb") as file:
-        return file.read(limit)
+        return file.read(limit).removeprefix(BOM_UTF8)

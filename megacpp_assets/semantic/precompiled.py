@@ -34,8 +34,9 @@ _LAYER_UNITS = 8
 _CANDIDATES = 32
 """Of the headers of the tree that most units include, so many are tried as what a layer shares."""
 _UP = "../" * (PCH_FOLDER.count("/") + 1)
-_COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
-_QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*""", re.S)
+_COMMENT = re.compile(rb"/\*(?:.*?\*/|.*)|//[^\n]*", re.S)
+"""One that nothing closes reaches to the end: looked for anew from each opening, it would cost the square of a text."""
+_QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*(?:.*?\*/|.*)|//[^\n]*""", re.S)
 _OPENING = re.compile(rb"(?:[ \t\n]+|/\*.*?\*/|//[^\n]*)*", re.S)
 """Comments and blanks, of which a text has many at its start and nowhere else: the license."""
 _CODE = re.compile(rb"\n(?![ \t]*#)[ \t\f\v]*\S")

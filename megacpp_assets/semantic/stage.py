@@ -38,7 +38,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "8"
+VERSION = "9"
 _cmake = cache(require_sandbox)
 
 

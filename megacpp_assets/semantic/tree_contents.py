@@ -19,7 +19,8 @@ _ENDS = bytes.maketrans(b"<>\r\n", b'""""')
 _SPLICE = re.compile(rb"\\\r?\n")
 _GAP = rb"(?:[ \t\f\v]|/\*[^*]*\*/)*+"
 _COMPUTED = re.compile(
-    rb"^" + _GAP + rb"(?:\#|%:|\?\?=)" + _GAP + rb"(?:include(?:_next)?|import)\b(?!" + _GAP + rb"[\"<])"
+    rb"(?:^|\A\xef\xbb\xbf)" + _GAP + rb"(?:\#|%:|\?\?=)" + _GAP
+    + rb"(?:include(?:_next)?|import)\b(?!" + _GAP + rb"[\"<])"
     rb"|__has_include(?:_next)?" + _GAP + rb"\((?!" + _GAP + rb"[\"<])", re.M
 )  # fmt: skip
 _PASSED_ON = re.compile(

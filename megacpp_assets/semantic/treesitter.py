@@ -44,6 +44,7 @@ _DEEPEST = 64
 """Deeper nesting is not looked into: qualified names would grow with its square."""
 _TERMINATOR_BYTES = 64
 _BODIES = frozenset({"compound_statement", "try_statement"})
+_BODY_ENDS = ("_list", "compound_statement")
 _BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
 _NAMES = frozenset(
     {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "operator_name", "destructor_name",
@@ -98,12 +99,12 @@ def _visit(code: bytes, at: _Visit, found: list[Node]) -> list[_Visit]:
         return []
     own = _name(inner)
     name = "::".join(filter(None, (at.scope, own))) if own else ""
-    solid = role is not Role.CLASS or any(child.type.endswith("_list") for child in inner.children)
+    solid = role is not Role.CLASS or any(child.type.endswith(_BODY_ENDS) for child in inner.children)
     found.append(Node(at.node.start_byte, _end(code, at.node), role, at.depth, name, definition=solid))
     if role is Role.FUNCTION:
         bodies = [child for child in inner.children if child.type in _BODIES]
         found.extend(Node(body.start_byte, body.end_byte, Role.BODY, at.depth + 1, "") for body in bodies)
-    if role not in _HOLDERS:
+    if role not in _HOLDERS or _is_marked_class(inner):
         return []
     scope = name or at.scope if role in (Role.NAMESPACE, Role.CLASS) else at.scope
     inside = [child for child in inner.named_children if child.type in _THROUGH or child.type in _CLASSES]
@@ -136,7 +137,15 @@ def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:
         role = Role.PROTOTYPE
     if role is Role.FUNCTION and not any(child.type in _BODIES for child in node.children):
         role = Role.PROTOTYPE
+    if role is Role.FUNCTION and _is_marked_class(node):
+        role = Role.CLASS
     return Role.MEMBER if in_class and role in _BECOMES_MEMBER else role
+
+
+def _is_marked_class(node: tree_sitter.Node) -> bool:
+    """`class EXPORT Box { … };`, which looks like a function without parameters that gives a `class EXPORT`."""
+    kind, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")
+    return kind is not None and kind.type in _CLASSES and name is not None and name.type == "identifier"
 
 
 def _is_function(node: tree_sitter.Node) -> bool:

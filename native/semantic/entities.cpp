@@ -83,16 +83,14 @@ std::int32_t Entities::referenced(CXCursor target) {
   return entity;
 }
 
-// One object of libclang's stands for one declaration, one of those for all that declare the same: what they are called
-// is asked once.
+// One object of libclang's stands for one declaration, and the first of those that declare the same for all: the USRs of
+// `int f(int)` and of its definition `int f(const int)` differ.
 std::int32_t Entities::known(CXCursor cursor) {
   const auto seen = known_.find(cursor.data[0]);
   if (seen != known_.end()) return seen->second;
-  const void* canonical = api_.getCanonicalCursor(cursor).data[0];
-  const auto first = known_.find(canonical);
-  const std::int32_t entity = first != known_.end() ? first->second : remember(cursor);
+  const CXCursor first = api_.getCanonicalCursor(cursor);
+  const std::int32_t entity = first.data[0] == cursor.data[0] ? remember(cursor) : known(first);
   known_.emplace(cursor.data[0], entity);
-  if (canonical != cursor.data[0]) known_.emplace(canonical, entity);
   return entity;
 }
 

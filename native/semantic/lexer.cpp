@@ -8,11 +8,12 @@ namespace {
 
 constexpr std::size_t kMaxMark = 16;  // of a raw string's delimiter, by the standard
 
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 bool is_hex(char byte) {
-  return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
+  return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
 }
 bool is_word(char byte) {
-  return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
 class Lexer {
@@ -64,10 +65,21 @@ class Lexer {
 
   // 1'000 holds no literal, and one character behind a quote that nothing closes is none either.
   std::size_t quote(std::size_t at) {
-    const bool typed = at >= 2 && code_.substr(at - 2, 2) == "u8";
-    if (at > 0 && is_hex(code_[at - 1]) && !typed && is_hex(byte(at + 1))) return at + 2;
+    if (separates(at)) {
+      separated_ = at + 1;
+      return at + 2;
+    }
     const std::size_t end = closed(at + 1, '\'');
     return end - at == 2 && code_[end - 1] != '\'' ? end : literal(at, end);
+  }
+
+  // Whether the quote at `at` stands inside a number: what is before it began with a digit, or behind such a quote or a
+  // point. The word before a literal (u8'a', case'0') begins with a letter.
+  bool separates(std::size_t at) const {
+    if (at == 0 || !is_hex(code_[at - 1]) || !is_hex(byte(at + 1))) return false;
+    std::size_t first = at;
+    while (first > 0 && is_word(code_[first - 1])) --first;
+    return is_digit(code_[first]) || first == separated_ || (first > 0 && code_[first - 1] == '.');
   }
 
   void hash(std::size_t at) {
@@ -132,6 +144,7 @@ class Lexer {
 
   std::string_view code_;
   Tokens found_;
+  std::size_t separated_ = std::string_view::npos;  // behind the last quote inside a number
 };
 
 }  // namespace

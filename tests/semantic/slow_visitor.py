@@ -107,11 +107,12 @@ class SlowVisitor:
         return any(place.int_data == instance.location.int_data for place in places)
 
     def _identity(self, cursor: Any) -> str:
+        cursor = cursor.canonical
         usr = self._template_usr(cursor)
         if len(usr) <= 2:
             return ""
         if usr[2] != "@":
-            file = self._place(cursor.canonical.location)[0]
+            file = self._place(cursor.location)[0]
             inside = os.path.relpath(file, Path.cwd()) if file else ".."
             usr += "" if inside.startswith("..") else f"\n{inside}"
         return usr

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import re
+from codecs import BOM_UTF8
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +73,10 @@ def test_an_include_stands_first_in_its_line_after_blanks(source: bytes) -> None
     form = re.compile(rb"""[ \t]*#[ \t]*(?:include_next|include)[ \t]*([<"])([^>"\r]{1,255})[>"]""")
     found = [(match[1] == b'"', match[2].decode()) for line in source.split(b"\n") if (match := form.match(line))]
     assert include_spellings(source) == [pair for pair in found if "" not in pair[1].split("/")]
+
+
+def test_an_include_may_stand_behind_a_byte_order_mark() -> None:
+    assert include_spellings(BOM_UTF8 + b'#include "a.h"\n') == [(True, "a.h")]
 
 
 def test_a_template_of_a_missing_header_becomes_a_stub_with_everything_off() -> None:

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from megacpp_assets.semantic.analysis import analyse
 from megacpp_assets.semantic.link import CONFIDENCES, TYPE_EDGE
-from megacpp_assets.semantic.repository import Repository
+from megacpp_assets.semantic.repository import Repository, build_repository
+from megacpp_assets.semantic.text import decode
+from tests.semantic.parsing_trees import listing, parse_in_process
 from tests.semantic.sources import Sources, index
 
 Edge = tuple[str, str, str, str]
@@ -20,6 +25,21 @@ def _edges(tree: Path, sources: Sources) -> set[Edge]:
     }
 
 
+def _native_edges(tree: Path, sources: Sources) -> set[tuple[str, str]]:
+    """(user, used) of the calls of definitions, by the native visitor."""
+    found = parse_in_process(tree, sources)
+    pairs = zip(listing(sources), sorted(sources), strict=True)
+    facts = [analyse(file, decode(path, sources[path].encode()), found[path])[0] for file, path in pairs]
+    nodes = build_repository(facts)
+    bodies = [node.chunk.name if node.chunk.kind == "func_body" else "" for node in nodes.nodes]
+    return {
+        (bodies[user], bodies[used])
+        for user, row in enumerate(nodes.out)
+        for used, edge, _ in row
+        if edge != TYPE_EDGE and bodies[user] and bodies[used]
+    }
+
+
 def test_a_call_leads_to_the_definition_in_another_file_not_to_the_prototype(tmp_path: Path) -> None:
     edges = _edges(
         tmp_path,
@@ -30,6 +50,20 @@ def test_a_call_leads_to_the_definition_in_another_file_not_to_the_prototype(tmp
         },
     )
     assert ("user", "shared", "call", "exact") in edges
+
+
+HIDDEN = {
+    "f.h": "int work(int);\nstruct S { void step(int); };\n",
+    "g.cc": '#include "f.h"\nint user() { S s; s.step(2); return work(1); }\n',
+}
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_definition_that_makes_a_parameter_const_is_that_of_its_prototype(tmp_path: Path, order: int) -> None:
+    near, far = "int near() { return work(2); }\n", "int work(const int v) { return v; }\n"
+    both = (near + far, far + near)[order] + "void S::step(const int) { work(3); }\n"
+    edges = _native_edges(tmp_path, {**HIDDEN, "f.cc": '#include "f.h"\n' + both})
+    assert {("user", "work"), ("near", "work"), ("user", "S::step"), ("S::step", "work")} <= edges
 
 
 def test_methods_constructors_operators_and_macros_are_calls(tmp_path: Path) -> None:

@@ -61,6 +61,14 @@ def test_each_category_has_its_text(parse: bool) -> None:
     assert found["other"] == "inttable[]={1,2};"
 
 
+def test_a_function_try_block_and_its_handlers_are_the_body() -> None:
+    text = "int f(int a) try { return a; } catch (int) { return 1; } catch (...) { return 2; }\n"
+    text += "struct S { int x; S() try : x(1) {} catch (int) { throw; } int m() try { return 1; } catch (...) {} };\n"
+    found = labels(text)
+    assert found["func_sig"] == "intf(inta)S()intm()"
+    assert found["func_body"].count("catch") == 4
+
+
 def test_what_the_preprocessor_drops_is_labelled_by_syntax() -> None:
     found = labels("int live;\n#if 0\nint dead() { return 1; }\nclass Gone { int m; };\n#endif\n")
     assert found["func_sig"] == "intdead()"

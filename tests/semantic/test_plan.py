@@ -19,6 +19,12 @@ def test_without_a_database_every_file_gets_inferred_folders_and_its_languages_s
     assert units[2].arguments == ("-x", "c", "-std=gnu17", "-Iinclude")
 
 
+def test_a_byte_order_mark_hides_no_include(tmp_path: Path) -> None:
+    sources = {"src/a.cc": '\ufeff#include "a.h"\n', "include/a.h": "\n"}
+    (unit, _) = plan_units(tmp_path, write_tree(tmp_path, sources), Standards())[::-1]
+    assert "-Iinclude" in unit.arguments
+
+
 def test_a_file_in_no_target_borrows_the_commonest_arguments_of_its_neighbours(tmp_path: Path) -> None:
     names = ("lib/a.cpp", "lib/b.cpp", "lib/c.cpp", "lib/new.cpp", "lib/new.h", "tool/t.cpp", "other/o.c")
     flags = {"lib/a.cpp": "-DLIB", "lib/b.cpp": "-DLIB", "lib/c.cpp": "-DODD", "tool/t.cpp": "-DTOOL"}

@@ -59,6 +59,7 @@ def test_a_file_that_no_include_can_mean_changes_nothing(tmp_path: Path, changes
         '#inc\\\nlude "n\\\new.h"\n',
         '#define NAME "new.h"\n',
         "#include NAME\n",
+        "\ufeff#include NAME\n",
         "#if __has_include(NAME)\n#endif\n",
         "#define HAS(x) __has_include(x)\n#if HAS(<new.h>)\n#endif\n",
         "/* */ # /**/ include /* */ PASTE(new,h)\n",
