@@ -17,12 +17,15 @@ import orjson
 
 from megacpp_assets.semantic import (
     _visitor,
+    batches,
     compiler_view,
     inclusions,
     parsed,
+    plan,
     precompiled,
     real_paths,
     toolchain,
+    tree_contents,
     unit_entry,
     worker,
 )
@@ -33,6 +36,10 @@ from megacpp_assets.semantic.worker import READS_OUTSIDE, Batch, Header, UnitRes
 from megacpp_assets.storage.cache import Cache
 
 _UNBUILT = b"unbuilt"
+_MODULES = (
+    _visitor, batches, compiler_view, inclusions, parsed, plan, precompiled, real_paths, toolchain, tree_contents,
+    unit_entry, worker,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -143,7 +150,7 @@ def _files_of(header: Header) -> set[str]:
 def _code() -> str:
     """Identity of the code that makes an outcome: no version to forget."""
     digest = hashlib.sha256()
-    for module in (_visitor, compiler_view, inclusions, parsed, precompiled, real_paths, toolchain, unit_entry, worker):
+    for module in _MODULES:
         digest.update(Path(_file(module)).read_bytes())
     return digest.hexdigest()
 

@@ -5,7 +5,8 @@
 namespace megacpp {
 namespace {
 
-VisitResult add_directive(CXCursor cursor, CXCursor, void* data) {
+// What these two throw is a lack of memory: no exception may cross libclang's frames, so the worker ends.
+VisitResult add_directive(CXCursor cursor, CXCursor, void* data) noexcept {
   if (cursor.kind == kind::kInclusion) static_cast<InclusionGraph*>(data)->add(cursor);
   return kVisitContinue;
 }
@@ -15,7 +16,7 @@ struct Inclusions {
   std::vector<std::string> names;
 };
 
-void add_inclusion(CXFile file, CXSourceLocation*, unsigned, void* data) {
+void add_inclusion(CXFile file, CXSourceLocation*, unsigned, void* data) noexcept {
   auto* inclusions = static_cast<Inclusions*>(data);
   inclusions->names.push_back(inclusions->entities.name_of(file));
 }
