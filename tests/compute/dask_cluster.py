@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,20 +38,31 @@ class Cluster:
         """As `MEGACPP_COMPUTE` would have it."""
         return f"dask://127.0.0.1:{self.port}"
 
+    @property
+    def _tcp(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
     def grow(self, workers: int) -> None:
         """Return when exactly `workers` workers are running; dead ones are replaced."""
         self.workers = [worker for worker in self.workers if worker.poll() is None]
-        tcp = f"tcp://127.0.0.1:{self.port}"
         while len(self.workers) < workers:
             place = self._folder / f"worker-{len(list(self._folder.iterdir()))}"
             place.mkdir()
             options = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--death-timeout", "60"]
-            self.workers.append(self._start("worker", tcp, *options, "--local-directory", str(place)))
-        with distributed.Client(tcp, timeout=START_S, set_as_default=False) as client:
+            self.workers.append(self._start("worker", self._tcp, *options, "--local-directory", str(place)))
+        with distributed.Client(self._tcp, timeout=START_S, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=START_S)
 
     def killed(self) -> int:
-        """Number of workers that SIGKILL has ended."""
+        """Number of workers that SIGKILL has ended, once every process has that the scheduler has lost.
+
+        A dying process closes its connections before it can be waited for.
+        """
+        with distributed.Client(self._tcp, timeout=START_S, set_as_default=False) as client:
+            known = len(client.scheduler_info(n_workers=-1)["workers"])
+        last = time.monotonic() + START_S
+        while sum(worker.poll() is None for worker in self.workers) > known and time.monotonic() < last:
+            time.sleep(0.01)
         return sum(worker.poll() == -signal.SIGKILL for worker in self.workers)
 
     def stop(self) -> None:
