@@ -144,6 +144,8 @@ def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:
 
 def _is_marked_class(node: tree_sitter.Node) -> bool:
     """`class EXPORT Box { … };`, which looks like a function without parameters that gives a `class EXPORT`."""
+    if node.type != "function_definition":
+        return False
     kind, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     return kind is not None and kind.type in _CLASSES and name is not None and name.type == "identifier"
 

@@ -41,6 +41,13 @@ def test_a_pointer_to_a_function_is_a_variable_and_a_prototype_is_none() -> None
     ]
 
 
+def test_a_class_is_one_behind_an_unknown_macro_and_before_a_variable_of_it() -> None:
+    (role, name, text), *_ = _found("class EXPORT Box { int a; };\n")
+    assert (role, name, text) == (Role.CLASS, "Box", "class EXPORT Box { int a; };")
+    found = [(role, name) for role, name, _ in _found("struct S { int a; } s;\n")]
+    assert found == [(Role.VARIABLE, "s"), (Role.CLASS, "S"), (Role.MEMBER, "S::a")]
+
+
 def test_branches_of_a_conditional_are_both_seen() -> None:
     text = "#if A\nint f() { return 1; }\n#else\nint g() { return 2; }\n#endif\n"
     assert [name for _, name, _ in _found(text)] == ["f", "g"]
