@@ -204,7 +204,7 @@ const Entities::HolderUsr& Entities::holder_usr(CXCursor holder, int depth) {
 std::string Entities::with_file(CXCursor cursor, std::string usr) const {
   if (usr[2] == '@') return usr;
   CXFile file = nullptr;
-  api_.getFileLocation(api_.getCursorLocation(api_.getCanonicalCursor(cursor)), &file, nullptr, nullptr, nullptr);
+  api_.getFileLocation(api_.getCursorLocation(cursor), &file, nullptr, nullptr, nullptr);
   if (file && !tree_path(file).empty()) usr.append(1, '\n').append(tree_path(file));
   return usr;
 }
