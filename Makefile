@@ -1,5 +1,5 @@
 # Two commands for a new user: `make run` and `make test`. Both set up what they need.
-PYTHON ?= python3.11
+export PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -8,14 +8,17 @@ SOURCES := $(wildcard native/*/*.cpp native/*/*.hpp) CMakeLists.txt pyproject.to
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check ui setup clean
+.PHONY: run test check ui setup clean system-packages
 
 run: setup
 	$(BIN)/megacpp run
 
 setup: $(STAMP)
 
-$(STAMP): $(SOURCES)
+system-packages:
+	@tools/system_packages.sh $(if $(filter test,$(MAKECMDGOALS)),test,run)
+
+$(STAMP): $(SOURCES) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@

@@ -4,5 +4,9 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+from tests.skipped import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]
+
 settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("megacpp")

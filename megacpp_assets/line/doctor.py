@@ -11,6 +11,7 @@ import psutil
 
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.repos.git import MINIMUM_GIT, require_git
+from megacpp_assets.semantic.configure import require_sandbox
 from megacpp_assets.semantic.toolchain import find_toolchain
 
 _DISK_BYTES = 2_000_000_000
@@ -30,7 +31,7 @@ class Finding:
 
 def examine(root: Path) -> list[Finding]:
     """Look at everything, in a fixed order; never raises for what is missing."""
-    return [_toolchain(), _git(), _bubblewrap(), _compiler(), _disk(root), _memory()]
+    return [_toolchain(), _git(), _sandbox(), _compiler(), _disk(root), _memory()]
 
 
 def _toolchain() -> Finding:
@@ -42,16 +43,16 @@ def _git() -> Finding:
     return _attempt("git", require_git, f"install git {'.'.join(map(str, MINIMUM_GIT))} or newer")
 
 
-def _attempt(name: str, probe: Callable[[], str], advice: str) -> Finding:
+def _sandbox() -> Finding:
+    """`--configure` alone needs it: bubblewrap must start the cmake that it would run."""
+    return _attempt("sandbox", require_sandbox, "apt-get install bubblewrap", needed=False)
+
+
+def _attempt(name: str, probe: Callable[[], str], advice: str, *, needed: bool = True) -> Finding:
     try:
-        return Finding(name, True, probe(), advice)
+        return Finding(name, True, probe(), advice, needed)
     except MegacppError as error:
-        return Finding(name, False, str(error), advice)
-
-
-def _bubblewrap() -> Finding:
-    path = shutil.which("bwrap")
-    return Finding("bubblewrap", path is not None, path or "not found", "apt-get install bubblewrap", needed=False)
+        return Finding(name, False, str(error), advice, needed)
 
 
 def _compiler() -> Finding:

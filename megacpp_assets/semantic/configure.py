@@ -145,16 +145,25 @@ def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
 
 
 def cmake_program() -> str:
-    """The program behind the first cmake on PATH, "" for none. In an activated environment that may be a script of the
-    Python package, which the cage could not start: its program lies in the package."""
+    """The program behind the first cmake on PATH, else the one in this environment's Python package; "" for none.
+
+    In an activated environment the first on PATH may be that package's script, which the cage could not start.
+    """
+    packaged = _packaged_cmake()
     for folder in os.get_exec_path():
         found = shutil.which("cmake", path=folder)
         if found and _is_program(found):
             return os.path.realpath(found)
-        package = find_spec("cmake") if found else None
-        for home in (package.submodule_search_locations or ()) if package else ():
-            if (inside := shutil.which("cmake", path=f"{home}/data/bin")) and _is_program(inside):
-                return os.path.realpath(inside)
+        if found and packaged:
+            break
+    return packaged
+
+
+def _packaged_cmake() -> str:
+    package = find_spec("cmake")
+    for home in (package.submodule_search_locations or ()) if package else ():
+        if (inside := shutil.which("cmake", path=f"{home}/data/bin")) and _is_program(inside):
+            return os.path.realpath(inside)
     return ""
 
 

@@ -167,16 +167,16 @@ def test_in_an_activated_environment_the_python_packages_cmake_is_the_program_in
     assert configure(_tree(tmp_path / "good", GOOD)).reason == ""
 
 
-@caged
 def test_a_script_that_is_no_program_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cmake_program()
-    script = tmp_path / "bin" / "cmake"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\nexit 0\n")
-    script.chmod(0o755)
+    program = cmake_program()
+    for folder in ("script", "program"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "script" / "cmake").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "script" / "cmake").chmod(0o755)
+    (tmp_path / "program" / "cmake").symlink_to(program)
     monkeypatch.setattr("megacpp_assets.semantic.configure.find_spec", lambda name: None)
-    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
-    assert cmake_program() == before
+    monkeypatch.setenv("PATH", f"{tmp_path / 'script'}{os.pathsep}{tmp_path / 'program'}")
+    assert cmake_program() == program
 
 
 @caged
@@ -301,15 +301,26 @@ def test_a_tree_without_cmake_says_so(tmp_path: Path) -> None:
     assert configure(tmp_path).reason == "no CMakeLists.txt at the root"
 
 
-@pytest.mark.parametrize("name", ["bwrap", "cmake"])
+@pytest.mark.parametrize(
+    ("name", "said"), [("bwrap", "needs bwrap"), ("cmake", "needs cmake"), ("make", "needs ninja or make")]
+)
 def test_a_machine_without_the_tools_is_told_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
+    """Any programs do for those that are there: none of them is started."""
     for present in {"bwrap", "cmake", "make"} - {name}:
-        (tmp_path / present).symlink_to(os.path.realpath(str(shutil.which(present))))
+        (tmp_path / present).symlink_to(os.path.realpath(sys.executable))
+    monkeypatch.setattr("megacpp_assets.semantic.configure.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EnvironmentLacks, match=f"needs {name}.*apt-get install bubblewrap cmake"):
+    with pytest.raises(EnvironmentLacks, match=f"{said}.*apt-get install bubblewrap cmake"):
         configure(tmp_path)
+
+
+def test_a_machine_without_cmake_has_the_one_of_the_python_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert cmake_program().endswith("/cmake/data/bin/cmake")
 
 
 @caged

@@ -1,0 +1,136 @@
+"""What `make run` and `make test` do about system packages: install, or say what to run; nothing where all is there.
+
+`apt-get` and `id` are scripts of the test, so that no test changes the machine. What they were asked is what is tested.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "tools" / "system_packages.sh"
+LINE = "sudo apt-get install -y"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A folder that is all of PATH, and a checkout with the script and no environment yet."""
+
+    programs: Path
+    script: Path
+
+    def program(self, name: str, text: str = "") -> None:
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def without(self, name: str) -> None:
+        (self.programs / name).unlink()
+
+    def look(self, caller: str = "run") -> subprocess.CompletedProcess[str]:
+        command = ["/bin/sh", str(self.script), caller]
+        environment = {"PATH": str(self.programs)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    def asked(self) -> list[str]:
+        """The calls of apt-get so far."""
+        log = self.programs / "asked"
+        return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """Root on Debian, with everything; its apt-get gives whatever it is asked for."""
+    programs, script = tmp_path / "bin", tmp_path / "checkout" / "tools" / "system_packages.sh"
+    programs.mkdir()
+    script.parent.mkdir(parents=True)
+    script.write_bytes(SCRIPT.read_bytes())
+    made = Machine(programs, script)
+    (programs / "python3.11").symlink_to(sys.executable)
+    for name in ("dirname", "chmod", "cat"):
+        (programs / name).symlink_to(f"/usr/bin/{name}")
+    for name in ("g++", "git", "bwrap"):
+        made.program(name)
+    made.program("id", "echo 0")
+    made.program(
+        "apt-get",
+        f'echo "$@" >>{programs}/asked\n'
+        f'case "$*" in *bubblewrap*) cat /dev/null >{programs}/bwrap; chmod +x {programs}/bwrap;; esac',
+    )
+    return made
+
+
+def stop_apt(machine: Machine) -> None:
+    machine.program("apt-get", f'echo "$@" >>{machine.programs}/asked; exit 100')
+
+
+@pytest.mark.parametrize("caller", ["run", "test"])
+def test_where_all_is_there_nothing_is_said_and_apt_is_not_called(machine: Machine, caller: str) -> None:
+    done = machine.look(caller)
+    assert (done.returncode, done.stdout + done.stderr, machine.asked()) == (0, "", [])
+
+
+@pytest.mark.parametrize("caller", ["run", "test"])
+def test_root_on_debian_gets_what_is_missing_and_nothing_else_once(machine: Machine, caller: str) -> None:
+    machine.without("bwrap")
+    done = machine.look(caller)
+    assert (done.returncode, done.stderr) == (0, "Installing system packages: bubblewrap\n")
+    update, install = machine.asked()
+    assert update.startswith("update") and install.startswith("install") and install.split()[-1] == "bubblewrap"
+    again = machine.look(caller)
+    assert (again.returncode, again.stderr, len(machine.asked())) == (0, "", 2)
+
+
+@pytest.mark.parametrize("who", ["another user", "no Debian", "apt-get fails"])
+def test_otherwise_what_only_a_part_needs_is_named_with_the_line_to_run_and_the_command_goes_on(
+    machine: Machine, who: str
+) -> None:
+    machine.without("bwrap")
+    if who == "another user":
+        machine.program("id", "echo 1000")
+    elif who == "no Debian":
+        machine.without("apt-get")
+    else:
+        stop_apt(machine)
+    done = machine.look()
+    assert done.returncode == 0
+    assert "bubblewrap: without it `megacpp run --configure` is refused" in done.stderr
+    assert done.stderr.endswith(f"{LINE} bubblewrap\n")
+    assert bool(machine.asked()) == (who == "apt-get fails")
+
+
+@pytest.mark.parametrize(("name", "package"), [("git", "git"), ("g++", "g++"), ("python3.11", "python3.11")])
+def test_what_everything_needs_stops_the_command(machine: Machine, name: str, package: str) -> None:
+    machine.program("id", "echo 1000")
+    machine.without(name)
+    done = machine.look()
+    assert done.returncode == 1
+    assert f"{LINE} {package}" in done.stderr
+
+
+def test_a_python_that_cannot_make_an_environment_or_build_stops_it_unless_the_environment_is_there(
+    machine: Machine,
+) -> None:
+    """Debian's python3.11 comes without ensurepip and without Python.h."""
+    machine.program("id", "echo 1000")
+    machine.without("python3.11")
+    machine.program("python3.11", "exit 1")
+    done = machine.look()
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"{LINE} python3.11-venv python3.11-dev\n")
+    (machine.script.parents[1] / ".venv").mkdir()
+    (machine.script.parents[1] / ".venv" / ".installed").touch()
+    assert machine.look().returncode == 0
+
+
+def test_what_only_tests_need_is_no_matter_of_a_run(machine: Machine) -> None:
+    text = machine.script.read_text()
+    assert "package part bubblewrap" in text
+    machine.script.write_text(text.replace("package part bubblewrap", "package test bubblewrap"))
+    machine.without("bwrap")
+    assert (machine.look("run").stderr, machine.asked()) == ("", [])
+    assert "Installing system packages: bubblewrap" in machine.look("test").stderr

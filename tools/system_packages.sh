@@ -1,0 +1,59 @@
+#!/bin/sh
+# Installs the system packages that this machine lacks, as root on Debian; elsewhere prints the one line to run.
+#
+# Usage: tools/system_packages.sh run|test. Where nothing is missing it does nothing and prints nothing. Status 1 if a
+# package without which nothing works is still missing at the end; whatever else is missing is named, with what is left
+# out for it. A new package is one line of look().
+set -eu
+exec >&2
+
+caller=${1:?"usage: $0 run|test"}
+python=${PYTHON:-python3.11}
+cd "$(dirname "$0")/.."
+
+# package NEED NAME "WHAT IS LEFT OUT WITHOUT IT" PROOF…: the package is there if the command PROOF succeeds. NEED is
+# `all` where nothing works without it, `part` for a part of the line, `test` for tests alone (`make run` never asks).
+package() {
+    need=$1 name=$2 left_out=$3
+    shift 3
+    if [ "$need" = test ] && [ "$caller" = run ]; then return; fi
+    if "$@" >/dev/null 2>&1; then return; fi
+    missing="$missing $name"
+    if [ "$need" = all ]; then stopping="$stopping $name"; fi
+    reasons="$reasons  $name: without it $left_out
+"
+}
+
+look() {
+    missing='' stopping='' reasons=''
+    package all python3.11 "nothing can be set up" command -v "$python"
+    package all python3.11-venv "no environment can be made" python_has 'import ensurepip'
+    package all python3.11-dev "nothing native can be built" \
+        python_has 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")'
+    package all g++ "nothing native can be built and no C++ library header be read" command -v g++
+    package all git "no repository can be read" command -v git
+    package part bubblewrap "\`megacpp run --configure\` is refused and the tests of its sandbox are skipped" \
+        command -v bwrap
+}
+
+# Asked before the environment is made only: later it has its own.
+python_has() { [ -e .venv/.installed ] || "$python" -c "$1"; }
+
+install() {
+    echo "Installing system packages:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq || true
+    # shellcheck disable=SC2086 - one word a package
+    apt-get install -y -qq -o DPkg::Lock::Timeout=300 $missing >/dev/null || echo "apt-get could not install them."
+}
+
+look
+if [ -z "$missing" ]; then exit 0; fi
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    install
+    look
+    if [ -z "$missing" ]; then exit 0; fi
+fi
+printf 'This machine lacks system packages:\n%s' "$reasons"
+echo "To install them (elsewhere than on Debian under that system's names): sudo apt-get install -y$missing"
+[ -z "$stopping" ]
