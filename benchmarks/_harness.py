@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from _cores import held
+
 RUNS = 5
 _DIGITS = 6
 
@@ -64,7 +66,11 @@ def cpu_seconds(work: Work) -> float:
 
 
 def interleaved(ours: Work, peer: Work, *, runs: int = RUNS, warm_up: bool = True) -> tuple[float, float]:
-    """Median CPU seconds of both, called in turn (ours, peer, ours, peer, …), after one unmeasured call of each."""
+    """Median CPU seconds of both, called in turn (ours, peer, ours, peer, …), after one unmeasured call of each.
+
+    `SystemExit` unless this process is held to one core.
+    """
+    _require_one_core()
     if warm_up:
         ours()
         peer()
@@ -77,7 +83,9 @@ def woven(work: Callable[[Meter], object], *, runs: int = RUNS) -> tuple[float, 
 
     Pieces of a second alternate, where `interleaved` alternates whole calls: a processor whose speed drifts within a
     minute is the same to both. From run to run it is not, so both are of one run: the one whose ratio is the median.
+    `SystemExit` unless this process is held to one core.
     """
+    _require_one_core()
     pairs = []
     for _ in range(runs):
         meter = Meter()
@@ -113,6 +121,11 @@ def report(figure: Figure, ours: float, peer: float | None = None, *, peer_name:
     }
     print(json.dumps(line, ensure_ascii=False), flush=True)
     return ratio
+
+
+def _require_one_core() -> None:
+    if len(cores := held()) != 1:
+        raise SystemExit(f"both sides must be held to the same core, and may run on {sorted(cores)}: call hold() first")
 
 
 def _used() -> float:

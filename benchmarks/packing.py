@@ -1,14 +1,18 @@
 """Best-fit packing: documents planned per CPU second and row utilisation, beside best-fit decreasing per document.
 
-Usage: packing.py [DOCUMENTS]. Lengths are log-normal, rounded, clipped to [8, 4096]; rows hold 4096 tokens.
+Lengths are log-normal, rounded, clipped to [8, 4096]; rows hold 4096 tokens. Both sides are held to one core.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 
 import numpy as np
+from _arguments import positive, run
+from _cores import choose, hold
 from _harness import Figure, compare, report
 from numpy.typing import NDArray
 
@@ -25,8 +29,12 @@ DISTRIBUTIONS = ((400, 1.0), (700, 1.2), (1500, 1.0))
 Lengths = NDArray[np.int64]
 
 
-def main(documents: int) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Print two lines per distribution of lengths."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("documents", nargs="?", type=positive, default=DOCUMENTS, help="default: %(default)s")
+    documents = parser.parse_args(arguments).documents
+    hold(choose(1))
     for median, sigma in DISTRIBUTIONS:
         measure(f"median {median}, sigma {sigma}", log_normal(documents, median, sigma))
 
@@ -105,4 +113,4 @@ def require_packed(lengths: Lengths, row_of: Lengths, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else DOCUMENTS)
+    run(main)

@@ -1,6 +1,6 @@
 """Semantic index: parsing, walking, painting and linking beside bare libclang, a walk in Python, and clangd.
 
-Usage: semantic.py [--runs N] [--every N] [--figures NAME,…] [SOURCE…]. A source is a repository as URL@REF or PATH@REF;
+Both sides, with their threads and workers, are held to one core. A source is a repository as URL@REF or PATH@REF;
 without any: fmt and googletest as the catalogue pins them, from MEGACPP_GIT_MIRROR where that is set. `--every N` takes
 one file of N, which is quicker and makes the cost of precompiled headers look larger than it is. `plain` and `preorder`
 are measured when they are named: their peers take longest and no goal is held against them.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import resource
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,11 +21,13 @@ from typing import Any
 
 import _clangd
 import _libclang
+from _arguments import positive, run
+from _cores import choose, hold
 from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.contract.errors import MegacppError, SpecError
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
@@ -275,13 +276,14 @@ def main(arguments: Sequence[str]) -> None:
     """Print every line; `SystemExit` with what to install or set if a peer or a source is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", metavar="SOURCE")
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--runs", type=positive, default=RUNS)
+    parser.add_argument("--every", type=positive, default=1)
     parser.add_argument("--figures", default=",".join(TABLE), help="default: %(default)s")
     options = parser.parse_args(arguments)
     unknown = set(options.figures.split(",")) - FIGURES.keys()
-    if unknown or options.runs < 1 or options.every < 1:
-        parser.error(f"unknown figures: {', '.join(sorted(unknown))}" if unknown else "a number is too small")
+    if unknown:
+        parser.error(f"unknown figures: {', '.join(sorted(unknown))}")
+    hold(choose(1))
     for entry in entries(options.sources):
         with checked_out(entry, options.every) as checkout:
             for name in options.figures.split(","):
@@ -289,7 +291,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except MegacppError as error:
-        sys.exit(str(error))
+    run(main)

