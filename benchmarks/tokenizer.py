@@ -106,9 +106,9 @@ def compare(figure: str, path: Path, held: Portions, names: tuple[str, str, str]
     for _ in range(COLD_RUNS):
         with rivals(ours, peer, path, held) as turn:
             cold.append(turn(0))
-    size = sum(len(text.encode()) for text in held[0]) / 1e6
-    for text, pairs in {"warm": warm, "unseen": unseen, "cold": cold}.items():
+    for text, pairs, texts in (("warm", warm, held[:1]), ("unseen", unseen, held[1:]), ("cold", cold, held[:1])):
         mine, theirs = (1 / statistics.median(side) for side in zip(*pairs, strict=True))
+        size = statistics.mean(sum(len(text.encode()) for text in portion) for portion in texts) / 1e6
         line = Figure(BENCH, f"{figure}, {size:.1f} MB, 1 core, {text} text", "MB/CPU-s")
         report(line, mine, theirs, peer_name=f"{peer.removesuffix(WITH_SPANS)} {version}", runs=len(pairs))
 
