@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from megacpp_assets.contract.progress import Progress as Hears
-from megacpp_assets.line.execute import Done
-from megacpp_assets.line.steps import Step
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.steps import Step
 
 _LOG_WIDTH = 140
 

@@ -17,7 +17,7 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 @data_root_option
 def doctor_command(data_root: str | None) -> None:
     """Check the toolchain and say what to install; exit code 1 if something needed is missing."""
-    from megacpp_assets.line.doctor import examine
+    from megacpp_assets.pipeline.doctor import examine
 
     findings = examine(resolve_root(data_root))
     for finding in findings:

@@ -13,9 +13,9 @@ from megacpp_assets.cli.options import data_root_option, split_list
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.names import DEFAULT_DATASET, MIXTURE_STAGES, PHASE_ROW_TOKENS, REPO_STAGES, STAGES
 from megacpp_assets.contract.recipe import PROFILES, Recipe, configuring, load_recipe
-from megacpp_assets.line.alone import only_run
-from megacpp_assets.line.corpus import Corpus
-from megacpp_assets.line.pinning import pin_corpus
+from megacpp_assets.pipeline.alone import only_run
+from megacpp_assets.pipeline.corpus import Corpus
+from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.storage.layout import checkpoint_path, data_root
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from megacpp_assets.contract.names import STAGES
-from megacpp_assets.line.execute import Done
-from megacpp_assets.line.steps import Step
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.steps import Step
 
 _COLUMNS = ("stage", "partitions", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
-from megacpp_assets.line.alone import only_run
-from megacpp_assets.line.corpus import Corpus, open_corpus
+from megacpp_assets.pipeline.alone import only_run
+from megacpp_assets.pipeline.corpus import Corpus, open_corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
     """Compare vocabularies, merges and recipes of two registry commits (unique prefixes will do)."""
-    from megacpp_assets.line.tokenizers import diff_vocabularies
+    from megacpp_assets.pipeline.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
     click.echo(f"{found.changed_ids} ids differ, {found.changed_merges} merges differ")
@@ -72,7 +72,7 @@ def diff_command(first: str, second: str, data_root: str | None) -> None:
 @data_root_option
 def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
     """Make the registry's COMMIT the tokenizer of the corpus; the next run brings everything after it up to date."""
-    from megacpp_assets.line.tokenizers import registered_pin, with_tokenizer
+    from megacpp_assets.pipeline.tokenizers import registered_pin, with_tokenizer
 
     root = resolve_root(data_root)
     with only_run(root):
@@ -129,7 +129,7 @@ def _open(data_root: str | None, dataset: str) -> Corpus:
 
 
 def _show(corpus: Corpus) -> None:
-    from megacpp_assets.line.tokenizers import categories_under
+    from megacpp_assets.pipeline.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.storage.layout import tokenizer_path
     from megacpp_assets.tokenizer.page import PAGE_FILE, category_page

@@ -12,11 +12,11 @@ from megacpp_assets.defs.launch import pipes_launch
 from megacpp_assets.defs.metadata import describe
 from megacpp_assets.defs.partitions import MIXTURES, REPO_REFS, mixture_of
 from megacpp_assets.defs.resources import CorpusResource
-from megacpp_assets.line.checks import CHECKS_OF_STAGE, WARNING_CHECKS
-from megacpp_assets.line.corpus import Corpus
-from megacpp_assets.line.execute import Done, execute
-from megacpp_assets.line.listener import current_listener
-from megacpp_assets.line.steps import Step, mixture_step, repo_step, tokenizer_step
+from megacpp_assets.pipeline.checks import CHECKS_OF_STAGE, WARNING_CHECKS
+from megacpp_assets.pipeline.corpus import Corpus
+from megacpp_assets.pipeline.execute import Done, execute
+from megacpp_assets.pipeline.listener import current_listener
+from megacpp_assets.pipeline.steps import Step, mixture_step, repo_step, tokenizer_step
 
 OWNERS = ["team:ml-data"]
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from megacpp_assets.defs.charts import histogram, line_chart
 from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.enriched.totals import CATEGORIES
-from megacpp_assets.line.corpus import Corpus
-from megacpp_assets.line.execute import Done
+from megacpp_assets.pipeline.corpus import Corpus
+from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.page import PAGE_FILE, category_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from megacpp_assets.line.corpus import Corpus, open_corpus
+from megacpp_assets.pipeline.corpus import Corpus, open_corpus
 from megacpp_assets.storage.layout import data_root
 
 

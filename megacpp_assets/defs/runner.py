@@ -15,11 +15,11 @@ from megacpp_assets.defs.build import JOBS, build_definitions
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.partitions import mixture_key, register
-from megacpp_assets.line.corpus import Corpus
-from megacpp_assets.line.execute import Done, finished, first_failure
-from megacpp_assets.line.listener import Watch, listening
-from megacpp_assets.line.pinning import pin_tokenizer
-from megacpp_assets.line.steps import Step, mixture_step, repo_step, tokenizer_step
+from megacpp_assets.pipeline.corpus import Corpus
+from megacpp_assets.pipeline.execute import Done, finished, first_failure
+from megacpp_assets.pipeline.listener import Watch, listening
+from megacpp_assets.pipeline.pinning import pin_tokenizer
+from megacpp_assets.pipeline.steps import Step, mixture_step, repo_step, tokenizer_step
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.layout import tokenizer_path
 from megacpp_assets.tokenizer.stage import pin_of

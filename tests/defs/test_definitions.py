@@ -15,7 +15,7 @@ from megacpp_assets.contract.names import STAGES
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.defs.build import JOBS, build_definitions
 from megacpp_assets.defs.partitions import SPECIALISTS, mixture_key, mixture_of
-from megacpp_assets.line.checks import WARNING_CHECKS
+from megacpp_assets.pipeline.checks import WARNING_CHECKS
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.storage.lock_file import update_lock
 

@@ -12,9 +12,9 @@ import pytest
 from megacpp_assets.contract.progress import silent
 from megacpp_assets.contract.recipe import load_recipe
 from megacpp_assets.defs.runner import pin_published
-from megacpp_assets.line.pinning import pin_corpus
-from megacpp_assets.line.steps import repo_step, tokenizer_step
 from megacpp_assets.lineage.audit import Auditor, AuditReport
+from megacpp_assets.pipeline.pinning import pin_corpus
+from megacpp_assets.pipeline.steps import repo_step, tokenizer_step
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.publish import Target, publish
 

@@ -11,9 +11,9 @@ import pytest
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.line.execute import execute, finished, first_failure
-from megacpp_assets.line.receipts import read_receipt
-from megacpp_assets.line.steps import Step
+from megacpp_assets.pipeline.execute import execute, finished, first_failure
+from megacpp_assets.pipeline.receipts import read_receipt
+from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 

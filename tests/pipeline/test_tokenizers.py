@@ -17,8 +17,8 @@ from roots import command, environment, megacpp
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.runner import LAUNCHER, LAUNCHER_TAG
-from megacpp_assets.line.alone import only_run
-from megacpp_assets.line.corpus import open_corpus
+from megacpp_assets.pipeline.alone import only_run
+from megacpp_assets.pipeline.corpus import open_corpus
 
 pytestmark = pytest.mark.line
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.recipe import TokenizerRecipe
-from megacpp_assets.line.tokenizers import VocabularyDiff, diff_vocabularies
+from megacpp_assets.pipeline.tokenizers import VocabularyDiff, diff_vocabularies
 from megacpp_assets.tokenizer.registry import commit_tokenizer, read_committed
 from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, run
 from tests.tokenizer.conftest import REPO, native_sources, publish_raw

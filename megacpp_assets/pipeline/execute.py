@@ -12,8 +12,8 @@ import psutil
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.line.receipts import Receipt, read_receipt, write_receipt
-from megacpp_assets.line.steps import Step
+from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
+from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.publish import current_artifact
 

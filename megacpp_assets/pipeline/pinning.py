@@ -9,7 +9,7 @@ from pathlib import Path
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import TIP, pin, verify_pin
 from megacpp_assets.repos.sample import make_sample_repositories

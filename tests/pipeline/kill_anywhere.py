@@ -1,6 +1,7 @@
 """Kill the whole process group of a run at random moments; every data file must end as in an undisturbed run.
 
-On demand: `python tests/line/kill_anywhere.py --kills 20 --work DIR [-- RUN-ARGUMENTS]`. The tests use a short form.
+On demand: `python tests/pipeline/kill_anywhere.py --kills 20 --work DIR [-- RUN-ARGUMENTS]`. The tests use a short
+form.
 """
 
 from __future__ import annotations

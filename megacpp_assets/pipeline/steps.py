@@ -12,9 +12,9 @@ from megacpp_assets.contract.names import MIXTURE_STAGES
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.enriched import stage as enriched
-from megacpp_assets.line.corpus import Corpus
 from megacpp_assets.megatron import stage as megatron
 from megacpp_assets.packed import stage as packed
+from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.quality import enriched as enriched_quality
 from megacpp_assets.quality import megatron as megatron_quality
 from megacpp_assets.quality import packed as packed_quality

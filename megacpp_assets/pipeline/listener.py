@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.line.execute import Done
-from megacpp_assets.line.steps import Step
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.steps import Step
 
 StepStarts = Callable[[str, str], Progress]
 """(stage, partition) of the step that starts -> who hears its progress."""

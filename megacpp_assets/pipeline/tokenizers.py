@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.enriched.totals import CATEGORIES
-from megacpp_assets.line.corpus import Corpus
+from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.lock_file import update_lock

@@ -11,10 +11,10 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import load_recipe
-from megacpp_assets.line.corpus import open_corpus
-from megacpp_assets.line.pinning import pin_corpus, pin_tokenizer
-from megacpp_assets.line.steps import tokenizer_step
-from megacpp_assets.line.tokenizers import registered_pin
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.pinning import pin_corpus, pin_tokenizer
+from megacpp_assets.pipeline.steps import tokenizer_step
+from megacpp_assets.pipeline.tokenizers import registered_pin
 from megacpp_assets.tokenizer.registry import commit_tokenizer
 
 SAMPLE = load_recipe("sample")
