@@ -33,10 +33,6 @@ class SourceUnreachable(MegacppError):
     """A repository cannot be fetched: neither network nor mirror."""
 
 
-class ParseFailure(MegacppError):
-    """A source file could not be parsed; recorded with its reason, never fatal to a run."""
-
-
 class TokenizerDrift(MegacppError):
     """A tokenizer is not the one that the lock names, or no longer gives its golden encodings."""
 
@@ -63,3 +59,7 @@ class CheckFailed(MegacppError):
 
 class TrainingFailed(MegacppError):
     """The training process ended without the checkpoint it was to make."""
+
+
+class WorkerDied(MegacppError):
+    """A worker process ended, or failed in a way that nobody foresaw, before it had answered."""

@@ -1,0 +1,190 @@
+"""Tasks that wait for one another, run in worker processes within a budget of cores and memory.
+
+Which task runs when decides no byte: a task reads what finished tasks left on disk.
+"""
+
+from __future__ import annotations
+
+import selectors
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from megacpp_assets.compute.worker_process import GRACE_SECONDS, Message, WorkerProcess, raised
+from megacpp_assets.contract.errors import MegacppError, SpecError, WorkerDied
+
+ELASTIC: Final = 0
+"""Cores of a task that takes what is free when it starts, shared with the others that could start then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A piece of work: `after` names the tasks that it waits for, `memory` is in bytes, `payload` is JSON-able.
+
+    The worker gets the payload with `cores` added: those that the task may use.
+    """
+
+    name: str
+    payload: Message
+    after: frozenset[str] = frozenset()
+    cores: int = 1
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What all tasks together may use. A task that asks for more than there is runs alone."""
+
+    cores: int
+    memory: int
+
+    def __post_init__(self) -> None:
+        if self.cores < 1 or self.memory < 1:
+            raise SpecError("budget of cores and memory", expected="at least 1 of each", found=self)
+
+
+class TaskWatch(Protocol):
+    """Hears of every task, from the thread that runs them all."""
+
+    def task_starts(self, task: Task) -> None:
+        """A worker begins the task."""
+
+    def task_goes_on(self, task: Task, done: int, total: int) -> None:
+        """The task has done `done` of `total` units of its own."""
+
+    def task_ended(self, task: Task, result: Any) -> None:
+        """The task is done; what waits for it starts after this returns. May raise `MegacppError`: it then failed."""
+
+
+@dataclass(slots=True)
+class _Running:
+    task: Task
+    cores: int
+
+
+@dataclass(slots=True)
+class _Floor:
+    """The state of one `run_tasks`."""
+
+    waiting: dict[str, Task]
+    budget: Budget
+    start: Callable[[], WorkerProcess]
+    done: set[str] = field(default_factory=set)
+    failed: list[MegacppError] = field(default_factory=list)
+    idle: list[WorkerProcess] = field(default_factory=list)
+    running: dict[WorkerProcess, _Running] = field(default_factory=dict)
+
+    @property
+    def free_cores(self) -> int:
+        return self.budget.cores - sum(running.cores for running in self.running.values())
+
+    @property
+    def free_memory(self) -> int:
+        return self.budget.memory - sum(running.task.memory for running in self.running.values())
+
+
+def run_tasks(tasks: Sequence[Task], budget: Budget, watch: TaskWatch, start: Callable[[], WorkerProcess]) -> None:
+    """Run every task after those it waits for; tasks that nothing else decides between run in the order of `tasks`,
+    those with the most behind them first.
+
+    A failed task leaves out only what waits for it; the first failure is raised when everything else is done. Whatever
+    ends this function, no worker is left.
+    """
+    floor = _Floor({task.name: task for task in critical_order(tasks)}, budget, start)
+    with selectors.DefaultSelector() as selector:
+        try:
+            while floor.waiting or floor.running:
+                _start_ready(floor, watch, selector)
+                if not floor.running:
+                    break  # what still waits does so for a task that failed
+                for key, _ in selector.select():
+                    _hear(floor, watch, selector, key.fileobj)  # type: ignore[arg-type]
+        finally:
+            _stop([*floor.running, *floor.idle])
+    if floor.failed:
+        raise floor.failed[0]
+
+
+def critical_order(tasks: Sequence[Task]) -> list[Task]:
+    """`tasks` by the length of the longest chain of tasks that waits for each, longest first, else as given.
+
+    `SpecError` for a task that waits for itself, or for one that is not there.
+    """
+    named = {task.name: task for task in tasks}
+    behind = dict.fromkeys(named, 0)
+    for name in reversed(_topological(named)):
+        for earlier in named[name].after:
+            behind[earlier] = max(behind[earlier], behind[name] + 1)
+    return sorted(tasks, key=lambda task: -behind[task.name])
+
+
+def _topological(named: Mapping[str, Task]) -> list[str]:
+    order: dict[str, None] = {}
+    while len(order) < len(named):
+        ready = [name for name, task in named.items() if name not in order and task.after <= order.keys()]
+        if not ready:
+            stuck = ", ".join(sorted(named.keys() - order.keys()))
+            raise SpecError("tasks", expected="none that waits for itself or for a task that is not there", found=stuck)
+        order |= dict.fromkeys(ready)
+    return list(order)
+
+
+def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> None:
+    """Start what may start and fits. A big task that does not fit yet holds nobody up: smaller ones pass it."""
+    ready = [task for task in floor.waiting.values() if task.after <= floor.done]
+    for place, task in enumerate(ready):
+        cores = _cores_for(task, floor, len(ready) - place)
+        if floor.running and (cores > floor.free_cores or task.memory > floor.free_memory):
+            continue
+        del floor.waiting[task.name]
+        worker = floor.idle.pop() if floor.idle else floor.start()
+        selector.register(worker, selectors.EVENT_READ)
+        floor.running[worker] = _Running(task, cores)
+        watch.task_starts(task)
+        worker.send({**task.payload, "cores": cores})
+
+
+def _cores_for(task: Task, floor: _Floor, contenders: int) -> int:
+    if task.cores == ELASTIC:
+        return max(1, floor.free_cores // contenders)
+    return min(task.cores, floor.budget.cores)
+
+
+def _hear(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector, worker: WorkerProcess) -> None:
+    task = floor.running[worker].task
+    try:
+        for message in worker.receive():
+            if "progress" in message:
+                watch.task_goes_on(task, *message["progress"])
+            else:
+                selector.unregister(worker)
+                del floor.running[worker]
+                floor.idle.append(worker)
+                _finish(floor, watch, task, message)
+    except EOFError as ending:
+        selector.unregister(worker)
+        del floor.running[worker]
+        worker.stop()
+        floor.failed.append(WorkerDied(task.name, expected="an answer", found=str(ending), do="run it again"))
+
+
+def _finish(floor: _Floor, watch: TaskWatch, task: Task, message: Message) -> None:
+    try:
+        if "error" in message:
+            raise raised(message["error"])
+        watch.task_ended(task, message["result"])
+    except MegacppError as error:
+        floor.failed.append(error)
+    else:
+        floor.done.add(task.name)
+
+
+def _stop(workers: Iterable[WorkerProcess]) -> None:
+    """All are asked before any is waited for."""
+    every = list(workers)
+    for worker in every:
+        worker.ask_to_stop()
+    deadline = time.monotonic() + GRACE_SECONDS
+    for worker in every:
+        worker.stop(deadline)

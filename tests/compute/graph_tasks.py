@@ -1,0 +1,58 @@
+"""Tasks for the tests of the task graph: what a worker does is told by the payload."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.compute.worker_process import Message, serve
+from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.contract.progress import Progress
+
+
+def handle(task: Message, progress: Progress) -> Any:
+    """Log the start, do as told, log the end."""
+    log = Path(task["log"])
+    _append(log, f"start {task['name']} {task['cores']} {os.getpid()}")
+    try:
+        _do(task, progress)
+    finally:
+        _append(log, f"end {task['name']}")
+    return {"answer": task["name"]}
+
+
+def _do(task: Message, progress: Progress) -> None:
+    for name in task.get("waits_for", ()):
+        _wait_for(Path(task["log"]), f"start {name} ")
+    match task.get("does"):
+        case "refuse":
+            raise CheckFailed("a check", expected="1", found="2", do="mend it")
+        case "blunder":
+            raise RuntimeError("nobody foresaw this")
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "sleep":
+            time.sleep(60)
+        case "count":
+            progress(1, 2)
+            time.sleep(0.2)
+            progress(2, 2)
+
+
+def _wait_for(log: Path, text: str) -> None:
+    deadline = time.monotonic() + 30
+    while text not in log.read_text():
+        assert time.monotonic() < deadline, f"never saw {text!r}"
+        time.sleep(0.01)
+
+
+def _append(log: Path, line: str) -> None:
+    with log.open("a") as file:
+        file.write(line + "\n")
+
+
+if __name__ == "__main__":
+    serve(handle)

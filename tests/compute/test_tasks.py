@@ -1,0 +1,172 @@
+"""Tasks run after those they wait for, within their budget, and leave no process behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.compute.tasks import ELASTIC, Budget, Task, critical_order, run_tasks
+from megacpp_assets.compute.worker_process import WorkerProcess
+from megacpp_assets.contract.errors import CheckFailed, SpecError, WorkerDied
+
+GIB = 1 << 30
+
+
+@dataclass
+class Heard:
+    """A watch that remembers."""
+
+    started: list[str] = field(default_factory=list)
+    progress: list[tuple[str, int, int]] = field(default_factory=list)
+    ended: dict[str, Any] = field(default_factory=dict)
+    refuses: str = ""
+
+    def task_starts(self, task: Task) -> None:
+        self.started.append(task.name)
+
+    def task_goes_on(self, task: Task, done: int, total: int) -> None:
+        self.progress.append((task.name, done, total))
+
+    def task_ended(self, task: Task, result: Any) -> None:
+        if task.name == self.refuses:
+            raise CheckFailed(task.name, expected="a pin", found="another")
+        self.ended[task.name] = result
+
+
+def start() -> WorkerProcess:
+    return WorkerProcess("tests.compute.graph_tasks")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    file = tmp_path / "log"
+    file.touch()
+    return file
+
+
+def task(log: Path, name: str, *, after: tuple[str, ...] = (), cores: int = 1, memory: int = 0, **told: Any) -> Task:
+    return Task(name, {"name": name, "log": str(log), **told}, frozenset(after), cores, memory)
+
+
+def lines(log: Path) -> list[str]:
+    return [" ".join(line.split()[:2]) for line in log.read_text().splitlines()]
+
+
+def test_a_task_starts_when_those_it_waits_for_have_ended(log: Path) -> None:
+    heard = Heard()
+    tasks = [task(log, "c", after=("a", "b")), task(log, "a"), task(log, "b", after=("a",))]
+    run_tasks(tasks, Budget(4, GIB), heard, start)
+    assert lines(log) == ["start a", "end a", "start b", "end b", "start c", "end c"]
+    assert heard.ended == {name: {"answer": name} for name in "abc"}
+
+
+def test_tasks_that_do_not_wait_for_each_other_run_at_once(log: Path) -> None:
+    run_tasks(
+        [task(log, "a", waits_for=["b"]), task(log, "b", waits_for=["a"])], Budget(2, GIB), Heard(), start
+    )  # each would wait for ever if the other had to end first
+
+
+def test_one_worker_process_runs_many_tasks(log: Path) -> None:
+    run_tasks([task(log, name) for name in "abcd"], Budget(1, GIB), Heard(), start)
+    assert len({line.split()[3] for line in log.read_text().splitlines() if line.startswith("start")}) == 1
+
+
+def test_what_would_exceed_the_memory_waits(log: Path) -> None:
+    run_tasks([task(log, name, memory=GIB) for name in "abc"], Budget(3, GIB), Heard(), start)
+    assert [line.split()[0] for line in lines(log)] == ["start", "end"] * 3
+
+
+def test_a_task_larger_than_the_budget_runs_alone(log: Path) -> None:
+    run_tasks([task(log, "big", cores=64, memory=9 * GIB), task(log, "small")], Budget(2, GIB), Heard(), start)
+    assert lines(log) == ["start big", "end big", "start small", "end small"]
+
+
+def test_an_elastic_task_shares_the_free_cores_with_those_that_could_start_too(log: Path) -> None:
+    run_tasks([task(log, "alone", cores=ELASTIC)], Budget(6, GIB), Heard(), start)
+    run_tasks([task(log, name, cores=ELASTIC) for name in ("one", "two")], Budget(6, GIB), Heard(), start)
+    granted = {words[1]: words[2] for line in log.read_text().splitlines() if (words := line.split())[0] == "start"}
+    assert granted == {"alone": "6", "one": "3", "two": "3"}
+
+
+def test_progress_is_heard(log: Path) -> None:
+    heard = Heard()
+    run_tasks([task(log, "a", does="count")], Budget(1, GIB), heard, start)
+    assert heard.progress == [("a", 1, 2), ("a", 2, 2)]
+
+
+def test_a_failure_leaves_out_what_waits_for_it_and_is_raised_at_the_end(log: Path) -> None:
+    heard = Heard()
+    tasks = [task(log, "bad", does="refuse"), task(log, "behind", after=("bad",)), task(log, "other")]
+    with pytest.raises(CheckFailed, match="a check; expected 1; found 2; what to do: mend it"):
+        run_tasks(tasks, Budget(1, GIB), heard, start)
+    assert set(heard.ended) == {"other"}
+    assert "behind" not in heard.started
+
+
+def test_what_the_watch_refuses_has_failed(log: Path) -> None:
+    heard = Heard(refuses="a")
+    with pytest.raises(CheckFailed, match="another"):
+        run_tasks([task(log, "a"), task(log, "b", after=("a",))], Budget(1, GIB), heard, start)
+    assert heard.started == ["a"]
+
+
+def test_an_unforeseen_error_comes_with_its_traceback(log: Path) -> None:
+    with pytest.raises(WorkerDied, match="nobody foresaw this"):
+        run_tasks([task(log, "a", does="blunder")], Budget(1, GIB), Heard(), start)
+
+
+def test_a_worker_that_dies_fails_its_task_alone(log: Path) -> None:
+    heard = Heard()
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        run_tasks([task(log, "a", does="die"), task(log, "b")], Budget(1, GIB), heard, start)
+    assert set(heard.ended) == {"b"}
+
+
+def test_a_circle_and_a_task_that_is_not_there_are_refused(log: Path) -> None:
+    for tasks in ([task(log, "a", after=("b",)), task(log, "b", after=("a",))], [task(log, "a", after=("x",))]):
+        with pytest.raises(SpecError, match="waits for itself"):
+            run_tasks(tasks, Budget(1, GIB), Heard(), start)
+
+
+@given(st.lists(st.sets(st.integers(0, 11)), max_size=12))
+def test_the_order_puts_the_longest_chain_first_and_keeps_the_rest(earlier: list[set[int]]) -> None:
+    tasks = [
+        Task(str(number), {}, frozenset(str(other) for other in others if other < number))
+        for number, others in enumerate(earlier)
+    ]
+    place = {each.name: position for position, each in enumerate(critical_order(tasks))}
+    assert len(place) == len(tasks)
+    assert all(place[other] < place[each.name] for each in tasks for other in each.after)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_a_parent_that_ends(log: Path, number: signal.Signals) -> None:
+    program = (
+        "import sys; from pathlib import Path; from tests.compute.test_tasks import *;"
+        "run_tasks([task(Path(sys.argv[1]), 'a', does='sleep')], Budget(1, GIB), Heard(), start)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(log)], stderr=subprocess.DEVNULL) as parent:
+        worker = psutil.Process(_pid_of_first(log))
+        os.kill(parent.pid, number)
+        parent.wait(30)
+        worker.wait(30)
+    assert ("end a" in lines(log)) == (number == signal.SIGINT)  # asked to stop it unwinds, killed it cannot
+
+
+def _pid_of_first(log: Path) -> int:
+    deadline = time.monotonic() + 30
+    while not log.read_text().endswith("\n"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(log.read_text().split()[3])
