@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 
 from megacpp_assets.contract.errors import TrainingFailed
-from megacpp_assets.training.launch import Launch
+from megacpp_assets.training.launch import GRACE_SECONDS, Launch
 
 
 def pipes_launch(context: dg.AssetExecutionContext) -> Launch:
@@ -20,7 +20,8 @@ def pipes_launch(context: dg.AssetExecutionContext) -> Launch:
             with warnings.catch_warnings():
                 # Dagster warns that a part of its own Pipes client is in preview; nothing a user could act on.
                 warnings.simplefilter("ignore", dg.PreviewWarning)
-                dg.PipesSubprocessClient().run(command=list(command), context=context)
+                client = dg.PipesSubprocessClient(termination_timeout_seconds=GRACE_SECONDS)
+                client.run(command=list(command), context=context)
         except dg.DagsterError as error:
             raise TrainingFailed(
                 "training process", expected="exit code 0", found=str(error), do="run it again"

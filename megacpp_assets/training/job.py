@@ -1,4 +1,4 @@
-"""The job file: all that a training process is told, and the command that starts it."""
+"""The job file: all that a training process is told, and the commands that start it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec
 JOB_FILE: Final = "job.json"
 LIVE_METRICS_FILE: Final = "metrics.jsonl"
 FAILURE_FILE: Final = "failure.txt"
-_MODULE = "megacpp_assets.training.trainer"
+STORE_FOLDER: Final = "ranks"
+"""Beside the job file, of mode 0700: here the processes of a group find each other."""
+_TRAINER: Final = "megacpp_assets.training.trainer"
+_GROUP: Final = "megacpp_assets.training.group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,13 @@ class Job:
 
 
 def command(spec: TrainedCheckpointSpec, job_file: Path) -> list[str]:
-    """torchrun with one training process for each of the recipe's `processes`, on this machine."""
-    return [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        f"--nproc-per-node={spec.recipe.processes}",
-        "-m",
-        _MODULE,
-        "--job",
-        str(job_file),
-    ]
+    """What starts the job on this machine: its one training process, or the group of several."""
+    if spec.recipe.processes == 1:
+        return rank_command(job_file, 0)
+    return [sys.executable, "-m", _GROUP, "--job", str(job_file)]
+
+
+def rank_command(job_file: Path, rank: int, parent: int | None = None) -> list[str]:
+    """What starts training process `rank` (from 0) of the job; `parent` is the process that is about to start it."""
+    tie = [] if parent is None else ["--parent", str(parent)]
+    return [sys.executable, "-m", _TRAINER, "--job", str(job_file), "--rank", str(rank), *tie]

@@ -17,7 +17,8 @@ Raises whatever it likes if the command fails; what counts is the checkpoint tha
 
 LOG_FILE: Final = "output.log"
 _TAIL_BYTES = 2000
-_GRACE_SECONDS = 30
+GRACE_SECONDS: Final = 30
+"""How long a training process that is asked to stop may take over the step it is in and over saving."""
 
 
 def launch_local(command: Sequence[str], directory: Path) -> None:
@@ -39,7 +40,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         return
     process.terminate()
     try:
-        process.wait(_GRACE_SECONDS)
+        process.wait(GRACE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -6,16 +6,17 @@ import ctypes
 import os
 import select
 import signal
-import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from megacpp_assets.contract.errors import TrainingFailed
 
 EXIT_STOPPED: Final = 75
-"""Exit code after SIGTERM: a checkpoint was saved, a rerun goes on from it (EX_TEMPFAIL)."""
+"""Exit code after a request to stop: a checkpoint was saved, a rerun goes on from it (EX_TEMPFAIL)."""
 
 _PR_SET_PDEATHSIG = 1
 _START_TIME_FIELD = 19
@@ -34,11 +35,14 @@ class Owner:
         return Owner(os.getpid(), _start_time(os.getpid()))
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends: torchrun starts workers in a session of their own,
-    out of reach of a signal to the launcher's process group.
+def die_with_parent(parent: int | None = None) -> None:
+    """Ask the kernel to kill this process when its parent ends.
+
+    `TrainingFailed` if the process `parent` that started this one ended before it could ask.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent not in (None, os.getppid()):
+        raise _without(f"parent process {parent}")
 
 
 def die_with(owner: Owner) -> None:
@@ -49,8 +53,12 @@ def die_with(owner: Owner) -> None:
     except OSError:
         alive = False
     if not alive:
-        raise TrainingFailed("launcher of the training process", expected=f"process {owner.pid}", found="none")
+        raise _without(f"process {owner.pid}")
     threading.Thread(target=_kill_after, args=(descriptor,), daemon=True).start()
+
+
+def _without(launcher: str) -> TrainingFailed:
+    return TrainingFailed("launcher of the training process", expected=launcher, found="none", do="run it again")
 
 
 def _kill_after(descriptor: int) -> None:
@@ -67,16 +75,20 @@ def _start_time(pid: int) -> int:
 
 
 class StopRequest:
-    """Whether SIGTERM has arrived since `install`."""
+    """Whether SIGTERM or SIGINT has arrived since `install`: the one from an operator, the other from Dagster."""
 
     def __init__(self) -> None:
         self.asked = False
+        self._then: Callable[[], None] | None = None
 
-    def install(self) -> None:
-        """Take over SIGTERM for the rest of the process."""
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "asked", True))
+    def install(self, then: Callable[[], None] | None = None) -> None:
+        """Take over both signals for the rest of the process; each also calls `then`."""
+        self._then = then
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
 
-
-def exit_stopped() -> None:
-    """End the process with the code that says "saved, not finished"."""
-    sys.exit(EXIT_STOPPED)
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.asked = True
+        if self._then:
+            self._then()

@@ -6,10 +6,20 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
+
+_STORE_FILE: Final = "store"
+_LOOPBACK: Final = {
+    "GLOO_SOCKET_IFNAME": "lo",
+    "NCCL_SOCKET_IFNAME": "lo",
+    "NCCL_RAS_ENABLE": "0",  # a diagnostic server that listens as long as the process lives
+}
+"""All processes are on this machine: nothing of theirs is reached from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +49,20 @@ class Ranks:
 
 
 @contextmanager
-def join_ranks(device: str) -> Iterator[Ranks]:
-    """Join the group that torchrun describes in the environment: gloo on CPUs, nccl on CUDA. Alone without torchrun."""
-    world, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
-    own = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == "cuda" else torch.device("cpu")
+def join_ranks(rank: int, world: int, device: str, folder: Path) -> Iterator[Ranks]:
+    """Join the `world` processes that meet in a file of `folder`: gloo on CPUs, nccl on CUDA. One needs no group.
+
+    The folder must be this user's alone: what the others write there is believed.
+    """
+    own = torch.device("cuda", rank) if device == "cuda" else torch.device("cpu")
     if own.type == "cuda":
         torch.cuda.set_device(own)
     if world > 1:
-        distributed.init_process_group("nccl" if own.type == "cuda" else "gloo")
-    try:
-        yield Ranks(rank, world, own)
-    finally:
-        if world > 1:
-            distributed.destroy_process_group()
+        os.environ.update(_LOOPBACK)
+        store = distributed.FileStore(str(folder / _STORE_FILE), world)  # type: ignore[attr-defined]
+        backend = "nccl" if own.type == "cuda" else "gloo"
+        distributed.init_process_group(backend, store=store, rank=rank, world_size=world)
+    yield Ranks(rank, world, own)
+    # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
+    if world > 1:
+        distributed.destroy_process_group()

@@ -1,6 +1,7 @@
-"""One training process, started by torchrun: reads the job file, ties itself to its launcher, trains.
+"""One training process: reads the job file, ties itself to its launcher, trains.
 
-Prints nothing. Exit codes: 0 the last checkpoint is published, 75 stopped by SIGTERM after saving, 1 failed.
+Prints nothing. Exit codes: 0 the last checkpoint is published, 75 stopped by a signal after saving, 1 failed. The
+reason for any but 0 is in the failure file, of several processes the first one's.
 """
 
 from __future__ import annotations
@@ -9,28 +10,86 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.contract.errors import MegacppError, TrainingFailed
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, STORE_FOLDER, Job
 from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with, die_with_parent
+
+_LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """`job_file` is one that `Job.write` wrote, `rank` counts from 0, `parent` is who started this process if known."""
+
+    job_file: Path
+    rank: int
+    parent: int | None
+
+    @staticmethod
+    def parse(arguments: Sequence[str]) -> Arguments:
+        """Inverse of `job.rank_command`."""
+        parser = argparse.ArgumentParser(prog="megacpp_assets.training.trainer")
+        parser.add_argument("--job", type=Path, required=True)
+        parser.add_argument("--rank", type=int, default=0)
+        parser.add_argument("--parent", type=int)
+        parsed = parser.parse_args(arguments)
+        return Arguments(parsed.job, parsed.rank, parsed.parent)
+
+    @property
+    def directory(self) -> Path:
+        """Where the process writes its metrics and its reason."""
+        return self.job_file.parent
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job named on the command line; the exit code."""
-    parser = argparse.ArgumentParser(prog="megacpp_assets.training.trainer")
-    parser.add_argument("--job", type=Path, required=True)
-    job_file: Path = parser.parse_args(arguments).job
+    told = Arguments.parse(arguments)
     stop = StopRequest()
     stop.install()
-    die_with_parent()
     try:
-        job = Job.read(job_file)
+        die_with_parent(told.parent)
+        job = Job.read(told.job_file)
         die_with(job.owner)
-        return _train(job, stop, job_file.parent)
+        finished = _train(job, stop, told)
     except MegacppError as error:
-        (job_file.parent / FAILURE_FILE).write_text(f"{error}\n", encoding="utf-8")
+        _say_why(told.directory, error)
         return 1
+    except Exception as error:
+        _say_why(told.directory, _unexpected(error))
+        raise
+    if finished:
+        return 0
+    _say_why(told.directory, _stopped(job))
+    return EXIT_STOPPED
+
+
+def _say_why(directory: Path, error: MegacppError) -> None:
+    """Write the failure file, unless another process was first: what follows a failure is not its reason."""
+    with suppress(FileExistsError), (directory / FAILURE_FILE).open("x", encoding="utf-8") as file:
+        file.write(f"{error}\n")
+
+
+def _unexpected(error: Exception) -> TrainingFailed:
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return TrainingFailed(
+        "training process",
+        expected="to reach its last step",
+        found=reason[:_LONGEST_REASON],
+        do="read the whole error in the output of the process, then run it again",
+    )
+
+
+def _stopped(job: Job) -> TrainingFailed:
+    return TrainingFailed(
+        f"training of {job.spec.mixture.key}",
+        expected="to reach its last step",
+        found="a request to stop; the step that it reached is saved",
+        do="run it again",
+    )
 
 
 def numerics(threads: int) -> dict[str, str]:
@@ -51,7 +110,7 @@ def numerics(threads: int) -> dict[str, str]:
     }
 
 
-def _train(job: Job, stop: StopRequest, directory: Path) -> int:
+def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
     recipe = job.spec.recipe
     os.environ.update(numerics(recipe.threads))
     # torch is loaded here: after the ties to the launcher, which must hold from the start, and the settings it reads.
@@ -59,9 +118,9 @@ def _train(job: Job, stop: StopRequest, directory: Path) -> int:
     from megacpp_assets.training.pipes import reporting  # noqa: PLC0415
     from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
 
-    with join_ranks(recipe.device) as ranks, reporting(recipe.steps, ranks.rank) as report:
-        finished = train(job.spec, ranks, stop, live_metrics=directory / LIVE_METRICS_FILE, report=report)
-    return 0 if finished else EXIT_STOPPED
+    group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER)
+    with group as ranks, reporting(recipe.steps, ranks.rank) as report:
+        return train(job.spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE, report=report)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""The stage with real processes: torchrun, kills, stops, several ranks, and Dagster Pipes."""
+"""The stage with real processes: kills, stops, several ranks."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -26,19 +25,13 @@ from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
-def without_torchrun(command: Sequence[str], directory: Path) -> None:
-    """The same training process without the launcher in between: half the start-up, same bytes."""
-    module = command.index("megacpp_assets.training.trainer")
-    launch_local([sys.executable, "-m", *command[module:]], directory)
-
-
 def refuse(command: Sequence[str], directory: Path) -> None:
     raise AssertionError("nothing should be launched")
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
-    """A root trained by torchrun, undisturbed."""
+    """A root trained undisturbed."""
     spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("undisturbed")), steps=400, save_every=50)
     seen: list[tuple[int, int]] = []
     run(spec, progress=lambda done, total: seen.append((done, total)))
@@ -46,7 +39,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
     return spec
 
 
-def test_torchrun_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckpointSpec) -> None:
+def test_a_process_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckpointSpec) -> None:
     losses = [metrics.loss for metrics in read_metrics(open_artifact(trained.root, target(trained).path).verify())]
     assert len(losses) == 400 and sum(losses[-100:]) < sum(losses[:100])
 
@@ -71,8 +64,7 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
     spec = tiny_spec(tiny_root(tmp_path), steps=400, save_every=50)
 
     def kill_soon(command: Sequence[str], directory: Path) -> None:
-        module = command.index("megacpp_assets.training.trainer")
-        process = subprocess.Popen([sys.executable, "-m", *command[module:]])
+        process = subprocess.Popen(command)
         seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
         while process.poll() is None and not seal.is_file():
             pass
@@ -82,22 +74,23 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
     with pytest.raises(TrainingFailed, match="run it again"):
         run(spec, kill_soon)
     assert not (spec.root / target(spec).path / "_COMPLETE").exists()
-    run(spec, without_torchrun)
+    run(spec)
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(trained.root, "checkpoints")
 
 
-def test_no_process_outlives_a_killed_launcher(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("processes", "members_expected"), [(1, 1), (2, 3)])
+def test_no_process_outlives_a_killed_launcher(tmp_path: Path, processes: int, members_expected: int) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000)
     code = (
         "import sys; from pathlib import Path; from megacpp_assets.training.stage import run;"
         "from tests.training.world import tiny_spec;"
-        "run(tiny_spec(Path(sys.argv[1]), steps=20_000, save_every=20_000))"
+        f"run(tiny_spec(Path(sys.argv[1]), steps=20_000, save_every=20_000, processes={processes}))"
     )
     launcher = subprocess.Popen([sys.executable, "-c", code, str(spec.root)], start_new_session=True)
     try:
         metrics = next(iter(wait_for(lambda: list((spec.root / ".training").glob("*/metrics.jsonl")))))
         members = descendants(launcher.pid)
-        assert len(members) == 2, "torchrun and one worker"
+        assert len(members) == members_expected, "each training process, and one over several"
     finally:
         launcher.kill()
         launcher.wait()
@@ -126,20 +119,25 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_sigterm_saves_and_exits_with_its_own_code(tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000)
+@pytest.mark.parametrize(
+    ("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
+)
+def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
+    tmp_path: Path, number: signal.Signals, processes: int
+) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=processes)
     codes = []
 
     def stop_soon(command: Sequence[str], directory: Path) -> None:
-        module = command.index("megacpp_assets.training.trainer")
-        process = subprocess.Popen([sys.executable, "-m", *command[module:]])
+        process = subprocess.Popen(command)
         live = directory / "metrics.jsonl"
         while process.poll() is None and not (live.is_file() and live.stat().st_size):
             pass
-        os.kill(process.pid, signal.SIGTERM)
+        process.send_signal(number)
         codes.append(process.wait())
+        raise TrainingFailed("as the launchers do where a code is not 0")
 
-    with pytest.raises(TrainingFailed, match="run it again"):
+    with pytest.raises(TrainingFailed, match="a request to stop; the step that it reached is saved; what to do: run"):
         run(spec, stop_soon)
     assert codes == [75]
     saved = [path for path in (spec.root / "checkpoints/tiny_v1/base/4k").iterdir() if (path / "_COMPLETE").is_file()]
@@ -149,7 +147,7 @@ def test_sigterm_saves_and_exits_with_its_own_code(tmp_path: Path) -> None:
 def test_the_reason_of_a_failure_reaches_the_caller(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2)
     with pytest.raises(TrainingFailed, match="expected a mean loss below"):
-        run(spec, without_torchrun)
+        run(spec)
     assert (spec.root / ".training").is_dir()
 
 
@@ -161,6 +159,40 @@ def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
 
     with pytest.raises(TrainingFailed, match="no memory left"):
         run(spec, broken)
+
+
+def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path))
+
+    def in_a_full_folder(command: Sequence[str], directory: Path) -> None:
+        (directory / "metrics.jsonl").mkdir()
+        launch_local(command, directory)
+
+    with pytest.raises(TrainingFailed, match=r"found IsADirectoryError: .*; what to do: read the whole error") as told:
+        run(spec, in_a_full_folder)
+    assert "\n" not in str(told.value)
+
+
+def test_of_two_processes_the_reason_of_the_one_that_failed_reaches_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match="expected a mean loss below"):
+        run(tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2, processes=2))
+
+
+def test_a_process_of_two_that_is_killed_takes_the_other_with_it_and_is_named(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=2)
+
+    def kill_the_second(command: Sequence[str], directory: Path) -> None:
+        group = subprocess.Popen(command)
+        live = directory / "metrics.jsonl"
+        wait_for(lambda: group.poll() is not None or (live.is_file() and live.stat().st_size))
+        first, second = psutil.Process(group.pid).children()
+        second.kill()
+        assert group.wait() == 128 + signal.SIGKILL
+        assert not alive(first.pid)
+        raise TrainingFailed("as the launchers do where a code is not 0")
+
+    with pytest.raises(TrainingFailed, match=r"training process 2 of 2; .* SIGKILL; what to do: run it again"):
+        run(spec, kill_the_second)
 
 
 def test_a_missing_input_is_noticed_before_anything_is_launched(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""Several training processes on this machine, started together and ended together; they meet in a file.
+
+The command that a job of more than one process is started by. Exit codes are those of one process: the first bad one,
+else 75 where they were stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from megacpp_assets.contract.errors import TrainingFailed
+from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job, rank_command
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with, die_with_parent
+
+_OF_A_SIGNAL = 128
+"""What a shell adds to a signal's number to say it as an exit code."""
+
+
+class Group:
+    """The processes of one training. One that ends badly takes the others with it: they would wait for it forever."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, command: Sequence[str]) -> None:
+        """Add one process."""
+        self._processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+
+    def stop(self) -> None:
+        """Ask all that run to save and end."""
+        for process in self._processes:
+            process.terminate()
+
+    def wait(self) -> int:
+        """The exit code of the whole once all have ended."""
+        codes = set()
+        for _ in self._processes:
+            codes.add(self._next_code())
+            if codes - {0, EXIT_STOPPED}:
+                return self._end_after_failure()
+        return max(codes)
+
+    def _next_code(self) -> int:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        assert ended is not None, "only WNOHANG gives None"
+        return next(process.wait() for process in self._processes if process.pid == ended.si_pid)
+
+    def _end_after_failure(self) -> int:
+        """Kill what still runs. The others fail too once one is gone, so a process that was killed is named first."""
+        failed = {rank: code for rank, process in enumerate(self._processes) if (code := process.poll())}
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        rank, code = min(failed.items(), key=lambda item: (item[1] > 0, item[0]))
+        if code > 0:
+            return code
+        error = TrainingFailed(
+            f"training process {rank + 1} of {len(self._processes)}",
+            expected="to live until the last step",
+            found=f"it was ended by {signal.Signals(-code).name}",
+            do="run it again; it goes on from the last checkpoint",
+        )
+        (self._directory / FAILURE_FILE).write_text(f"{error}\n", encoding="utf-8")
+        return _OF_A_SIGNAL - code
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the job named on the command line in as many processes as its recipe says; the exit code."""
+    parser = argparse.ArgumentParser(prog="megacpp_assets.training.group")
+    parser.add_argument("--job", type=Path, required=True)
+    job_file: Path = parser.parse_args(arguments).job
+    group = Group(job_file.parent)
+    stop = StopRequest()
+    stop.install(then=group.stop)
+    die_with_parent()
+    job = Job.read(job_file)
+    die_with(job.owner)
+    (job_file.parent / STORE_FOLDER).mkdir(mode=0o700)
+    for rank in range(job.spec.recipe.processes):
+        group.start(rank_command(job_file, rank, parent=os.getpid()))
+    if stop.asked:  # perhaps before the last of them was there
+        group.stop()
+    return group.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
