@@ -6,11 +6,12 @@ import sys
 
 import click
 
-from megacpp_assets.cli.audit import audit_command, verify_command
+from megacpp_assets.cli.audit import audit_command
 from megacpp_assets.cli.machine import bench_command, doctor_command, ui_command
 from megacpp_assets.cli.repos import repos_group
 from megacpp_assets.cli.run import run_command
 from megacpp_assets.cli.tokenizer import tokenizer_group
+from megacpp_assets.cli.verify import verify_command
 from megacpp_assets.contract.errors import MegacppError
 
 

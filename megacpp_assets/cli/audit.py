@@ -1,4 +1,4 @@
-"""`megacpp audit` and `megacpp verify`: does a checkpoint, or a Megatron prefix, stand up to re-reading?"""
+"""`megacpp audit`: what a checkpoint was made from, proved by reading all of it again."""
 
 from __future__ import annotations
 
@@ -69,20 +69,3 @@ def print_report(report: AuditReport, console: Console) -> None:
     console.print(f"{report.checkpoint}  {verdict}  {repos} repositories, tokenizer {tokenizer}, {report.steps} steps")
     for problem in report.problems:
         console.print(f"  {problem.file}: expected {problem.expected}; found {problem.found}", highlight=False)
-
-
-@click.command("verify")
-@click.argument("prefix", type=click.Path(path_type=Path))
-@click.option(
-    "--vocabulary-size",
-    type=click.IntRange(min=1),
-    help="Ids must be below this. Default: what the manifest beside PREFIX says.",
-)
-def verify_command(prefix: Path, vocabulary_size: int | None) -> None:
-    """Check the Megatron pair PREFIX.bin / PREFIX.idx, every token included; exit code 1 on any failure."""
-    from megacpp_assets.megatron.verify import verify_prefix
-    from megacpp_assets.megatron.vocabulary import vocabulary_size_beside
-
-    report = verify_prefix(prefix, vocabulary_size or vocabulary_size_beside(prefix))
-    click.echo(f"documents {report.documents:,}  tokens {report.tokens:,}  largest id {report.max_token:,}")
-    click.echo("first tokens of document 0: " + " ".join(map(str, report.first_tokens)))

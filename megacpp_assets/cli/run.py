@@ -17,6 +17,7 @@ from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.storage.layout import checkpoint_path, data_root
+from megacpp_assets.storage.seen import forget
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
 
@@ -29,7 +30,8 @@ Stages      {", ".join(STAGES[:4])},
             {", ".join(STAGES[4:])}
 Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
 
-Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes.
+Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
+that was damaged since is named, and what it belongs to is made again.
 """
 
 
@@ -42,15 +44,26 @@ Running it again runs nothing that is complete; after a crash or a kill it goes 
 @click.option("--phases", default="", metavar="NAME,…", help="Curriculum phases. Default: the recipe's.")
 @click.option("--until", type=click.Choice(STAGES), default=STAGES[-1], help="Last stage to run.")
 @click.option("--configure", is_flag=True, help="Ask each tree's own cmake, in a sandbox, for its compile database.")
+@click.option("--verify", is_flag=True, help="Read every file again, also what nothing touched since it was last read.")
 @data_root_option
 def run_command(
-    profile: str | None, repos: str, specialists: str, phases: str, until: str, configure: bool, data_root: str | None
+    *,
+    profile: str | None,
+    repos: str,
+    specialists: str,
+    phases: str,
+    until: str,
+    configure: bool,
+    verify: bool,
+    data_root: str | None,
 ) -> None:
     """Arguments to a plan; the rest is `_run`."""
     wanted = split_list(repos)
     recipe = configuring(load_recipe(profile or _profile_of(wanted)), configure)
     root = _root(data_root)
     with only_run(root):
+        if verify:
+            forget(root)
         corpus = pin_corpus(root, recipe, wanted or recipe.repos)
         _run(corpus, recipe, split_list(specialists), split_list(phases), until)
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
 from megacpp_assets.defs.charts import histogram, line_chart
 from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
@@ -15,6 +14,7 @@ from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
 
@@ -89,9 +89,9 @@ def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
 def _table(artifact: Artifact) -> Metadata:
     names = [entry.name for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
     path = artifact.file(names[0])
-    schema = pq.read_schema(path)
+    schema = read_schema(path)
     schema_columns = [dg.TableColumn(field.name, str(field.type)) for field in schema]
-    rows = next(pq.ParquetFile(path).iter_batches(batch_size=_SAMPLE_ROWS), None)
+    rows = next(batches(path, _SAMPLE_ROWS), None)
     return {
         "dagster/column_schema": dg.TableSchema(columns=schema_columns),
         "sample": dg.MetadataValue.md(_markdown(schema.names, rows.to_pylist() if rows is not None else [])),

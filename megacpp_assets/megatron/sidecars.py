@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
@@ -19,6 +18,7 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.megatron.reader import blocks
+from megacpp_assets.storage.parquet import count_rows
 
 ROW_DTYPE: Final = np.dtype("<i8")
 
@@ -80,7 +80,7 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
             record.rows_path, expected=f"row starts that rise from 0 to {record.documents}", found="otherwise"
         )
     documents_path = prefix.with_name(record.documents_path)
-    found = pq.read_metadata(documents_path).num_rows if documents_path.is_file() else "no such file"
+    found = count_rows(documents_path) if documents_path.is_file() else "no such file"
     if found != record.documents:
         raise IndexCorrupt(record.documents_path, expected=f"{record.documents} lines", found=found)
     return Sidecars(record, row_starts, channels, documents_path)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
 TOKENIZER_STAGE = "tokenizer"
@@ -40,23 +37,11 @@ def vocabulary_size_of(artifact: Artifact) -> int:
                 waiting.append(found)
     if len(tokenizers) != 1:
         raise LineageGap(artifact.path, expected="one tokenizer behind it", found=len(tokenizers))
-    return _vocabulary_size(next(iter(tokenizers.values())))
+    return stated_vocabulary_size(next(iter(tokenizers.values())))
 
 
-def vocabulary_size_beside(prefix: Path) -> int:
-    """What the manifest beside the pair `prefix` says; `SpecError` where there is none, `LineageGap` if it changed."""
-    folder = prefix.resolve().parent
-    if not (folder / MANIFEST_FILE).is_file():
-        raise SpecError(
-            f"vocabulary size of {prefix.name}",
-            expected=f"{MANIFEST_FILE} beside it, which says how many ids there are",
-            found="none",
-            do="give it with --vocabulary-size",
-        )
-    return _vocabulary_size(open_artifact(folder.parent, folder.name))
-
-
-def _vocabulary_size(artifact: Artifact) -> int:
+def stated_vocabulary_size(artifact: Artifact) -> int:
+    """Number of ids that the manifest of a tokenizer or of Megatron files states; `LineageGap` if it states none."""
     for facts in (artifact.manifest.stats, artifact.manifest.config):
         size = facts.get(VOCABULARY_SIZE)
         if isinstance(size, int) and size > 0:

@@ -15,13 +15,13 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.storage.parquet import batches, read_schema
 
 EDGE_FROM: Final = "from"
 EDGE_TO: Final = "to"
@@ -132,14 +132,13 @@ def spool_documents(sources: Iterable[Iterable[Path]], directory: Path) -> Spool
 
 
 def _batches(file: Path) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
-        schema = parquet.schema_arrow
-        for name in COLUMNS:
-            index = schema.get_field_index(name)
-            if index < 0 or schema.field(index).type != ENRICHED.field(name).type:
-                found = "no such column" if index < 0 else str(schema.field(index).type)
-                raise SchemaViolation(f"{file.name}, column {name}", expected=ENRICHED.field(name).type, found=found)
-        yield from parquet.iter_batches(_BATCH_DOCUMENTS, columns=list(COLUMNS))
+    schema = read_schema(file)
+    for name in COLUMNS:
+        index = schema.get_field_index(name)
+        if index < 0 or schema.field(index).type != ENRICHED.field(name).type:
+            found = "no such column" if index < 0 else str(schema.field(index).type)
+            raise SchemaViolation(f"{file.name}, column {name}", expected=ENRICHED.field(name).type, found=found)
+    yield from batches(file, _BATCH_DOCUMENTS, list(COLUMNS))
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
@@ -28,7 +27,7 @@ from megacpp_assets.megatron.reader import blocks
 from megacpp_assets.megatron.sidecars import ROW_DTYPE, channel_dtype
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.parquet import row_groups
+from megacpp_assets.storage.parquet import read_table, row_groups
 
 CHECKS = {
     "splits_are_those_of_the_rows": "a pair for each split that has rows, and no other",
@@ -194,7 +193,7 @@ def _check_rows(pair: _Pair, row_files: list[Path], split: str, problems: _Probl
         channel: _map(pair.path(files.channel_suffix(channel)), channel_dtype(channel))
         for channel in c.STRUCTURE_CHANNELS
     }
-    listed = pq.read_table(pair.path(files.DOCUMENTS))
+    listed = read_table(pair.path(files.DOCUMENTS))
     tokens = documents = 0
     for group in (table for file in row_files for table in row_groups(file)):
         valid = group[c.VALID_TOKEN_COUNT].to_numpy()

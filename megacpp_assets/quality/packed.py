@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
@@ -25,7 +24,7 @@ from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.quality.duck import Connection, connect
 from megacpp_assets.quality.fingerprints import fingerprints
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.parquet import row_groups
+from megacpp_assets.storage.parquet import read_schema, row_groups
 
 CHECKS = (
     "columns_and_types",
@@ -69,7 +68,7 @@ def _wrong_columns(artifact: Artifact) -> list[str]:
     """`file: column` for each column that a file lacks or has with another type."""
     wrong = []
     for file in artifact.files(".parquet"):
-        schema = pq.read_schema(file)
+        schema = read_schema(file)
         for field in PACKED:
             index = schema.get_field_index(field.name)
             if index < 0 or schema.field(index).type != field.type:

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
@@ -25,6 +24,7 @@ from megacpp_assets.semantic.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FI
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.parquet import read_table
 
 FAILED_FILES_PER_CENT: Final = 5
 UNLABELLED_PER_CENT: Final = 1
@@ -80,8 +80,8 @@ def check(artifact: Artifact) -> list[CheckResult]:
         scan = _Scan(raw, blobs)
         for record in read_records(artifact):
             scan.add(record)
-    coverage = pq.read_table(artifact.file(FILES_FILE)).to_pylist()
-    symbols = pq.read_table(artifact.file(SYMBOLS_FILE))
+    coverage = read_table(artifact.file(FILES_FILE)).to_pylist()
+    symbols = read_table(artifact.file(SYMBOLS_FILE))
     corpus = {
         "has_documents": _documents(scan, artifact),
         "document_ids_unique": _repeated(scan.ids),
@@ -231,7 +231,7 @@ def _repeated(counts: Counter[Any]) -> Verdict:
 
 def _unplaced(scan: _Scan, artifact: Artifact, symbols: pa.Table) -> Verdict:
     """Definitions of the symbol table that lie neither in a constituent nor in a skipped range."""
-    skipped = pq.read_table(artifact.file(SKIPPED_FILE)).to_pylist()
+    skipped = read_table(artifact.file(SKIPPED_FILE)).to_pylist()
     ranges = {path: list(found) for path, found in scan.placed.items()}
     for row in skipped:
         if row["reason"]:

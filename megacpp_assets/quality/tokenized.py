@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
@@ -19,6 +18,7 @@ from megacpp_assets.quality.row_rules import RowRule, broken_rows, check_rows
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_texts
+from megacpp_assets.storage.parquet import read_schema
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 
 PARQUET_SUFFIX: Final = ".parquet"
@@ -73,7 +73,7 @@ def vocabulary_size(tokenizer: Artifact) -> int:
 
 def check_schema(files: list[Path], schema: pa.Schema) -> CheckResult:
     """Every file has exactly the fields of `schema`."""
-    odd = [file.name for file in files if not pq.read_schema(file).equals(schema)]
+    odd = [file.name for file in files if not read_schema(file).equals(schema)]
     return CheckResult(
         "schema", not odd, "the contract's schema in every file", f"other in {odd}" if odd else "the same"
     )

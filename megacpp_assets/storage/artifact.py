@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,11 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.contract.manifest import InputRef, Manifest
+from megacpp_assets.contract.manifest import FileEntry, InputRef, Manifest
+from megacpp_assets.storage.seen import FileState, Seen, now_ns, read_seen, settled, state_of, write_seen
+
+Finding = tuple[str, str, str]
+"""(file relative to the data root, expected, found)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +43,27 @@ class Artifact:
         """Data files whose name ends with `suffix`, in manifest order."""
         return [self.directory / entry.name for entry in self.manifest.files if entry.name.endswith(suffix)]
 
-    def problems(self) -> Iterator[tuple[str, str, str]]:
-        """(file, expected, found) for each data file whose size or sha256 is not the manifest's."""
+    def problems(self) -> Iterator[Finding]:
+        """Each data file that is not what the manifest says. Every file is read to its end."""
+        return self._examine({})
+
+    def damage(self) -> Finding | None:
+        """The first data file that is not what the manifest says. What nothing touched since it was last read whole is
+        not read again.
+        """
+        return next(self._examine(read_seen(self.root, self.path, self.manifest.sha256)), None)
+
+    def _examine(self, trusted: Seen) -> Iterator[Finding]:
+        """The findings; if they are taken to the end, the files without one are remembered."""
+        seen: dict[str, FileState] = {}
         for entry in self.manifest.files:
-            file = self.directory / entry.name
-            name = f"{self.path}/{entry.name}"
-            if not file.is_file():
-                yield name, f"{entry.bytes} bytes", "no such file"
-            elif file.stat().st_size != entry.bytes:
-                yield name, f"{entry.bytes} bytes", f"{file.stat().st_size} bytes"
-            elif (found := sha256_file(file)) != entry.sha256:
-                yield name, f"sha256 {entry.sha256}", f"sha256 {found}"
+            state, difference = _look(self.directory / entry.name, entry, trusted.get(entry.name))
+            if difference is not None:
+                yield f"{self.path}/{entry.name}", *difference
+            elif state is not None:
+                seen[entry.name] = state
+        if seen != trusted:
+            write_seen(self.root, self.path, self.manifest.sha256, seen)
 
     def verify(self) -> Artifact:
         """This artifact, or `LineageGap` naming the first file that changed since it was published."""
@@ -80,3 +95,23 @@ def find_artifact(root: Path, path: str) -> Artifact | None:
         return open_artifact(root, path)
     except LineageGap:
         return None
+
+
+def _look(file: Path, entry: FileEntry, trusted: FileState | None) -> tuple[FileState | None, tuple[str, str] | None]:
+    """The state in which `file` is what `entry` says, where it can be relied on; or (expected, found)."""
+    if not file.is_file():
+        return None, (f"{entry.bytes} bytes", "no such file")
+    started, before = now_ns(), state_of(file)
+    if before.size != entry.bytes:
+        return None, (f"{entry.bytes} bytes", f"{before.size} bytes")
+    if before == trusted:
+        return before, None
+    try:
+        found = f"sha256 {sha256_file(file)}"
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        found = "a disk that cannot read it"
+    if found != f"sha256 {entry.sha256}":
+        return None, (f"sha256 {entry.sha256}", found)
+    return (before if settled(before, state_of(file), started) else None), None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import zstandard
@@ -26,10 +27,16 @@ class Cache:
 
     def get(self, name: str) -> bytes | None:
         """The bytes kept under `name`, which count as used now; None if there are none or they are not what was put."""
-        path = self._path(name)
+        found = self.peek(name)
+        if found is not None:
+            with suppress(OSError):
+                os.utime(self._path(name))
+        return found
+
+    def peek(self, name: str) -> bytes | None:
+        """As `get`, with nothing written: reading is not counted as use."""
         try:
-            whole = path.read_bytes()
-            os.utime(path)
+            whole = self._path(name).read_bytes()
         except OSError:
             return None
         digest, body = whole[:_DIGEST_BYTES], whole[_DIGEST_BYTES:]
@@ -41,9 +48,14 @@ class Cache:
         body = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_seal(name, body) + body)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_seal(name, body) + body)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
 
     def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
         """If the entries take more than `limit_bytes`, remove those longest unused until a fifth of that is free."""
@@ -56,6 +68,11 @@ class Cache:
             total -= size
             if total <= limit_bytes * _KEPT_PART:
                 return
+
+    def clear(self) -> None:
+        """Remove every entry."""
+        for path in self._files():
+            path.unlink(missing_ok=True)
 
     def _files(self) -> list[Path]:
         return [Path(folder, name) for folder, _, names in os.walk(self._folder) for name in names]

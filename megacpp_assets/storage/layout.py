@@ -15,6 +15,8 @@ CACHE = "cache"
 RECEIPTS = "receipts"
 """What running a step took and whether its checks passed."""
 REGISTRY = "tokenizer/registry.git"
+ARTIFACT_FOLDERS = ("cpp_raw", "jsonl", "tokenizer", "parquet", "enriched", "packed", "megatron", "checkpoints")
+"""Where artifacts lie, by stage."""
 
 
 def data_root(value: str | None = None) -> Path:
@@ -40,6 +42,11 @@ def semantic_cache_path() -> str:
 def words_cache_path() -> str:
     """Word counts of all repositories and datasets, by content."""
     return f"{CACHE}/words"
+
+
+def seen_cache_path() -> str:
+    """The states in which the files of artifacts were seen to be whole, by the artifact's path."""
+    return f"{CACHE}/seen"
 
 
 def jsonl_path(dataset: str, repo: RepoRef) -> str:

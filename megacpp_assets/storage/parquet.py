@@ -98,13 +98,62 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """The parquet file at `path`, page checksums verified as pages are read."""
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    """The parquet file at `path`, page checksums verified as pages are read; `SchemaViolation` if it is none."""
+    with _naming(path):
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+    with file:
         yield file
 
 
 def row_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """The row groups of the file at `path`, in order; `columns` limits what is read."""
+    """The row groups of the file at `path`, in order; `columns` limits what is read. `SchemaViolation` for damage."""
     with open_parquet(path) as file:
         for index in range(file.num_row_groups):
-            yield file.read_row_group(index, columns=columns)
+            with _naming(path):
+                table = file.read_row_group(index, columns=columns)
+            yield table
+
+
+def batches(path: Path, rows: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """As `row_groups`, at most `rows` rows at a time."""
+    with open_parquet(path) as file:
+        found = file.iter_batches(rows, columns=columns)
+        while True:
+            with _naming(path):
+                batch = next(found, None)
+            if batch is None:
+                return
+            yield batch
+
+
+def read_table(path: Path) -> pa.Table:
+    """The whole file at `path`; `SchemaViolation` for damage."""
+    with open_parquet(path) as file, _naming(path):
+        return file.read()
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """The schema of the file at `path`; `SchemaViolation` if it is no parquet."""
+    with open_parquet(path) as file:
+        return file.schema_arrow
+
+
+def count_rows(path: Path) -> int:
+    """The number of rows that the file at `path` states; `SchemaViolation` if it is no parquet."""
+    with open_parquet(path) as file:
+        return int(file.metadata.num_rows)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """What arrow says of damaged bytes, as an error that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # An OSError with a number comes from the disk, one without from a reader that cannot make sense of the bytes.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = str(error).partition("\n")[0]
+        raise SchemaViolation(
+            f"{path.parent.name}/{path.name}", expected="parquet", found=reason, do="rerun the stage that made it"
+        ) from error

@@ -6,6 +6,7 @@ ends with the same bytes.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ from filelock import FileLock
 
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, write_atomic
 
 LOCKS_DIRECTORY = ".locks"
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,8 @@ Produce = Callable[[Publication, tuple[Artifact, ...]], Mapping[str, Any]]
 """Writes the data files and returns the artifact's statistics (deterministic facts only)."""
 
 
-def current_artifact(target: Target) -> Artifact | None:
-    """The published artifact if it is exactly what this work would make, else None."""
+def claimed_artifact(target: Target) -> Artifact | None:
+    """The published artifact if its manifest is one that this work would give, else None. No data file is read."""
     artifact = find_artifact(target.root, target.path)
     if artifact is None:
         return None
@@ -108,11 +111,34 @@ def current_artifact(target: Target) -> Artifact | None:
         return None
     if any(artifact.manifest.stats.get(name) != value for name, value in target.states.items()):
         return None
-    sizes = all(
-        (file := artifact.directory / entry.name).is_file() and file.stat().st_size == entry.bytes
-        for entry in artifact.manifest.files
-    )
-    return artifact if sizes else None
+    return artifact
+
+
+def current_artifact(target: Target) -> Artifact | None:
+    """The published artifact if it is exactly what this work would make, byte for byte, else None."""
+    artifact = claimed_artifact(target)
+    return artifact if artifact is not None and artifact.damage() is None else None
+
+
+def withdraw_damaged(target: Target) -> None:
+    """Take away what lies sealed at `target` if it is damaged, and say which file was. The caller holds its lock."""
+    if not (target.root / target.path / COMPLETE_FILE).is_file():
+        return
+    try:
+        artifact = open_artifact(target.root, target.path)
+    except LineageGap as gap:
+        _LOG.warning("damaged, and made again: %s", gap)
+        _clear(target.root / target.path)
+        return
+    damage = artifact.damage() if claimed_artifact(target) is not None else None
+    if damage is not None:
+        _LOG.warning("damaged, and made again: %s; expected %s; found %s", *damage)
+        remove_artifact(artifact)
+
+
+def remove_artifact(artifact: Artifact) -> None:
+    """Withdraw the seal, durably, then delete the files: no crash in between leaves a part under a valid seal."""
+    _clear(artifact.directory)
 
 
 def publish(target: Target, produce: Produce) -> Artifact:
@@ -124,7 +150,8 @@ def publish(target: Target, produce: Produce) -> Artifact:
     lock = target.root / LOCKS_DIRECTORY / f"{target.path.replace('/', '__')}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock):
-        current = current_artifact(target)
+        withdraw_damaged(target)
+        current = claimed_artifact(target)
         if current is not None:
             return current
         inputs = tuple(open_artifact(target.root, path).verify() for path in target.inputs)
@@ -134,6 +161,7 @@ def publish(target: Target, produce: Produce) -> Artifact:
 def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> Artifact:
     directory = target.root / target.path
     _clear(directory)
+    directory.mkdir(parents=True)
     publication = Publication(directory)
     stats = produce(publication, inputs)
     manifest = Manifest(
@@ -153,11 +181,9 @@ def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> 
 def _clear(directory: Path) -> None:
     """Withdraw `_COMPLETE` first, so that no crash in between leaves old data under a valid seal."""
     if not directory.exists():
-        directory.mkdir(parents=True)
         return
     complete = directory / COMPLETE_FILE
     if complete.exists():
         complete.unlink()
         fsync_directory(directory)
     shutil.rmtree(directory)
-    directory.mkdir(parents=True)

@@ -6,14 +6,12 @@ No directory is listed: a checkpoint's place follows from its step, and its fing
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.atomic import fsync_directory
-from megacpp_assets.storage.publish import current_artifact
+from megacpp_assets.storage.publish import claimed_artifact, remove_artifact
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
@@ -35,19 +33,17 @@ def interim_checkpoints(spec: TrainedCheckpointSpec) -> list[Artifact]:
 
 
 def remove(artifacts: Iterable[Artifact]) -> None:
-    """Withdraw each checkpoint's seal, durably, then delete its files."""
+    """Take each checkpoint away, its seal first."""
     for artifact in artifacts:
-        (artifact.directory / COMPLETE_FILE).unlink()
-        fsync_directory(artifact.directory)
-        shutil.rmtree(artifact.directory)
+        remove_artifact(artifact)
 
 
 def _current(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
-    """The complete checkpoints of this work among `steps`, in that order."""
+    """The sealed checkpoints of this work among `steps`, in that order."""
     root = str(spec.root)
     for step in steps:
         # Long runs have many steps and few checkpoints: most are ruled out by one system call.
         if os.path.isfile(f"{root}/{layout.checkpoint_path(spec.dataset, spec.mixture, step)}/{COMPLETE_FILE}"):
-            artifact = current_artifact(checkpoint_target(spec, step))
+            artifact = claimed_artifact(checkpoint_target(spec, step))
             if artifact is not None:
                 yield artifact

@@ -15,7 +15,7 @@ from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.publish import LOCKS_DIRECTORY, Target, current_artifact
+from megacpp_assets.storage.publish import LOCKS_DIRECTORY, Target, claimed_artifact, current_artifact, withdraw_damaged
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job, command
 from megacpp_assets.training.launch import Launch, launch_local
 from megacpp_assets.training.process import Owner
@@ -44,7 +44,8 @@ def run(spec: TrainedCheckpointSpec, launch: Launch = launch_local, progress: Pr
     lock.parent.mkdir(parents=True, exist_ok=True)
     scratch = spec.root / SCRATCH_DIRECTORY / key
     with FileLock(lock):
-        final = current_artifact(target(spec)) or _train(spec, launch, progress, scratch)
+        withdraw_damaged(target(spec))
+        final = claimed_artifact(target(spec)) or _train(spec, launch, progress, scratch)
         if scratch.exists():
             shutil.rmtree(scratch)
     progress(spec.recipe.steps, spec.recipe.steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from roots import SMALL, data_hashes, megacpp, run_small
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.layout import seen_cache_path
 
 pytestmark = pytest.mark.line
 DATASET = "sample_semantic_4k_v1"
@@ -45,10 +47,40 @@ def test_the_tokenizer_shows_what_it_does_to_each_category_of_each_repository(ro
         assert 1 < float(rows[repository][3]) < 20
 
 
+def times(root: Path) -> dict[Path, int]:
+    """When each file was last written, but for the notes of what was read."""
+    seen = root / seen_cache_path()
+    return {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file() and seen not in path.parents}
+
+
 def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+    before = times(root)
     assert "Nothing to do" in run_small(root)
-    assert {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()} == before
+    assert "Nothing to do" in run_small(root, ["--verify"])
+    assert times(root) == before
+
+
+def test_flipped_bits_are_named_and_what_they_are_in_is_made_again_with_the_same_bytes(
+    root: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(root, copy)
+    before = data_hashes(copy)
+    damaged = [
+        f"jsonl/{DATASET}/sample-kernel@v1.0.0/shard_00000.jsonl.zst",
+        f"megatron/{DATASET}/small_cpp/4k/{DATASET}_train.bin",
+    ]
+    for name in damaged:
+        stat, data = (copy / name).stat(), bytearray((copy / name).read_bytes())
+        data[len(data) // 2] ^= 1
+        (copy / name).write_bytes(data)
+        os.utime(copy / name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    done = megacpp(copy, "run", *SMALL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [f"damaged, and made again: {name}; expected sha256" in done.stderr for name in damaged] == [True, True]
+    assert "verified: false" not in done.stdout
+    assert data_hashes(copy) == before
+    assert "Nothing to do" in run_small(copy)
 
 
 def test_another_folder_and_another_number_of_workers_give_the_same_bytes(root: Path, tmp_path: Path) -> None:

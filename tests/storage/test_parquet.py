@@ -80,7 +80,7 @@ def test_a_flipped_byte_in_a_page_does_not_read_as_data(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 3] ^= 0x10
     path.write_bytes(data)
-    with pytest.raises(OSError):
+    with pytest.raises(SchemaViolation, match="CRC checksum"):
         list(row_groups(path))
 
 

@@ -69,7 +69,7 @@ def test_a_rerun_over_unchanged_inputs_touches_no_file(tmp_path: Path) -> None:
     assert times(tmp_path) == before
 
 
-@pytest.mark.parametrize("change", ["version", "config", "input", "size"])
+@pytest.mark.parametrize("change", ["version", "config", "input", "size", "bit"])
 def test_whatever_decides_the_bytes_makes_the_work_stale(tmp_path: Path, change: str) -> None:
     make_source(tmp_path)
     old = make_result(tmp_path)
@@ -77,11 +77,27 @@ def test_whatever_decides_the_bytes_makes_the_work_stale(tmp_path: Path, change:
         make_source(tmp_path, "three four five")
     if change == "size":
         (old.directory / "part/word_0").write_bytes(b"short")
+    if change == "bit":
+        (old.directory / "part/word_0").write_bytes(b"onf" + b"one" * 999)
     version, config = "2" if change == "version" else "1", {"limit": 4096} if change == "config" else {}
     assert current_artifact(result_target(tmp_path, version, **config)) is None
     new = make_result(tmp_path, version, **config)
     assert current_artifact(result_target(tmp_path, version, **config)) == new
     assert list(new.problems()) == []
+
+
+@pytest.mark.parametrize("name", ["part/word_1", MANIFEST_FILE, COMPLETE_FILE])
+def test_what_was_damaged_is_named_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+    make_source(tmp_path)
+    made = make_result(tmp_path)
+    whole, file = tree(made.directory), made.directory / name
+    file.write_bytes(b"\0" + file.read_bytes()[1:])
+    assert tree(make_result(tmp_path).directory) == whole
+    named = MANIFEST_FILE if name == COMPLETE_FILE else name
+    assert [f"damaged, and made again: {RESULT}/{named}" in message for message in caplog.messages] == [True]
+    caplog.clear()
+    make_result(tmp_path)
+    assert caplog.messages == []
 
 
 def test_the_same_work_gives_the_same_bytes_in_any_root(tmp_path: Path) -> None:

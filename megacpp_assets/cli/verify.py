@@ -1,0 +1,100 @@
+"""`megacpp verify`: a data root, an artifact or a Megatron pair, read whole and held against its manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.lineage.whole import Looked, read_all, read_one
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+_SEALS = (COMPLETE_FILE, MANIFEST_FILE)
+
+
+@click.command("verify")
+@click.argument("target", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--vocabulary-size",
+    type=click.IntRange(min=1),
+    help="Of a pair: ids must be below this. Default: what the manifest beside it says.",
+)
+@data_root_option
+def verify_command(target: Path | None, vocabulary_size: int | None, data_root: str | None) -> None:
+    """Read every byte of TARGET again; exit code 1 on any difference, each named.
+
+    TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair
+    TARGET.bin / TARGET.idx. Files are held against the manifest beside them, repositories and the registry of
+    tokenizers are checked by git, and every token of a pair against the vocabulary.
+    """
+    place = resolve_root(data_root) if target is None else target.resolve()
+    if not place.is_dir():
+        _verify_pair(place, vocabulary_size)
+    elif _is_sealed(place):
+        root, path = _below_root(place)
+        _report([read_one(root, path)], place)
+    else:
+        _report(read_all(place), place)
+
+
+def _is_sealed(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _SEALS)
+
+
+def _below_root(folder: Path) -> tuple[Path, str]:
+    """The data root that `folder` lies in and its path there; of a folder on its own, the one above it."""
+    root = next((parent for parent in folder.parents if (parent / LOCK_FILE).is_file()), folder.parent)
+    return root, folder.relative_to(root).as_posix()
+
+
+def _report(artifacts: Iterable[Looked], place: Path) -> None:
+    """One line a problem, one for the sum."""
+    count, files, size, bad = 0, 0, 0, 0
+    for looked in artifacts:
+        count, files, size = count + 1, files + looked.files, size + looked.bytes
+        bad += bool(looked.problems)
+        for name, expected, found in looked.problems:
+            click.echo(f"{name}: expected {expected}; found {found}")
+    if not count:
+        do = "name a data root, the folder of an artifact, or a pair without its suffix"
+        raise SpecError(f"{place}", expected="artifacts below it", found="none", do=do)
+    click.echo(f"artifacts {count:,}  files {files:,}  bytes {size:,}  damaged {bad:,}")
+    if bad:
+        raise click.exceptions.Exit(1)
+
+
+def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
+    from megacpp_assets.megatron.verify import verify_prefix
+    from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
+
+    beside = open_artifact(*_below_root(prefix.parent)) if _is_sealed(prefix.parent) else None
+    if beside is None and vocabulary_size is None:
+        raise SpecError(
+            f"vocabulary size of {prefix.name}",
+            expected=f"{MANIFEST_FILE} beside it, which says how many ids there are",
+            found="none",
+            do="give it with --vocabulary-size",
+        )
+    size = vocabulary_size if beside is None or vocabulary_size else stated_vocabulary_size(beside)
+    assert size is not None
+    report = verify_prefix(prefix, size)
+    _hold_against(beside, prefix.name)
+    click.echo(f"documents {report.documents:,}  tokens {report.tokens:,}  largest id {report.max_token:,}")
+    click.echo("first tokens of document 0: " + " ".join(map(str, report.first_tokens)))
+
+
+def _hold_against(beside: Artifact | None, name: str) -> None:
+    """The manifest must list the pair, and every file that it lists must be as it says."""
+    if beside is None:
+        click.echo("no manifest beside it: its structure and ids were looked at, no sha256")
+        return
+    for suffix in (".bin", ".idx"):
+        beside.file(name + suffix)
+    for file, expected, found in beside.problems():
+        raise LineageGap(file, expected=expected, found=found, do="rerun megatron_bin_idx")
