@@ -40,17 +40,40 @@ _PATTERNS = tuple(
 _FOLDERS = ("-isystem", "-iquote", "-idirafter", "-I")
 _FILES = ("-include", "-imacros")
 _VALUES = ("-D", "-U", "-x")
+_WITH_PATHS = frozenset((*_FOLDERS, *_FILES))
 _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
-    """The arguments that may reach the compiler, each in one piece (`-Iinclude`), in their order.
+    """What `AllowList` lets through of one command line."""
+    return AllowList(paths).of(arguments, base)
 
-    Every path resolves inside the tree and is rewritten relative to it, or is a folder of the toolchain's headers;
-    `base` is the tree-relative folder to which the arguments' relative paths refer. Everything else is left out, the
-    value of a dropped option included.
-    """
-    return tuple(_kept(list(arguments[:MAX_ARGUMENTS]), paths, base))
+
+class AllowList:
+    """The arguments of many command lines that may reach the compiler; each is judged once, where it comes again."""
+
+    def __init__(self, paths: TreePaths) -> None:
+        self._paths = paths
+        self._known: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._lists: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def of(self, arguments: Sequence[str], base: str) -> tuple[str, ...]:
+        """Those of `arguments` that may pass, each in one piece (`-Iinclude`), in their order; equal lists are one.
+
+        Every path resolves inside the tree and is rewritten relative to it, or is a folder of the toolchain's headers;
+        `base` is the tree-relative folder to which the arguments' relative paths refer. Everything else is left out,
+        the value of a dropped option included.
+        """
+        kept: list[str] = []
+        for option, value in _options(arguments[:MAX_ARGUMENTS]):
+            if len(option) + len(value) > MAX_LENGTH:
+                continue
+            key = base if option in _WITH_PATHS else "", option, value
+            if key not in self._known:
+                self._known[key] = tuple(_kept(option, value, self._paths, base))
+            kept += self._known[key]
+        whole = tuple(kept)
+        return self._lists.setdefault(whole, whole)
 
 
 def language_of(arguments: Sequence[str]) -> str | None:
@@ -76,22 +99,30 @@ def include_folder(option: str, folder: str) -> str:
     return option + _unmistakable(folder)
 
 
-def _kept(arguments: list[str], paths: TreePaths, base: str) -> Iterator[str]:
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Options and their values; what does not begin with a dash is neither."""
     position = 0
     while position < len(arguments):
+        if not arguments[position].startswith("-"):
+            position += 1
+            continue
         option, value, used = _split(arguments, position)
         position += used
-        if len(option) + len(value) > MAX_LENGTH or _CONTROL.search(option + value):
-            continue
-        if option in _FOLDERS:
-            yield from _with_path(option, value, lambda path: paths.folder(path, base))
-        elif option in _FILES:
-            yield from _with_path(option, value, lambda path: paths.file(path, base))
-        elif option + value in _EXACT or any(pattern.fullmatch(option + value) for pattern in _PATTERNS):
-            yield option + value
+        yield option, value
 
 
-def _split(arguments: list[str], position: int) -> tuple[str, str, int]:
+def _kept(option: str, value: str, paths: TreePaths, base: str) -> Iterator[str]:
+    if _CONTROL.search(option + value):
+        return
+    if option in _FOLDERS:
+        yield from _with_path(option, value, lambda path: paths.folder(path, base))
+    elif option in _FILES:
+        yield from _with_path(option, value, lambda path: paths.file(path, base))
+    elif option + value in _EXACT or any(pattern.fullmatch(option + value) for pattern in _PATTERNS):
+        yield option + value
+
+
+def _split(arguments: Sequence[str], position: int) -> tuple[str, str, int]:
     """An option, its value, and how many arguments they take; a lone option with no value left has an empty one."""
     argument = arguments[position]
     for option in (*_FOLDERS, *_FILES, *_VALUES):

@@ -8,36 +8,42 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import orjson
-
-from megacpp_assets.semantic.arguments import allowed
+from megacpp_assets.semantic.arguments import MAX_ARGUMENTS, AllowList
+from megacpp_assets.semantic.database_entries import Entry, Reading
 from megacpp_assets.semantic.shell_words import shell_words
 from megacpp_assets.semantic.tree_paths import MAX_PARTS, TreePaths
 
 DATABASE = "compile_commands.json"
 CONFIGURED = f".megacpp/configured/{DATABASE}"
 """Where a configure of our own leaves the database; no tree can: the folder's name is refused in a commit."""
-MAX_BYTES = 64 << 20
 MAX_DEPTH = 4
-MAX_ENTRIES = 200_000
+MAX_COMPARED = 32
+"""So many databases are compared by their entries; a tree with more of them has none that is meant."""
+MAX_TOTAL_ARGUMENTS = 20_000_000
 _VOTERS = 2000
 """So many entries say where the tree lies; asking all would cost more than the parse of a hostile tree is worth."""
+_EQUAL_COMMANDS = 64
+"""Command lines are remembered for as many entries, of which equal ones mostly follow each other."""
 _BUILD_FOLDERS = (
     "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "out/build",
 )  # fmt: skip
 _BUILD_PREFIXES = ("build", "cmake-build", "out")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    directory: str
-    file: str
-    arguments: tuple[str, ...]
+class Database(NamedTuple):
+    """Allowed arguments by tree-relative source path, and why the database was not read, or not to its end, or ""."""
+
+    entries: Mapping[str, tuple[str, ...]]
+    reason: str = ""
+
+
+NO_DATABASE = Database({})
 
 
 def find_database(tree: Path, explicit: str | None = None) -> str | None:
@@ -52,28 +58,29 @@ def find_database(tree: Path, explicit: str | None = None) -> str | None:
         if _is_file(tree / path):
             return path
     for group in (_build_candidates(tree), _walk_candidates(tree)):
-        found = sorted({path for path in group if _is_file(tree / path)})
+        found = sorted({path for path in group if _is_file(tree / path)})[:MAX_COMPARED]
         if found:
-            return max(found, key=lambda path: (len(_read_entries(tree / path)), [-byte for byte in path.encode()]))
+            return max(found, key=lambda path: (_size(tree / path), [-byte for byte in path.encode()]))
     return None
 
 
-def read_database(tree: Path, path: str, header_roots: tuple[str, ...] = ()) -> Mapping[str, tuple[str, ...]]:
-    """Allowed arguments by tree-relative source path; the first entry of a file counts. Malformed parts are skipped.
+def read_database(
+    tree: Path, path: str, header_roots: tuple[str, ...] = (), *, wanted: Collection[str] | None = None
+) -> Database:
+    """The entries of the files of the tree, or of those `wanted`; a file's first counts. Malformed parts are skipped.
 
-    Of folders outside the tree only those below `header_roots` may be searched.
+    Of folders outside the tree only those below `header_roots` may be searched. What is no JSON to its end gives
+    nothing; of what is longer than a limit, the part before it counts.
     """
-    entries = _read_entries(tree / path)
-    home = posixpath.dirname(path)
     real = os.path.realpath(tree)
-    paths = TreePaths(real, _source_root(entries, TreePaths(real)), header_roots)
-    result: dict[str, tuple[str, ...]] = {}
-    for entry in entries:
-        base = paths.inside(entry.directory, home)
-        source = paths.file(entry.file, home if base is None else base)
-        if source is not None and source not in result:
-            result[source] = allowed(entry.arguments[1:], paths, home if base is None else base)
-    return result
+    reading = Reading(tree / path)
+    home = posixpath.dirname(path)
+    root = _source_root(islice(reading, _VOTERS), TreePaths(real))
+    chosen = _Chosen(TreePaths(real, root, header_roots), home, wanted)
+    for entry in reading:
+        if not chosen.take(entry):
+            return Database(chosen.result, f"more than {MAX_TOTAL_ARGUMENTS:,} arguments; the others are not read")
+    return Database({}, reading.reason) if reading.malformed else Database(chosen.result, reading.reason)
 
 
 def _is_file(path: Path) -> bool:
@@ -95,33 +102,50 @@ def _walk_candidates(tree: Path) -> Iterator[str]:
             yield (relative / DATABASE).as_posix()
 
 
-def _read_entries(path: Path) -> list[_Entry]:
-    if path.stat().st_size > MAX_BYTES:
-        return []
-    try:
-        raw = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError:
-        return []
-    items = raw[:MAX_ENTRIES] if isinstance(raw, list) else []
-    return [entry for item in items if isinstance(item, dict) and (entry := _entry(item)) is not None]
+def _size(path: Path) -> int:
+    """Entries of the database at `path`; none where it is malformed."""
+    reading = Reading(path)
+    number = sum(1 for _ in reading)
+    return 0 if reading.malformed else number
 
 
-def _entry(item: Mapping[str, Any]) -> _Entry | None:
-    directory, file = item.get("directory"), item.get("file")
-    arguments = item.get("arguments")
-    if arguments is None and isinstance(item.get("command"), str):
-        arguments = shell_words(item["command"])
-    if not isinstance(directory, str) or not isinstance(file, str) or not isinstance(arguments, list):
-        return None
-    if not all(isinstance(argument, str) for argument in arguments):
-        return None
-    return _Entry(directory, file, tuple(arguments))
+class _Chosen:
+    """Entries taken one after another; what lies outside, or is taken already, costs no look at its arguments."""
+
+    def __init__(self, paths: TreePaths, home: str, wanted: Collection[str] | None) -> None:
+        self.result: dict[str, tuple[str, ...]] = {}
+        self._paths = paths
+        self._home = home
+        self._wanted = wanted
+        self._left = MAX_TOTAL_ARGUMENTS
+        self._allowed = AllowList(paths)
+        self._base = lru_cache(_EQUAL_COMMANDS)(lambda directory: paths.inside(directory, home))
+        self._arguments = lru_cache(_EQUAL_COMMANDS)(self._parsed)
+
+    def take(self, entry: Entry) -> bool:
+        """Take `entry`, if it is one; False where that would be one argument too many for a database."""
+        base = self._base(entry.directory)
+        base = self._home if base is None else base
+        source = self._paths.file(entry.file, base)
+        if source is None or source in self.result or (self._wanted is not None and source not in self._wanted):
+            return True
+        arguments = self._arguments(entry.command, base)
+        if arguments is not None:
+            self.result[source] = arguments
+        return self._left >= 0
+
+    def _parsed(self, command: str | tuple[str, ...], base: str) -> tuple[str, ...] | None:
+        words = shell_words(command, MAX_ARGUMENTS + 1) if isinstance(command, str) else command
+        if words is None:
+            return None
+        self._left -= len(words)
+        return self._allowed.of(words[1:], base)
 
 
-def _source_root(entries: Sequence[_Entry], paths: TreePaths) -> str:
+def _source_root(entries: Iterable[Entry], paths: TreePaths) -> str:
     """The absolute folder under which the database knows the tree: the one that explains most of its files."""
     votes: Counter[str] = Counter()
-    for entry in entries[:_VOTERS]:
+    for entry in entries:
         absolute = posixpath.normpath(posixpath.join(entry.directory, entry.file))
         parts = absolute.split("/") if absolute.startswith("/") else []
         # The longest suffix that is a file of the tree says where its root is.

@@ -28,7 +28,7 @@ def leave_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader
         return found.reason
     (whole / CONFIGURED).parent.mkdir(parents=True)
     (whole / CONFIGURED).write_bytes(found.database)
-    usable = bool(read_database(whole, CONFIGURED))
+    usable = bool(read_database(whole, CONFIGURED).entries)
     if usable:
         (scratch / "tree" / CONFIGURED).parent.mkdir(parents=True)
         shutil.move(whole / CONFIGURED, scratch / "tree" / CONFIGURED)

@@ -62,7 +62,8 @@ def plan_units(
         (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
     )
     found = find_database(tree, database)
-    entries = read_database(tree, found, header_roots) if found else {}
+    wanted = {file.path for file in files if file.language}
+    entries = read_database(tree, found, header_roots, wanted=wanted).entries if found else {}
     if entries:
         nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]

@@ -1,7 +1,7 @@
 """The words of a command line as a POSIX shell reads them: quotes and backslashes, no expansion, nothing run.
 
-In: a string of any length. Out: the words that `shlex.split` gives, or None where that is an error (an open quote, a
-backslash at the end). The time is linear: `shlex` takes minutes over one word of a few megabytes.
+In: a string of any length. Out: the first words that `shlex.split` gives, or None where an error (an open quote, a
+backslash at the end) comes before so many. The time is linear: `shlex` takes minutes over one word of megabytes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _PIECE = re.compile(
 _IN_DOUBLE = re.compile(r'\\(["\\])')
 
 
-def shell_words(command: str) -> list[str] | None:
-    """The words of `command`; None where a quote stays open or nothing follows the last backslash."""
+def shell_words(command: str, limit: int) -> list[str] | None:
+    """The first `limit` words of `command`; None where among them a quote stays open or a backslash is the last."""
     words: list[str] = []
     word: list[str] | None = None
     position = 0
@@ -28,6 +28,8 @@ def shell_words(command: str) -> list[str] | None:
         if piece.lastgroup == "space":
             _end(words, word)
             word = None
+            if len(words) >= limit:
+                return words
         else:
             word = [] if word is None else word
             word.append(_text(piece))

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from dataclasses import dataclass
+import stat
+from dataclasses import dataclass, field
 
 PRECOMPILED = (".pch", ".gch")
 """Endings under which the compiler looks for a precompiled form of a header that `-include` names."""
@@ -20,12 +21,14 @@ class TreePaths:
     """Resolves paths against `tree` (an absolute real path).
 
     `source_root` is the absolute path under which a compile database knows the tree, where that is another one;
-    `header_roots` are the folders (real paths) whose headers the compiler shows to every source.
+    `header_roots` are the folders (real paths) whose headers the compiler shows to every source. Folders that were
+    looked at are remembered: for as long as none becomes a link.
     """
 
     tree: str
     source_root: str = ""
     header_roots: tuple[str, ...] = ()
+    _plain: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def folder(self, path: str, base: str = "") -> str | None:
         """Tree-relative form of an existing folder of the tree (`.` for the tree itself), else None.
@@ -42,22 +45,44 @@ class TreePaths:
 
         A file beside which a precompiled form of it lies is refused: the compiler would load that instead.
         """
-        inside = self.inside(path, base)
-        if inside is None or not os.path.isfile(self._absolute(inside)):
+        named = self._named(path, base)
+        # First the look that costs the least: of a hostile database's paths next to none is a file.
+        if named is None or not os.path.isfile(self._absolute(named)) or not self._stays(named):
             return None
+        inside = named
         return None if any(os.path.lexists(self._absolute(inside + ending)) for ending in PRECOMPILED) else inside
 
     def inside(self, path: str, base: str = "") -> str | None:
         """Normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None if outside."""
+        named = self._named(path, base)
+        return named if named is not None and self._stays(named) else None
+
+    def _named(self, path: str, base: str) -> str | None:
+        """What `inside` gives if no link leads out of the tree."""
         whole = posixpath.join(base, path)
         # Resolving costs a look at the disk per part: what no real tree needs is not resolved at all.
-        if not path or not _resolvable(whole):
-            return None
-        relative = self._relative(whole)
-        if relative is None:
-            return None
-        real = os.path.realpath(self._absolute(relative))
-        return relative if real == self.tree or real.startswith(self.tree + os.sep) else None
+        return self._relative(whole) if path and _resolvable(whole) else None
+
+    def _stays(self, relative: str) -> bool:
+        """Whether `relative` lies in the tree whatever links there are, each of its folders looked at but once."""
+        end = relative.rfind("/") if relative[: relative.rfind("/") + 1].rstrip("/") in self._plain else 0
+        while end != len(relative):
+            end = relative.find("/", end + 1)
+            end = len(relative) if end < 0 else end
+            if relative[:end] in self._plain:
+                continue
+            try:
+                mode = os.lstat(self._absolute(relative[:end])).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                return True  # nothing lies behind it, thus no link
+            except OSError:
+                return False
+            if stat.S_ISLNK(mode):
+                real = os.path.realpath(self._absolute(relative))
+                return real == self.tree or real.startswith(self.tree + os.sep)
+            if stat.S_ISDIR(mode):
+                self._plain.add(relative[:end])
+        return True
 
     def _of_toolchain(self, path: str) -> str | None:
         # As spelled first, which costs nothing; then what it really is: a link there may lead anywhere.

@@ -29,26 +29,26 @@ def tree(tmp_path: Path) -> Path:
 
 def test_entries_of_another_machine_are_mapped_to_the_tree(tree: Path) -> None:
     database(tree, [entry("/orig/src/a.cpp", "-I/orig/include"), entry("src/b.cpp", "-Iinclude", "-DB")])
-    assert read_database(tree, DATABASE) == {"src/a.cpp": ("-Iinclude",), "src/b.cpp": ("-Iinclude", "-DB")}
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": ("-Iinclude",), "src/b.cpp": ("-Iinclude", "-DB")}
 
 
 def test_a_command_is_split_as_a_shell_would_and_nothing_runs(tree: Path) -> None:
     command = "c++ '-DA=\"x y\"' -DB=$(touch evil) -Iinclude -c src/a.cpp"
     database(tree, [{"directory": ".", "file": "src/a.cpp", "command": command}])
-    assert read_database(tree, DATABASE) == {"src/a.cpp": ('-DA="x y"', "-DB=$(touch", "-Iinclude")}
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": ('-DA="x y"', "-DB=$(touch", "-Iinclude")}
     assert not list(tree.rglob("evil"))
 
 
 def test_a_command_of_four_megabytes_is_read_and_its_endless_word_left_out(tree: Path) -> None:
     command = f"c++ -DA -DB={'x' * 4_000_000} -DC -c src/a.cpp"
     database(tree, [{"directory": ".", "file": "src/a.cpp", "command": command}])
-    assert read_database(tree, DATABASE) == {"src/a.cpp": ("-DA", "-DC")}
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": ("-DA", "-DC")}
 
 
 def test_arguments_are_preferred_to_a_command_and_the_first_entry_counts(tree: Path) -> None:
     first = {**entry("src/a.cpp", "-DFIRST", directory="."), "command": "c++ -DCOMMAND"}
     database(tree, [first, entry("src/a.cpp", "-DSECOND", directory=".")])
-    assert read_database(tree, DATABASE) == {"src/a.cpp": ("-DFIRST",)}
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": ("-DFIRST",)}
 
 
 def test_folders_of_the_compilers_headers_stay_and_no_other_of_the_host(tree: Path) -> None:
@@ -57,13 +57,13 @@ def test_folders_of_the_compilers_headers_stay_and_no_other_of_the_host(tree: Pa
     )
     database(tree, [given])
     expected = ("-isystem/usr/include/linux", "-I/usr/include/asm-generic")
-    assert read_database(tree, DATABASE, ("/usr/include",)) == {"src/a.cpp": expected}
-    assert read_database(tree, DATABASE) == {"src/a.cpp": ()}
+    assert read_database(tree, DATABASE, ("/usr/include",)).entries == {"src/a.cpp": expected}
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": ()}
 
 
 def test_paths_of_a_build_folder_refer_to_it(tree: Path) -> None:
     database(tree, [entry("../src/a.cpp", "-I../include", directory="/orig/build")], f"build/{DATABASE}")
-    assert read_database(tree, f"build/{DATABASE}") == {"src/a.cpp": ("-Iinclude",)}
+    assert read_database(tree, f"build/{DATABASE}").entries == {"src/a.cpp": ("-Iinclude",)}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_paths_of_a_build_folder_refer_to_it(tree: Path) -> None:
 )  # fmt: skip
 def test_a_malformed_database_gives_no_entries(tree: Path, text: str) -> None:
     database(tree, text)
-    assert read_database(tree, DATABASE) == {}
+    assert read_database(tree, DATABASE).entries == {}
 
 
 def test_the_search_prefers_the_root_then_the_fullest_build_folder_then_a_walk(tree: Path) -> None:

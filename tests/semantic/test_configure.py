@@ -79,7 +79,7 @@ def test_a_good_tree_gives_a_database_of_its_own_files_tests_included(tmp_path: 
     found = configure(tree)
     assert found.reason == ""
     (tree / DATABASE).write_bytes(found.database)
-    entries = read_database(tree, DATABASE)
+    entries = read_database(tree, DATABASE).entries
     assert set(entries) == {"src/good.cc", "test/good_test.cc"}
     assert {"-Iinclude", "-DGOOD_PART=7"} <= set(entries["src/good.cc"])
     assert "/source/src/good.cc" in {entry["file"] for entry in json.loads(found.database)}

@@ -96,7 +96,7 @@ def test_the_compiler_writes_nothing_under_every_hostile_list_at_once(tmp_path: 
     assert {(file.status, file.mode) for file in found.values()} == {("clean", "database")}
     assert {path.relative_to(tree).as_posix() for path in tree.rglob("*")} == set(files)
     assert set(os.listdir()) == cwd
-    assert all(escapes(kept, os.path.realpath(tree)) == "" for kept in read_database(tree, DATABASE).values())
+    assert all(escapes(kept, os.path.realpath(tree)) == "" for kept in read_database(tree, DATABASE).entries.values())
 
 
 def _slice(index: int) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.semantic import compile_database
+from megacpp_assets.semantic import database_entries
 from megacpp_assets.semantic.compile_database import DATABASE, read_database
 from tests.semantic.hostile_repository import good
 from tests.semantic.parsing_trees import parse_in_process
@@ -104,10 +104,10 @@ def test_many_entries_are_read_in_seconds(tmp_path: Path, make: Callable[[int], 
 
 
 def test_entries_past_the_limit_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_database, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(database_entries, "MAX_ENTRIES", 2)
     names = [f"f{index}.cc" for index in range(3)]
     for name in names:
         (tmp_path / name).write_text("")
     entries = [{"directory": "/b", "file": f"/b/{name}", "arguments": ["c++", "-DA"]} for name in names]
     (tmp_path / DATABASE).write_text(json.dumps(entries))
-    assert set(read_database(tmp_path, DATABASE)) == {"f0.cc", "f1.cc"}
+    assert set(read_database(tmp_path, DATABASE).entries) == {"f0.cc", "f1.cc"}
