@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
@@ -13,6 +14,7 @@ from megacpp_assets.cli.run import run_command
 from megacpp_assets.cli.tokenizer import tokenizer_group
 from megacpp_assets.cli.verify import verify_command
 from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.urls import without_secrets
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,7 +37,9 @@ def main() -> None:
         click.secho(f"error: {error}", fg="red", err=True)
         sys.exit(1)
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        click.echo(without_secrets(words.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.secho("interrupted; run the same command again to go on", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ from megacpp_assets.contract.recipe import PROFILES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, load_catalogue
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
+from megacpp_assets.repos.spdx import spdx_expression
+from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 
@@ -36,21 +39,33 @@ def list_command(profile: str, data_root: str | None) -> None:
 @click.argument("url_or_path")
 @click.option("--ref", required=True, help="A tag, a branch, tip, or a full commit id.")
 @click.option("--name", default="", help="Catalogue name. Default: the last part of the URL.")
-@click.option("--license", "license_id", default="NOASSERTION", help="SPDX id. Default: from its licence file.")
-@click.option("--submodules", is_flag=True, help="Fetch its submodules too.")
+@click.option("--license", "license_id", default="NOASSERTION", help="SPDX expression. Default: from its licence file.")
+@click.option("--submodules", is_flag=True, help="Fetch its submodules too, those of its own HOST/OWNER.")
+@click.option(
+    "--submodule-owner", "owners", multiple=True, metavar="HOST/OWNER", help="Allow submodules of this owner too."
+)
 @data_root_option
 def add_command(
-    url_or_path: str, ref: str, name: str, license_id: str, submodules: bool, data_root: str | None
+    url_or_path: str,
+    ref: str,
+    name: str,
+    license_id: str,
+    submodules: bool,
+    owners: tuple[str, ...],
+    data_root: str | None,
 ) -> None:
     """Make URL-OR-PATH at REF a partition of this data root."""
     url, root = given_url(url_or_path), resolve_root(data_root)
     source_url(url, root)
-    root.mkdir(parents=True, exist_ok=True)
-    entry = CatalogueEntry(name or _name(url), url, "tip", license_id, submodules=submodules)
-    made = pin(entry, ref, root)
-    add_entry(
-        CatalogueEntry(entry.name, url, made.ref if made.ref == ref else "tip", license_id, submodules=submodules), root
+    spdx_expression(license_id, "--license")
+    for owner in owners:
+        require_owner(owner, "--submodule-owner")
+    entry = CatalogueEntry(
+        name or _name(url), url, "tip", license_id, submodules=submodules or bool(owners), submodule_owners=owners
     )
+    root.mkdir(parents=True, exist_ok=True)
+    made = pin(entry, ref, root)
+    add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
     _register(root, made.partition.key)
     click.echo(f"{made.partition.key} is commit {made.commit}")
     click.echo(f"next: megacpp run --profile upstream --repos {entry.name}@{ref}")

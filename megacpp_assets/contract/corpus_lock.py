@@ -15,7 +15,10 @@ from megacpp_assets.contract.partition import RepoRef
 
 @dataclass(frozen=True, slots=True)
 class RepoPin:
-    """A repository at a commit. `ref` is the tag, or `tip-<12 hex>` for a resolved tip; `specialist` may be ""."""
+    """A repository at a commit. `ref` is the tag, or `tip-<12 hex>` for a resolved tip; `specialist` may be "".
+
+    `submodule_owners` are those HOST/OWNER, beside the repository's own, that its submodules may come from.
+    """
 
     name: str
     ref: str
@@ -25,6 +28,7 @@ class RepoPin:
     license: str
     specialist: str
     submodules: bool = False
+    submodule_owners: tuple[str, ...] = ()
 
     @property
     def partition(self) -> RepoRef:
@@ -93,10 +97,7 @@ class LockFile:
                 table["configure"] = True
             if corpus.tokenizer is not None:
                 table["tokenizer"] = asdict(corpus.tokenizer)
-            table["repo"] = {
-                pin.name: {key: value for key, value in asdict(pin).items() if key != "name"}
-                for pin in sorted(corpus.repos, key=lambda pin: pin.name)
-            }
+            table["repo"] = {pin.name: _pin_table(pin) for pin in sorted(corpus.repos, key=lambda pin: pin.name)}
             document["dataset"][name] = table
         return tomlkit.dumps(document).encode()
 
@@ -115,7 +116,18 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
     return CorpusLock(
         dataset=name,
         profile=table["profile"],
-        repos=tuple(RepoPin(name=repo, **pin) for repo, pin in table["repo"].items()),
+        repos=tuple(_pin(repo, pin) for repo, pin in table["repo"].items()),
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
         configure=bool(table.get("configure", False)),
     )
+
+
+def _pin_table(pin: RepoPin) -> dict[str, Any]:
+    table = {key: value for key, value in asdict(pin).items() if key != "name"}
+    if not pin.submodule_owners:
+        del table["submodule_owners"]
+    return table
+
+
+def _pin(name: str, table: Mapping[str, Any]) -> RepoPin:
+    return RepoPin(**{**table, "name": name, "submodule_owners": tuple(table.get("submodule_owners", ()))})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from megacpp_assets.contract.urls import without_secrets
+
 
 class MegacppError(Exception):
     """Root of all expected failures; the command line prints it without a traceback."""
@@ -14,7 +16,7 @@ class MegacppError(Exception):
             parts.append(f"found {found}")
         if do:
             parts.append(f"what to do: {do}")
-        super().__init__("; ".join(parts))
+        super().__init__("; ".join(map(without_secrets, parts)))
 
 
 class SpecError(MegacppError):

@@ -62,6 +62,9 @@ def _with(lock: LockFile, corpus: CorpusLock) -> LockFile:
 def _pin(root: Path, catalogue: Mapping[str, CatalogueEntry], known: Mapping[str, RepoPin], text: str) -> RepoPin:
     name, _, ref = text.partition("@")
     entry = catalogue.get(name)
+    if "://" in text:
+        # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
+        raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
     if entry is None:
         listed = ", ".join(sorted(catalogue))
         raise SpecError(f"repository {name!r}", expected=f"one of {listed}", found=repr(name), do="megacpp repos add")
@@ -69,7 +72,7 @@ def _pin(root: Path, catalogue: Mapping[str, CatalogueEntry], known: Mapping[str
     existing = known.get(name)
     if existing is not None and (existing.ref == ref or (ref == TIP and existing.ref.startswith(f"{TIP}-"))):
         _verify(existing, root)
-        return existing
+        return replace(existing, submodules=entry.submodules, submodule_owners=entry.submodule_owners)
     return pin(entry, ref, root)
 
 

@@ -4,60 +4,121 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import tomlkit
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.repos.licences import UNKNOWN
+from megacpp_assets.repos.sources import require_known_scheme
+from megacpp_assets.repos.spdx import spdx_expression
+from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.atomic import write_atomic
 
 USER_CATALOGUE = "catalogue.toml"
+_MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
 SIZE_CLASSES = ("S", "M", "L", "H")
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or ""."""
+    """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or "".
+
+    Its submodules come from its own HOST/OWNER, or from one that `submodule_owners` names. `SpecError` for a URL that
+    is neither https without credentials nor local, a licence that is no SPDX expression, and an unknown size class.
+    """
 
     name: str
     url: str
     ref: str
-    license: str = "NOASSERTION"
+    license: str = UNKNOWN
     specialist: str = ""
     size_class: str = "S"
     submodules: bool = False
+    submodule_owners: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        where = f"repo.{self.name}"
         RepoRef.parse(f"{self.name}@{self.ref}")
+        require_known_scheme(self.url, f"{where}.url")
+        spdx_expression(self.license, f"{where}.license")
         if self.size_class not in SIZE_CLASSES:
-            raise SpecError(f"catalogue entry {self.name}", expected="size_class S, M, L or H", found=self.size_class)
+            raise SpecError(f"{where}.size_class", expected="S, M, L or H", found=repr(self.size_class))
+        for owner in self.submodule_owners:
+            require_owner(owner, f"{where}.submodule_owners")
 
 
 def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
     """The shipped catalogue `name` ("sample", "upstream") and what `megacpp repos add` put into this data root."""
     shipped = resources.files("megacpp_assets.repos").joinpath(f"catalogue_{name}.toml").read_text(encoding="utf-8")
-    added = root / USER_CATALOGUE
-    entries = _parse(shipped, f"catalogue {name}")
-    if added.exists():
-        entries |= _parse(added.read_text(encoding="utf-8"), str(added))
-    return entries
+    return _parse(shipped, f"catalogue {name}") | _added(root / USER_CATALOGUE)
 
 
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
     """Record a repository of the user's own in the data root."""
     path = root / USER_CATALOGUE
-    entries = _parse(path.read_text(encoding="utf-8"), str(path)) if path.exists() else {}
-    entries[entry.name] = entry
+    entries = {**_added(path), entry.name: entry}
     tables = {name: {k: v for k, v in asdict(entries[name]).items() if k != "name"} for name in sorted(entries)}
     write_atomic(path, tomlkit.dumps({"repo": tables}).encode())
 
 
+def _added(path: Path) -> dict[str, CatalogueEntry]:
+    if not path.exists():
+        return {}
+    try:
+        return _parse(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(str(path), expected="a readable file in UTF-8", found=str(error), do=_MEND) from error
+
+
 def _parse(text: str, where: str) -> dict[str, CatalogueEntry]:
     try:
-        raw: Mapping[str, Mapping[str, object]] = tomllib.loads(text)["repo"]
-        return {name: CatalogueEntry(name=name, **table) for name, table in raw.items()}  # type: ignore[arg-type]
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise SpecError(where, expected="tables [repo.NAME] with url, ref, license", found=str(error)) from error
+        raw = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpecError(where, expected="TOML", found=str(error), do=_MEND) from error
+    for key in raw:
+        _require(key == "repo", f"{where}: {key}", "tables [repo.NAME] and nothing else", f"the key {key}")
+    tables = raw.get("repo", {})
+    _require(isinstance(tables, dict), f"{where}: repo", "tables [repo.NAME]", _kind(tables))
+    return {name: _entry(name, table, where) for name, table in tables.items()}
+
+
+def _entry(name: str, table: Any, where: str) -> CatalogueEntry:
+    path = f"{where}: repo.{name}"
+    _require(isinstance(table, dict), path, "a table", _kind(table))
+    known = {field.name: field for field in fields(CatalogueEntry) if field.name != "name"}
+    for key in table:
+        _require(key in known, f"{path}.{key}", f"one of {', '.join(known)}", "an unknown key")
+    for key, field in known.items():
+        _require_field(field, table, f"{path}.{key}")
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    try:
+        return CatalogueEntry(name=name, **values)
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from error
+
+
+def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> None:
+    if field.name not in table:
+        _require(field.default is not MISSING, path, "a text", "nothing")
+        return
+    value = table[field.name]
+    wanted = {"bool": "true or false", "tuple[str, ...]": "a list of texts"}.get(str(field.type), "a text")
+    _require(_kind(value) == wanted, path, wanted, _kind(value))
+
+
+def _kind(value: Any) -> str:
+    """What a TOML value is, in words."""
+    if isinstance(value, list):
+        return "a list of texts" if all(isinstance(item, str) for item in value) else "a list of other things"
+    kinds = {bool: "true or false", str: "a text", dict: "a table", int: "a number", float: "a number"}
+    return kinds.get(type(value), "a date or time")
+
+
+def _require(holds: bool, path: str, expected: str, found: str) -> None:
+    if not holds:
+        raise SpecError(path, expected=expected, found=found, do=_MEND)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urljoin
 
 from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable, SpecError
 from megacpp_assets.repos.git import GitFailed, git
-from megacpp_assets.repos.sources import MIRROR_VARIABLE, local_path, source_url
+from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
+from megacpp_assets.repos.submodules import MODULES_FILE, Submodule, find_submodules
 
 PIN_REF = "refs/megacpp/pin"
 MAX_ENTRIES = 2_000_000
 """Tree entries after which a repository is taken for a tree bomb."""
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-_SUBMODULE_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +28,18 @@ class TreeEntry:
     path: str
 
 
-def fetch_commit(pin: RepoPin, root: Path, git_dir: Path) -> list[TreeEntry]:
-    """Fetch `pin` (and its submodules if it has them) into a new bare repository; return its tree in path order.
+def fetch_commit(pin: RepoPin, root: Path, git_dir: Path) -> tuple[list[TreeEntry], list[Submodule]]:
+    """Fetch `pin` (and its submodules if it has them) into a new bare repository.
 
-    Raises `SourceUnreachable`, or `SourcePinMismatch` when the reference no longer names the pinned commit.
+    Returns its tree in path order, and the submodules whose trees are part of that. Raises `SourceUnreachable`,
+    `SourcePinMismatch` when the reference no longer names the pinned commit, `SpecError` for a forbidden submodule.
     """
     git("init", "--bare", "--quiet", "--object-format=sha1", str(git_dir))
     _fetch(pin.url, pin.git_ref, pin.commit, root=root, git_dir=git_dir, keep=PIN_REF)
     entries = list(_tree(pin.commit, "", git_dir))
-    if pin.submodules:
-        entries += _fetch_submodules(pin, entries, root, git_dir)
+    submodules, added = _fetch_submodules(pin, entries, root, git_dir) if pin.submodules else ([], [])
     _canonicalise(git_dir)
-    return sorted(entries, key=lambda entry: entry.path.encode("utf-8", "surrogateescape"))
+    return sorted(entries + added, key=lambda entry: entry.path.encode("utf-8", "surrogateescape")), submodules
 
 
 def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, keep: str) -> None:
@@ -79,42 +77,19 @@ def _tree(commit: str, prefix: str, git_dir: Path) -> Iterator[TreeEntry]:
         yield TreeEntry(mode, object_id, int(size) if size != "-" else 0, path)
 
 
-def _fetch_submodules(pin: RepoPin, entries: list[TreeEntry], root: Path, git_dir: Path) -> list[TreeEntry]:
+def _fetch_submodules(
+    pin: RepoPin, entries: list[TreeEntry], root: Path, git_dir: Path
+) -> tuple[list[Submodule], list[TreeEntry]]:
     links = {entry.path: entry.object_id for entry in entries if entry.mode == "160000"}
-    modules = next((entry.object_id for entry in entries if entry.path == ".gitmodules"), None)
+    modules = next((entry.object_id for entry in entries if entry.path == MODULES_FILE), None)
     if modules is None or not links:
-        return []
-    added: list[TreeEntry] = []
-    for index, (path, url) in enumerate(sorted(_submodule_urls(modules, git_dir).items())):
-        if path in links:
-            resolved = _resolve_submodule(pin.url, url)
-            keep = f"refs/megacpp/submodule/{index:04d}"
-            _fetch(resolved, links[path], links[path], root=root, git_dir=git_dir, keep=keep)
-            added += _tree(links[path], f"{path}/", git_dir)
-    return added
-
-
-def _submodule_urls(blob: str, git_dir: Path) -> dict[str, str]:
-    """Path -> URL from `.gitmodules`; entries with an odd path are left out (they stay gitlinks without content)."""
-    settings: dict[str, dict[str, str]] = {}
-    for item in git("config", "--blob", blob, "-z", "--list", git_dir=git_dir).decode(errors="replace").split("\0"):
-        key, _, value = item.partition("\n")
-        section, _, field = key.rpartition(".")
-        if section.startswith("submodule.") and field in {"path", "url"}:
-            settings.setdefault(section, {})[field] = value
-    return {
-        module["path"]: module["url"]
-        for module in settings.values()
-        if "url" in module and _SUBMODULE_PATH.fullmatch(module.get("path", ""))
-    }
-
-
-def _resolve_submodule(parent: str, url: str) -> str:
-    if not url.startswith(("./", "../")):
-        return url
-    if local := local_path(parent):
-        return str((local / url).resolve())
-    return urljoin(parent.rstrip("/") + "/", url)
+        return [], []
+    found, added = find_submodules(pin, links, modules, git_dir), list[TreeEntry]()
+    for index, module in enumerate(found):
+        keep = f"refs/megacpp/submodule/{index:04d}"
+        _fetch(module.url, module.commit, module.commit, root=root, git_dir=git_dir, keep=keep)
+        added += _tree(module.commit, f"{module.path}/", git_dir)
+    return found, added
 
 
 def _canonicalise(git_dir: Path) -> None:

@@ -92,4 +92,5 @@ def _pin(entry: CatalogueEntry, ref: str, *, git_ref: str, commit: str) -> RepoP
         license=entry.license,
         specialist=entry.specialist,
         submodules=entry.submodules,
+        submodule_owners=entry.submodule_owners,
     )

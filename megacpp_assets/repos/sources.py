@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.urls import shown_url
 
 MIRROR_VARIABLE = "MEGACPP_GIT_MIRROR"
 SAMPLE_SCHEME = "sample://"
@@ -15,7 +16,10 @@ SAMPLE_DIRECTORY = "sample_git"
 _SSH = re.compile(r"ssh://|git\+ssh://|[^/]+:(?!//)")
 """Also git's short form HOST:PATH: a colon before the first slash."""
 _NO_SSH = "ssh:// needs credentials, which are off here: give the https:// URL, a local clone's path, or a mirror"
-_HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?P<path>[A-Za-z0-9._/+-]+)")
+_NO_CREDENTIALS = (
+    "no credentials are taken, in no place of a URL: give the plain URL, a local clone's path, or a mirror"
+)
+_HTTPS = re.compile(r"https://(?P<host>[A-Za-z0-9.-]+(?::\d+)?)/(?P<path>[A-Za-z0-9._/+-]+)")
 
 
 def source_url(url: str, root: Path) -> str:
@@ -24,14 +28,24 @@ def source_url(url: str, root: Path) -> str:
         return str(root / SAMPLE_DIRECTORY / f"{url.removeprefix(SAMPLE_SCHEME)}.git")
     if local := local_path(url):
         return str(local)
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    path = _https_path(url)
+    return _mirrored(mirror, path) if mirror else url
+
+
+def require_known_scheme(url: str, what: str = "repository URL") -> None:
+    """`SpecError` naming `what` unless `url` is an https URL, an absolute path or of the sample."""
+    if not url.startswith(SAMPLE_SCHEME) and local_path(url) is None:
+        _https_path(url, what)
+
+
+def owner_of(url: str) -> str | None:
+    """HOST/OWNER of an https URL (with an owner's groups, if any; HOST where there is no owner), None for others."""
     match = _HTTPS.fullmatch(url)
     if match is None or ".." in url:
-        do = _NO_SSH if _SSH.match(url) else ""
-        raise SpecError(
-            "repository URL", expected="https://HOST/OWNER/NAME or an absolute path", found=repr(url), do=do
-        )
-    mirror = os.environ.get(MIRROR_VARIABLE)
-    return _mirrored(mirror, match["path"]) if mirror else url
+        return None
+    owner = match["path"].removesuffix("/").rpartition("/")[0]
+    return f"{match['host'].lower()}/{owner}".removesuffix("/")
 
 
 def given_url(text: str) -> str:
@@ -46,13 +60,25 @@ def local_path(url: str) -> Path | None:
     return Path(url) if url.startswith("/") else None
 
 
+def _https_path(url: str, what: str = "repository URL") -> str:
+    match = _HTTPS.fullmatch(url)
+    if match is not None and ".." not in url:
+        return match["path"]
+    do = _NO_SSH if _SSH.match(url) else ""
+    if shown_url(url) != url:
+        do = _NO_CREDENTIALS
+    raise SpecError(what, expected="https://HOST/OWNER/NAME or an absolute path", found=repr(shown_url(url)), do=do)
+
+
 def _mirrored(template: str, path: str) -> str:
     owner, _, name = path.removesuffix(".git").rpartition("/")
+    found = shown_url(template)
     try:
         url = template.format(owner=owner, name=name)
     except (KeyError, IndexError, ValueError) as error:
         example = "/srv/git/{owner}/{name}"
-        raise SpecError(MIRROR_VARIABLE, expected=f"a template such as {example}", found=template) from error
+        raise SpecError(MIRROR_VARIABLE, expected=f"a template such as {example}", found=found) from error
     if local_path(url) is None and _HTTPS.fullmatch(url) is None:
-        raise SpecError(MIRROR_VARIABLE, expected="an absolute path or an https URL", found=url)
+        do = _NO_CREDENTIALS if found != template else ""
+        raise SpecError(MIRROR_VARIABLE, expected="an absolute path or an https URL", found=found, do=do)
     return url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from megacpp_assets.repos.fetch import TreeEntry, fetch_commit
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.repos.licences import UNKNOWN, repository_licence, with_file_licences
 from megacpp_assets.repos.selection import select
+from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import fsync_directory, fsync_file
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader_at
@@ -41,7 +42,10 @@ def target(spec: PinnedReposSpec) -> Target:
         stage="pinned_repos",
         partition=pin.partition.key,
         version=VERSION,
-        config={"name": pin.name, "ref": pin.ref, "commit": pin.commit, "license": pin.license},
+        config={
+            **{"name": pin.name, "ref": pin.ref, "commit": pin.commit, "license": pin.license},
+            **({"submodules": True} if pin.submodules else {}),
+        },
     )
 
 
@@ -56,7 +60,7 @@ def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
         progress(0, 1)
         git_dir = publication.directory / OBJECTS
         try:
-            entries = fetch_commit(spec.pin, spec.root, git_dir)
+            entries, submodules = fetch_commit(spec.pin, spec.root, git_dir)
             files = _list_files(spec.pin, entries, git_dir)
         except BaseException:
             shutil.rmtree(git_dir, ignore_errors=True)
@@ -64,7 +68,7 @@ def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
         _adopt(publication, git_dir)
         publication.write(FILES_LIST, dump_files(files), rows=len(files))
         progress(1, 1)
-        return _stats(files)
+        return _stats(files) | _recorded(submodules)
 
     return publish(target(spec), produce)
 
@@ -93,6 +97,11 @@ def _adopt(publication: Publication, git_dir: Path) -> None:
         else:
             fsync_file(path)
             publication.adopt(path.relative_to(publication.directory).as_posix())
+
+
+def _recorded(submodules: list[Submodule]) -> dict[str, Any]:
+    """What each submodule's part of the tree came from; nothing where there is none."""
+    return {"submodules": [asdict(module) for module in submodules]} if submodules else {}
 
 
 def _stats(files: list[SourceFile]) -> dict[str, Any]:

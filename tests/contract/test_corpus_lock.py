@@ -12,8 +12,9 @@ from megacpp_assets.contract.partition import RepoRef
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 _NAME = st.text("abcdefghijklmnopqrstuvwxyz0123456789._+-", min_size=1, max_size=12)
+_OWNERS = st.lists(_TEXT, max_size=2).map(tuple)
 _PINS = st.lists(
-    st.builds(RepoPin, _NAME, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, st.booleans()),
+    st.builds(RepoPin, _NAME, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, st.booleans(), _OWNERS),
     max_size=4,
     unique_by=lambda pin: pin.name,
 )

@@ -34,6 +34,26 @@ def test_a_scheme_that_could_run_or_leak_something_is_refused(url: str, tmp_path
         source_url(url, tmp_path)
 
 
+@pytest.mark.parametrize("url", ["https://u:canary@host/x/y", "https://host/x/y?token=canary", "u:canary@host:x/y"])
+def test_credentials_in_a_url_are_refused_and_not_shown(url: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no credentials are taken") as caught:
+        source_url(url, tmp_path)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["https://u:can ary@host/{owner}/{name}", "https://host/{owner}/{name}?t=can ary", "https://can ary@h/{x}"],
+)
+def test_credentials_in_a_mirror_template_are_refused_and_not_shown(
+    template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", template)
+    with pytest.raises(SpecError, match="MEGACPP_GIT_MIRROR") as caught:
+        source_url("https://github.com/fmtlib/fmt", tmp_path)
+    assert "can ary" not in str(caught.value)
+
+
 @pytest.mark.parametrize("template", ["/srv/{nope}", "{0}", "relative/{name}", "ssh://host/{owner}/{name}"])
 def test_a_mirror_template_that_cannot_work_is_refused(
     template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

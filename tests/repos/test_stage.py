@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git_tree import commit, git, make_repository
+from git_tree import commit, make_repository
 
 from megacpp_assets.contract.errors import SourcePinMismatch
 from megacpp_assets.contract.source_file import FILES_LIST, SourceFile, dump_files
@@ -72,23 +72,6 @@ def test_links_and_submodules_are_listed_but_never_followed(tmp_path: Path, root
     commit(directory, {}, "v2")
     files = _by_path(_fetch(CatalogueEntry("r", str(directory), "v2"), root, "v2"))
     assert files["config.h"].skipped == "symbolic link"
-
-
-def test_submodules_are_fetched_at_the_commit_that_the_tree_names(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")
-    inner = make_repository(tmp_path / "libs" / "inner", {"inner.hpp": b"struct inner {};\n"})
-    outer = tmp_path / "libs" / "outer"
-    make_repository(outer, {"outer.cpp": b"int x;\n"})
-    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../inner", "deps/inner")
-    commit(outer, {}, "v2")
-    entry = CatalogueEntry("outer", str(outer), "v2", submodules=True)
-    artifact = _fetch(entry, root, "v2")
-    files = _by_path(artifact)
-    assert files["deps/inner"].blob == inner
-    with blob_reader(artifact) as blobs:
-        assert blobs.read(files["deps/inner/inner.hpp"].blob) == b"struct inner {};\n"
 
 
 def test_a_path_that_could_surprise_a_command_is_left_out(tmp_path: Path, root: Path) -> None:

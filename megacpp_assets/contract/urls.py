@@ -1,0 +1,35 @@
+"""What of a URL may be shown: neither user nor password nor query ever reaches an error, a log, an event or a file."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\S+")
+_QUERY = re.compile(r"[?#]")
+_HIDDEN = "…"
+
+
+def shown_url(url: str) -> str:
+    """`url` without what may be a secret, whatever characters that is made of."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        # Git's short form, USER@HOST:PATH.
+        user, at, place = url.rpartition("@")
+        return f"{_HIDDEN}@{place}" if at and ":" in user else url
+    user, at, place = rest.rpartition("@")
+    if scheme.endswith("ssh") and re.fullmatch(r"\w+", user):
+        # A user alone is no secret of ssh, as it may be of https.
+        return url
+    plain, *query = _QUERY.split(place, maxsplit=1)
+    return f"{scheme}://{_HIDDEN + '@' if at else ''}{plain}{'?' + _HIDDEN if query and query[0] else ''}"
+
+
+def without_secrets(text: str) -> str:
+    """A message with each URL in it as `shown_url` would have it; for words that come from elsewhere, as git's do."""
+    return _WORD.sub(lambda word: _shown_word(word[0]), text)
+
+
+def _shown_word(word: str) -> str:
+    """Quotes and punctuation that close the word are the message's own."""
+    bare = word.rstrip("'\").,;:")
+    return shown_url(bare) + word[len(bare) :] if "://" in bare else word

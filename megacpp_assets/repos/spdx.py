@@ -1,0 +1,46 @@
+"""SPDX licence expressions, as a person gives them: each name is of the SPDX list or a LicenseRef of one's own."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from boolean.boolean import ParseError
+from license_expression import ExpressionError, Licensing, get_spdx_licensing
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.repos.licences import UNKNOWN
+
+_LONGEST = 500
+_OWN = re.compile(r"LicenseRef-[A-Za-z0-9.-]+")
+
+
+def spdx_expression(text: str, what: str) -> str:
+    """`text` itself where it is an SPDX expression or NOASSERTION; else `SpecError` naming `what`."""
+    if text != UNKNOWN and (problem := _problem(text)):
+        raise SpecError(
+            what,
+            expected=f"an SPDX licence expression such as MIT or BSL-1.0, or {UNKNOWN}",
+            found=problem,
+            do="take the names from https://spdx.org/licenses",
+        )
+    return text
+
+
+def _problem(text: str) -> str:
+    """What is wrong with an expression, or nothing."""
+    if len(text) > _LONGEST or not text.isprintable() or not text.strip():
+        return f"{text[:40]!r} of {len(text)} characters"
+    licensing = _licensing()
+    try:
+        unknown = licensing.unknown_license_keys(licensing.parse(text, strict=True))
+    # The parser's own errors, and what it raises where it stumbles over building one of them.
+    except (ExpressionError, ParseError, AttributeError, TypeError, LookupError, RecursionError):
+        return repr(text)
+    strangers = [name for name in unknown if not _OWN.fullmatch(name)]
+    return f"{', '.join(map(repr, strangers))} in {text!r}" if strangers else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _licensing() -> Licensing:
+    return get_spdx_licensing()

@@ -1,0 +1,60 @@
+"""The catalogue of a data root: what a person wrote wrongly is named by file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.repos.catalogue import USER_CATALOGUE, CatalogueEntry, add_entry, load_catalogue
+
+_LIB = '[repo.lib]\nurl = "https://github.com/o/lib"\nref = "v1"\n'
+
+
+def test_what_was_added_is_read_back(root: Path) -> None:
+    entry = CatalogueEntry(
+        "lib", "https://github.com/o/lib", "v1", "MIT", submodules=True, submodule_owners=("github.com/x",)
+    )
+    add_entry(entry, root)
+    assert load_catalogue("upstream", root)["lib"] == entry
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("repo = 3", "repo; expected tables [repo.NAME]; found a number"),
+        ("[repo]\nlib = 3", "repo.lib; expected a table; found a number"),
+        (_LIB + "license = 3", "repo.lib.license; expected a text; found a number"),
+        (_LIB + 'submodules = "yes"', "repo.lib.submodules; expected true or false; found a text"),
+        (_LIB + "submodule_owners = [1]", "submodule_owners; expected a list of texts; found a list of other things"),
+        (_LIB + 'submodule_owners = ["https://github.com"]', "submodule_owners; expected HOST/OWNER"),
+        (_LIB + "size_class = 1979-05-27", "repo.lib.size_class; expected a text; found a date or time"),
+        (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected S, M, L or H; found 'XL'"),
+        (_LIB + 'colour = "red"', "repo.lib.colour; expected one of url, ref, license"),
+        (_LIB + 'name = "other"', "repo.lib.name; expected one of url, ref"),
+        (_LIB + 'license = "Foo"', "repo.lib.license; expected an SPDX licence expression"),
+        ('[repo.lib]\nref = "v1"', "repo.lib.url; expected a text; found nothing"),
+        ('[repo."a b"]\nurl = "/x"\nref = "v1"', "partition key 'a b@v1'; expected NAME@REF"),
+        ('[repo.lib]\nurl = "ssh://host/x"\nref = "v1"', "repo.lib.url; expected https://HOST/OWNER/NAME"),
+        ("[repos.lib]", "repos; expected tables [repo.NAME] and nothing else; found the key repos"),
+        ("[repo.lib", "expected TOML; found"),
+        ("x = " + "[" * 5000, "expected TOML; found"),
+        (b"\xff", "expected a readable file in UTF-8; found"),
+    ],
+)
+def test_a_fault_is_one_sentence_with_file_key_expectation_and_finding(
+    root: Path, text: str | bytes, sentence: str
+) -> None:
+    path = root / USER_CATALOGUE
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SpecError) as caught:
+        load_catalogue("sample", root)
+    assert str(caught.value).startswith(str(path)) and sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_in_place_of_the_file_is_one_sentence(root: Path) -> None:
+    (root / USER_CATALOGUE).mkdir()
+    with pytest.raises(SpecError, match="expected a readable file"):
+        load_catalogue("sample", root)
