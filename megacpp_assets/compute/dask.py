@@ -11,7 +11,7 @@ import pickle
 import platform
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -55,7 +55,7 @@ class DaskPool:
             ) from error
 
     def run(
-        self, function: Callable[[Batch], Result], batches: Sequence[Batch], *, timeout_s: float
+        self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
     ) -> Iterator[Outcome[Result]]:
         """Yield one outcome per batch, in order; see `BatchExecutor.run`.
 
@@ -66,7 +66,7 @@ class DaskPool:
         executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
         futures = deque(executor.submit(_on_worker, task, timeout_s, software()) for task in tasks)
         try:
-            for index in range(len(batches)):
+            for index in range(len(tasks)):
                 # Once read, the cluster may forget it: else all results stay in the workers' memory to the end.
                 yield self._outcome(index, futures.popleft())
         finally:

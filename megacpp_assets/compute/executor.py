@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -23,9 +23,12 @@ class BatchExecutor(Protocol):
     """Runs picklable module-level functions over batches, isolated from each other and from the caller."""
 
     def run(
-        self, function: Callable[[Batch], Result], batches: Sequence[Batch], *, timeout_s: float
+        self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
     ) -> Iterator[Outcome[Result]]:
-        """Yield one outcome per batch, in the order of `batches`; never raises for what a batch did."""
+        """Yield one outcome per batch, in the order of `batches`; never raises for what a batch did.
+
+        Batches may be taken while outcomes are; those that run when the iterator is closed are ended.
+        """
 
     def close(self) -> None:
         """Release the workers."""

@@ -35,6 +35,10 @@ class SourceUnreachable(MegacppError):
     """A repository cannot be fetched: neither network nor mirror."""
 
 
+class OverBudget(MegacppError):
+    """Work took more than its recipe lets it have."""
+
+
 class TokenizerDrift(MegacppError):
     """A tokenizer is not the one that the lock names, or no longer gives its golden encodings."""
 

@@ -19,12 +19,29 @@ class SemanticRecipe:
     """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes.
 
     `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
+
+    A file may take `file_cpu_seconds` of CPU time over all its tries; all files together `repository_cpu_seconds` and
+    `unit_cpu_seconds` for each of them, and `wall_per_cpu` times as much by the clock. What is over its budget is
+    recorded and left out; over `failed_files_per_cent` of such files, or of others that failed, stop the run.
     """
 
     document_tokens: int = 4096
     dependency_depth: int = 5
     file_bytes: int = 1_000_000
     configure: bool = False
+    file_cpu_seconds: int = 120
+    repository_cpu_seconds: int = 3600
+    unit_cpu_seconds: int = 10
+    wall_per_cpu: int = 10
+    failed_files_per_cent: float = 5.0
+
+    def __post_init__(self) -> None:
+        least = {"file_cpu_seconds": 4, "repository_cpu_seconds": 1, "unit_cpu_seconds": 0, "wall_per_cpu": 1}
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                raise SpecError(f"semantic.{name}", expected=f"at least {bound}", found=getattr(self, name))
+        if not 0 <= self.failed_files_per_cent <= 100:
+            raise SpecError("semantic.failed_files_per_cent", expected="0 to 100", found=self.failed_files_per_cent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.batches import Crew, group_by_arguments, run_batches
+from megacpp_assets.semantic.budget import OVER_BUDGET, Budget, Ledger
 from megacpp_assets.semantic.compiler_view import write_view
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
@@ -35,20 +41,33 @@ class ParseOptions:
     """What decides the outcome beside tree and toolchain; belongs in the stage's configuration.
 
     `database` is the tree-relative path of a compile database to use instead of searching; `precompile` shares headers
-    between units. A batch of `batch_files` files may take `wall_s` seconds per file before it counts as hung.
+    between units. A batch holds at most `batch_files` files.
     """
 
     standards: Standards = field(default_factory=Standards)
     database: str | None = None
     precompile: bool = True
     limits: Limits = field(default_factory=Limits)
+    budget: Budget = field(default_factory=Budget)
     batch_files: int = 16
-    wall_s: float = 120.0
 
 
 DEFAULT_OPTIONS = ParseOptions()
+
+
+def options_of(recipe: SemanticRecipe) -> ParseOptions:
+    """What a recipe lets the parse of a repository take: half of a file's CPU seconds at first, a quarter alone."""
+    first, again = recipe.file_cpu_seconds // 2, recipe.file_cpu_seconds // 4
+    return ParseOptions(
+        limits=Limits(cpu_s=first, again_cpu_s=again, wall_s=float(first * recipe.wall_per_cpu)),
+        budget=Budget(recipe.repository_cpu_seconds, recipe.unit_cpu_seconds, recipe.wall_per_cpu),
+    )
+
+
 COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
+_HEADER_TRIES = 2
+"""A header is compiled whole, then what it has from outside the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +114,24 @@ def parse_tree(
     units = plan_units(root, files, options.standards, database=options.database, header_roots=toolchain.header_roots)
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
-    cache = UnitCache(memory.store if memory else None, plain, options.wall_s)
-    crew = Crew(executor, options.batch_files, options.wall_s)
-    usable = _Headers(plain, _shared(root, files, units) if options.precompile else [], crew, cache)
+    cache = UnitCache(memory.store if memory else None, plain)
+    shared = _shared(root, files, units) if options.precompile else []
+    allowance = _Allowance(_planned(units, shared), options)
     parsed: dict[str, ParsedFile] = {}
     checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
-    for result in usable.parse(units):
-        parsed[result.file.path] = result.file
-        checks[result.file.path] = result.checks
-        progress(len(parsed), len(units))
+    with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
+        noted = Path(journals) if options.limits.applied else None
+        crew = Crew(executor, options.batch_files, allowance, noted)
+        usable = _Headers(plain, shared, crew, cache, allowance)
+        for result in usable.parse(units):
+            parsed[result.file.path] = result.file
+            checks[result.file.path] = result.checks
+            progress(len(parsed), len(units))
+    for unit in units:
+        if allowance.refuses(unit.path):
+            parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET)
+            checks[unit.path] = NO_CHECKS
     for path in _colliding({unit.path: checks[unit.path] for unit in units}):
         parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
     report(usable.report)
@@ -128,9 +155,12 @@ class _Headers:
     cache does not know is parsed, and only for that a header is built.
     """
 
-    def __init__(self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache) -> None:
+    def __init__(
+        self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache, allowance: _Allowance
+    ) -> None:
         self._plain = plain
         self._crew = crew
+        self._allowance = allowance
         self._cache = cache
         self._batches = [
             replace(plain, units=header.units, header=Header(header.text, f"{PCH_FOLDER}/{index}.pch"))
@@ -170,7 +200,10 @@ class _Headers:
         """Build the headers of `batches` that have not been tried yet."""
         new = [batch for batch in batches if batch.header and batch.header.output not in self._built]
         first = [replace(batch, units=batch.units[:1]) for batch in new]
-        for outcome in self._crew.executor.run(build_header, first, timeout_s=self._crew.wall_s):
+        for outcome in self._crew.executor.run(
+            build_header, first, timeout_s=60 + self._plain.limits.wall_s * _HEADER_TRIES
+        ):
+            self._crew.allowance.check_time()
             batch = new[outcome.index]
             self._built[_place(batch)] = outcome.value
             if outcome.value is None:
@@ -186,8 +219,11 @@ class _Headers:
             found |= {result.file.path: result for result in self._run(fresh)}
             mute = []
             for batch, audit in pending:
-                results = [found[unit.path] for unit in audit.units]
-                if any(result.calls or result.differing for result in results) or len(results) == len(batch.units):
+                results = [found[unit.path] for unit in audit.units if unit.path in found]
+                whole = len(results) < len(audit.units) or len(results) == len(
+                    batch.units
+                )  # some are refused, or all in
+                if whole or any(result.calls or result.differing for result in results):
                     yield batch, results
                 else:
                     mute.append((batch, _audit(batch, 2 * len(results))))
@@ -203,6 +239,7 @@ class _Headers:
                 if found is None:
                     left.append(unit)
                 else:
+                    self._allowance.charge(unit.path, found.cpu_ms)
                     yield found
             if left:
                 missing.append(replace(batch, units=tuple(left)))
@@ -214,6 +251,7 @@ class _Headers:
         for done, results in run_batches(ready, self._crew):
             for unit, result in zip(done.units, results, strict=True):
                 self._cache.keep(unit, by_path[unit.path], done, result)
+                self._allowance.charge(unit.path, result.cpu_ms)
                 yield result
 
     def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
@@ -228,6 +266,34 @@ class _Headers:
             calls_differing=self.report.calls_differing + differing,
         )
         return [result for result in results if proven or not (differing or result.unmeasured)]
+
+
+def _planned(units: Sequence[Unit], shared: Sequence[SharedHeader]) -> list[str]:
+    """The paths of all units in the order in which they are meant to be parsed: with their headers, then the others."""
+    sharing = [unit for header in shared for unit in header.units]
+    waiting = {unit.path for unit in sharing}
+    rest = group_by_arguments([unit for unit in units if unit.path not in waiting])
+    return [unit.path for unit in (*sharing, *chain.from_iterable(rest))]
+
+
+class _Allowance(Ledger):
+    """What the units at `paths` may spend together, from now on."""
+
+    def __init__(self, paths: Sequence[str], options: ParseOptions) -> None:
+        cpu_s = options.budget.cpu_s(len(paths))
+        super().__init__(paths, cpu_s)
+        self._wall_s = options.limits.wall_s + options.budget.wall_per_cpu * cpu_s
+        self._deadline = time.monotonic() + self._wall_s
+
+    def check_time(self) -> None:
+        """Raise `OverBudget` past the wall seconds. What was parsed is kept: the next run goes on from there."""
+        if time.monotonic() > self._deadline:
+            raise OverBudget(
+                "parsing the repository",
+                expected=f"at most {self._wall_s:,.0f} seconds of wall time",
+                found="more",
+                do="run again on a machine with less load, or raise the recipe's semantic.wall_per_cpu",
+            )
 
 
 def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:

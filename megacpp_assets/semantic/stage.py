@@ -22,7 +22,7 @@ from megacpp_assets.semantic.configure import require_sandbox
 from megacpp_assets.semantic.configured import leave_database
 from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
-from megacpp_assets.semantic.parse import HeaderReport, parse_tree
+from megacpp_assets.semantic.parse import HeaderReport, options_of, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.records import Origin, record, write_shards
 from megacpp_assets.semantic.repository import Repository, build_repository
@@ -96,7 +96,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            parsed, headers = _parse(tree, sources, spec.toolchain, memory, progress)
+            parsed, headers = _parse(tree, sources, spec, memory, progress)
             stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
             return {**stats, **configured, "shared_headers": asdict(headers)}
 
@@ -109,14 +109,17 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
 
 
 def _parse(
-    tree: Path, sources: Sources, toolchain: Toolchain, memory: Memory, progress: Progress
+    tree: Path, sources: Sources, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
 ) -> tuple[dict[str, ParsedFile], HeaderReport]:
     files = [*(file for file, _ in sources.taken), *sources.companions]
     reports = [HeaderReport()]
     if not sources.taken:
         return {}, reports[-1]
     with open_executor() as executor:
-        parsed = parse_tree(tree, files, toolchain, executor, progress, report=reports.append, memory=memory)
+        parsed = parse_tree(
+            tree, files, spec.toolchain, executor, progress,
+            options=options_of(spec.recipe), report=reports.append, memory=memory,
+        )  # fmt: skip
     return {file.path: file for file in parsed}, reports[-1]
 
 

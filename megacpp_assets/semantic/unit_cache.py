@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from megacpp_assets.compute import limits
 from megacpp_assets.semantic import (
     _visitor,
     batches,
@@ -37,8 +38,8 @@ from megacpp_assets.storage.cache import Cache
 
 _UNBUILT = b"unbuilt"
 _MODULES = (
-    _visitor, batches, compiler_view, inclusions, parsed, plan, precompiled, real_paths, toolchain, tree_contents,
-    unit_entry, worker,
+    _visitor, batches, compiler_view, inclusions, limits, parsed, plan, precompiled, real_paths, toolchain,
+    tree_contents, unit_entry, worker,
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ class UnitCache:
     A unit's outcome depends on its batch: with which header, audited or not. `parsed` are the paths of units kept.
     """
 
-    def __init__(self, store: Cache | None, plain: Batch, wall_s: float) -> None:
+    def __init__(self, store: Cache | None, plain: Batch) -> None:
         self.parsed: set[str] = set()
         self._store = store
         if store is None:
@@ -69,7 +70,6 @@ class UnitCache:
             "headers": header_state(plain.toolchain.header_roots, plain.toolchain.library),
             "visible": plain.toolchain.visible,
             "limits": asdict(plain.limits),
-            "wall_s": wall_s,
         }
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 

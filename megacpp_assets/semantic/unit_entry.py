@@ -38,7 +38,7 @@ def to_bytes(result: UnitResult) -> bytes:
     head["symbols"] = [file.symbols.qualified_name, file.symbols.spelling]
     head["cursors"] = None if file.cursors is None else len(file.cursors.kind)
     head["checks"] = len(result.checks)
-    head["audit"] = [result.calls, result.differing, result.unmeasured]
+    head["measured"] = [result.calls, result.differing, result.unmeasured, result.cpu_ms]
     text = orjson.dumps(head)
     return b"".join((len(text).to_bytes(_LENGTH_BYTES, "little"), text, *_arrays(result)))
 
@@ -55,8 +55,8 @@ def from_bytes(data: bytes) -> UnitResult:
     symbols = NO_SYMBOLS if cursors is None else _symbols(reader, *names)
     head["includes"] = tuple(head["includes"])
     head["skipped_ranges"] = tuple((start, end) for start, end in head["skipped_ranges"])
-    calls, differing, unmeasured = head.pop("audit")
-    return UnitResult(ParsedFile(**head, cursors=cursors, symbols=symbols), checks, (), calls, differing, unmeasured)
+    measured = head.pop("measured")
+    return UnitResult(ParsedFile(**head, cursors=cursors, symbols=symbols), checks, (), *measured)
 
 
 def _symbols(reader: _Reader, names: list[str], spellings: list[str]) -> Symbols:

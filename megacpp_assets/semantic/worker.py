@@ -6,9 +6,8 @@ The working directory is the tree and every path is relative to it, so that no r
 from __future__ import annotations
 
 import os
-import resource
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
 from megacpp_assets.semantic.inclusions import Inclusions, SharedInclusions, reached, shared_inclusions
@@ -45,9 +45,13 @@ NO_CHECKS = np.empty((0, 2), np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one worker: CPU seconds per file, address space in bytes, cursors per file. `applied` is off in-process."""
+    """Of one worker: CPU seconds of a file, with its header and without together, and of each further try; wall
+    seconds, which only a machine that stands still exceeds; address space in bytes; cursors per file. `applied` is off
+    in-process."""
 
     cpu_s: int = 60
+    again_cpu_s: int = 30
+    wall_s: float = 600.0
     memory_bytes: int = 4 << 30
     cursors: int = 2_000_000
     applied: bool = True
@@ -67,7 +71,8 @@ class Batch:
     """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
 
     With `audit` each unit is parsed plainly too, and the calls of both are compared. `unlucky`: it has no
-    header, or no outcome, because of a failure that may be the machine's and not the file's.
+    header, or no outcome, because of a failure that may be the machine's and not the file's. `again`: not the first
+    try of its unit. `journal` is where the worker notes how many units are done: the next one is what ended it.
     """
 
     tree: str
@@ -77,6 +82,13 @@ class Batch:
     header: Header | None = None
     audit: bool = False
     unlucky: bool = False
+    again: bool = False
+    journal: str = ""
+
+    @property
+    def cpu_s(self) -> int:
+        """CPU seconds that each unit may take."""
+        return self.limits.again_cpu_s if self.again else self.limits.cpu_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,7 @@ class UnitResult:
     `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
     compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
     those that it changes. `unmeasured`: the audit had the parse with the header to take, and nothing to judge it by.
+    `cpu_ms` are the milliseconds of CPU time that it took, all tries together.
     """
 
     file: ParsedFile
@@ -94,14 +107,36 @@ class UnitResult:
     calls: int = 0
     differing: int = 0
     unmeasured: bool = False
+    cpu_ms: int = 0
 
 
 @uncollected
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
-    with _confined(batch) as readable:
+    with _confined(batch) as readable, _journal(batch) as note:
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
-        return tuple(_outcome(unit, job) for unit in batch.units)
+        results = []
+        for unit in batch.units:
+            results.append(_measured(unit, job))
+            note()
+        return tuple(results)
+
+
+def _measured(unit: Unit, job: _Job) -> UnitResult:
+    began = used_cpu_s()
+    _allow(job.batch)
+    result = _outcome(unit, job)
+    return replace(result, cpu_ms=round(1000 * (used_cpu_s() - began)))
+
+
+@contextmanager
+def _journal(batch: Batch) -> Iterator[Callable[[], object]]:
+    """What notes that one more unit is done, where the parent sees it even if this process does not survive."""
+    if not batch.journal:
+        yield lambda: None
+        return
+    with open(batch.journal, "wb", buffering=0) as file:
+        yield lambda: file.write(b".")
 
 
 def build_header(batch: Batch) -> Header | None:
@@ -126,7 +161,7 @@ def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None
     _, language, *rest = batch.units[0].arguments
     # Another host may have the same headers with other times: they are compared by size only.
     arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
-    _allow_cpu(batch.limits)
+    _allow(batch)
     try:
         found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
     except RuntimeError:
@@ -141,27 +176,19 @@ def _confined(batch: Batch) -> Iterator[_Readable]:
     """Work inside the tree, and under the limits where those are applied."""
     with working_directory(Path(batch.tree)):
         if batch.limits.applied:
-            _limit(resource.RLIMIT_AS, batch.limits.memory_bytes)
-            _limit(resource.RLIMIT_CORE, 0)
+            limit_memory(batch.limits.memory_bytes)
         yield _Readable(os.getcwd(), batch.toolchain)
         if batch.limits.applied:
-            _limit(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)[1])
+            allow_all()
 
 
-def _allow_cpu(limits: Limits) -> None:
-    if limits.applied:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_s)
+def _allow(batch: Batch) -> None:
+    if batch.limits.applied:
+        allow(batch.cpu_s, batch.limits.wall_s)
 
 
 def _common(batch: Batch) -> list[str]:
     return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
-
-
-def _limit(what: int, value: int) -> None:
-    _, hard = resource.getrlimit(what)
-    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(what, (soft, hard))
 
 
 class _Readable:
@@ -264,7 +291,6 @@ def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
 
 def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     batch, readable = job.batch, job.readable
-    _allow_cpu(batch.limits)
     arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
         found = _visitor.parse(batch.toolchain.library, unit.path, arguments, _flags(unit), batch.limits.cursors)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import PHASE_ROW_TOKENS
-from megacpp_assets.contract.recipe import PROFILES, TokenizerRecipe, as_config, load_recipe
+from megacpp_assets.contract.recipe import PROFILES, SemanticRecipe, TokenizerRecipe, as_config, load_recipe
 from megacpp_assets.contract.specials import VOCABULARY_SIZE
 
 
@@ -30,3 +32,13 @@ def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
 def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
     with pytest.raises(SpecError, match="at least 7200"):
         TokenizerRecipe(vocabulary_size=7199)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"file_cpu_seconds": 3}, {"repository_cpu_seconds": 0}, {"unit_cpu_seconds": -1}, {"wall_per_cpu": 0},
+     {"failed_files_per_cent": 101.0}, {"failed_files_per_cent": -1.0}],
+)  # fmt: skip
+def test_a_budget_that_lets_nothing_through_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=rf"^semantic\.{next(iter(wrong))}; expected .*; found "):
+        SemanticRecipe(**wrong)

@@ -162,6 +162,15 @@ def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
     assert _failed(rewrite(artifact, "files.parquet", change)) == ["files_parsed", "coverage_is_told"]
 
 
+def test_the_recipe_says_how_many_files_may_fail(artifact: Artifact) -> None:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["status"] != "skipped")["status"] = "failed"
+
+    changed = rewrite(artifact, "files.parquet", change)
+    lenient = replace(changed.manifest, config={**changed.manifest.config, "failed_files_per_cent": 100.0})
+    assert _failed(replace(changed, manifest=lenient)) == ["coverage_is_told"]
+
+
 def test_a_compiler_that_reads_nothing_cleanly_is_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
         rows += [{**rows[0], "filepath": f"more{number}.cc", "status": "errors"} for number in range(FEW_UNITS)]

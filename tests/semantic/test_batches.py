@@ -36,13 +36,22 @@ class Fragile:
     def close(self) -> None: ...
 
 
+class Unlimited:
+    """An allowance that refuses nothing."""
+
+    def refuses(self, path: str) -> bool:
+        return False
+
+    def check_time(self) -> None: ...
+
+
 def batch(count: int, header: Header | None = None) -> Batch:
     units = tuple(Unit(f"{index:02}.cpp", ("-DA",), "inferred", False) for index in range(count))
     return Batch(".", units, toolchain(), Limits(applied=False), header, audit=header is not None)
 
 
 def outcomes(executor: Fragile, whole: Batch) -> dict[str, str]:
-    found = [result.file for _, results in run_batches([whole], Crew(executor, 16, 1.0)) for result in results]
+    found = [result.file for _, results in run_batches([whole], Crew(executor, 16, Unlimited())) for result in results]
     assert len(found) == len({file.path for file in found}) == len(whole.units)
     return {file.path: file.status for file in found}
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.contract.errors import OverBudget
+from megacpp_assets.semantic.budget import OVER_BUDGET, Budget
 from megacpp_assets.semantic.parse import COLLISION, DEFAULT_OPTIONS, HeaderReport, _colliding, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
+from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.semantic.worker import Limits
-from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
+from megacpp_assets.storage.cache import Cache
+from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
 GOOD = {
     "include/lib.h": "#pragma once\nnamespace lib { int twice(int v); template <class T> T same(T v) { return v; } }\n",
@@ -205,3 +210,46 @@ def test_a_forged_collision_loses_the_later_file_and_no_other(
     }
     assert found["b/two.cpp"].cursors is None
     assert [facts(found[path]) for path in GOOD] == [facts(alone[path]) for path in GOOD]
+
+
+BOMB = "static_assert(~(unsigned _BitInt(8388608))0/3==1);\n"
+"""Writing out the number that differs takes minutes."""
+
+
+def test_a_file_that_spends_its_cpu_seconds_is_not_tried_again_and_says_so(tmp_path: Path, pool: LocalPool) -> None:
+    limits = Limits(cpu_s=3, again_cpu_s=1)
+    files = write_tree(tmp_path, {**GOOD, "bomb.cpp": BOMB})
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    executor = LocalPool(1)
+    parsed = parse_tree(tmp_path, files, toolchain(), executor, options=replace(DEFAULT_OPTIONS, limits=limits))
+    executor.close()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    by_path = {file.path: file for file in parsed}
+    assert by_path["bomb.cpp"].reason == "over budget: not parsed in 3 CPU seconds"
+    alone = parse_tree(tmp_path / "alone", write_tree(tmp_path / "alone", GOOD), toolchain(), pool)
+    assert [facts(by_path[file.path]) for file in alone] == [facts(file) for file in alone]
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent < 3 + 1 + 6, "one try of it, one worker's start, and the good files"
+
+
+def test_the_files_past_a_repositorys_budget_are_refused_in_a_fixed_order(tmp_path: Path, pool: LocalPool) -> None:
+    tree = {f"{name}.cpp": f"#include <vector>\nstd::vector<int> {name};\n" for name in "abcdefgh"}
+    store = Cache(tmp_path / "cache")
+    budget = Budget(base_cpu_s=0, unit_cpu_s=0)
+    found = []
+    for run, batch_files in enumerate((1, 16, 3)):
+        folder = tmp_path / str(run)
+        options = replace(DEFAULT_OPTIONS, budget=budget, batch_files=batch_files)
+        files = write_tree(folder, tree)
+        memory = Memory(store)
+        parsed = parse_tree(folder, files, toolchain(), pool, options=options, memory=memory)
+        found.append([(file.path, file.reason) for file in parsed])
+    assert found[0] == [("a.cpp", ""), *((f"{name}.cpp", OVER_BUDGET) for name in "bcdefgh")]
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_parse_past_the_repositorys_wall_seconds_says_what_to_do(tmp_path: Path) -> None:
+    files = write_tree(tmp_path, GOOD)
+    options = replace(IN_PROCESS, limits=Limits(wall_s=0.0, applied=False), budget=Budget(wall_per_cpu=0))
+    with pytest.raises(OverBudget, match=r"^parsing the repository; expected at most 0 .*; found more; what to do: "):
+        parse_tree(tmp_path, files, toolchain(), InProcess(), options=options)

@@ -153,7 +153,9 @@ def test_a_forced_include_counts_as_one(line: Line) -> None:
         assert line.parse(tree | {"force.h": "#define FORCED 2\n"}) == (7, 0)
 
 
-@pytest.mark.parametrize("option", [{"wall_s": 7.0}, {"limits": replace(IN_PROCESS.limits, cursors=10)}])
+@pytest.mark.parametrize(
+    "option", [{"limits": replace(IN_PROCESS.limits, wall_s=7.0)}, {"limits": replace(IN_PROCESS.limits, cursors=10)}]
+)
 def test_other_limits_are_another_parse(line: Line, option: dict[str, Any]) -> None:
     line.parse(LIBRARY)
     assert line.parse(LIBRARY, **option) == (6, 0)

@@ -1,0 +1,52 @@
+"""What the files of a repository may cost together, in CPU seconds: those past the budget are refused, in one order.
+
+The order is given beforehand, and a file's cost is what it was measured to be when it was parsed, in this run or an
+earlier one. So the same files are refused whoever is done first, and whatever is known already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+OVER_BUDGET = "over budget: the repository's CPU seconds were spent on the files before it"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """CPU seconds of a repository: `base_cpu_s`, and `unit_cpu_s` for each file; of wall seconds, `wall_per_cpu` times
+    as many."""
+
+    base_cpu_s: int = 3600
+    unit_cpu_s: int = 10
+    wall_per_cpu: int = 10
+
+    def cpu_s(self, units: int) -> int:
+        """CPU seconds for so many files."""
+        return self.base_cpu_s + units * self.unit_cpu_s
+
+
+class Ledger:
+    """What each of `paths` has cost, in their order, and which of them the budget refuses."""
+
+    def __init__(self, paths: Sequence[str], cpu_s: float) -> None:
+        self._place = {path: place for place, path in enumerate(paths)}
+        self._cost = np.zeros(len(paths), np.int64)
+        self._budget = int(cpu_s * 1000)
+        self._spent = 0
+        self._first_refused = len(paths)
+
+    def charge(self, path: str, cpu_ms: int) -> None:
+        """Note that `path` costs `cpu_ms`, whatever was noted of it before."""
+        place = self._place[path]
+        self._spent += cpu_ms - int(self._cost[place])
+        self._cost[place] = cpu_ms
+        if self._spent > self._budget:
+            spent = np.cumsum(self._cost)
+            self._first_refused = int(np.searchsorted(spent, self._budget, side="right")) + 1
+
+    def refuses(self, path: str) -> bool:
+        """Whether the paths before `path` cost more than the budget: the one that exceeds it is the last to pass."""
+        return self._place[path] >= self._first_refused
