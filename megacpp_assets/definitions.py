@@ -1,4 +1,4 @@
-"""The one Dagster entry point: `dagster dev`, `dg`, the web server and the command line all load this."""
+"""The one Dagster entry point: `megacpp ui`, `dg` and whoever asks Dagster load this."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -45,14 +44,11 @@ def bench_command(names: tuple[str, ...]) -> None:
 
 
 @click.command("ui")
-@click.option("--port", type=int, default=3000, show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0 takes a free one.")
 @data_root_option
 def ui_command(port: int, data_root: str | None) -> None:
-    """Open Dagster's UI on this machine's loopback, over the data root's own instance."""
-    from megacpp_assets.defs.instance import CHECKOUT, prepare_home
+    """Open Dagster's UI on this machine's loopback, over the data root's own instance, for whoever has its address."""
+    from megacpp_assets.ui.server import serve
 
-    prepare_home(resolve_root(data_root))
-    workspace = str(CHECKOUT / "workspace.yaml")
-    os.chdir(CHECKOUT)
-    command = [sys.executable, "-m", "dagster", "dev", "-h", "127.0.0.1", "-p", str(port), "-w", workspace]
-    os.execv(sys.executable, command)  # noqa: S606 - an argument list, no shell
+    click.echo("starting; Ctrl-C ends it, and the runs that it started")
+    serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"))

@@ -69,3 +69,7 @@ class TrainingFailed(MegacppError):
 
 class WorkerDied(MegacppError):
     """A worker process ended, or failed in a way that nobody foresaw, before it had answered."""
+
+
+class ServiceEnded(MegacppError):
+    """A process that the UI needs ended by itself."""

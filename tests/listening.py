@@ -1,4 +1,4 @@
-"""Which listening sockets a tree of processes has, looked at without a pause."""
+"""Which listening sockets a tree of processes has"""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ class Seen:
 
 
 @contextmanager
-def listening_sockets() -> Iterator[Seen]:
-    """Look at all descendants of this process from a thread, again and again for the length of the block."""
+def listening_sockets(pause: float = 0.0) -> Iterator[Seen]:
+    """Look at all descendants of this process from a thread, again and again for the length of the block.
+
+    `pause` seconds lie between two looks.
+    """
     seen, stop = Seen(), threading.Event()
     # Sockets of this process itself are not the trainer's, and are there before.
     known = set(_listening())
 
     def look() -> None:
-        while not stop.is_set():
+        while not stop.wait(pause):
             new = {inode: address for inode, address in _listening().items() if inode not in known}
             children = psutil.Process().children(recursive=True)
             if new:

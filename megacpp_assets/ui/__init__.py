@@ -1,0 +1,1 @@
+"""Dagster's UI for one user of this machine: its web server behind a door, its services on private sockets."""

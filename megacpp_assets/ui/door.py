@@ -1,0 +1,138 @@
+"""The door before Dagster's web server: who may ask, and in which form. All else is answered here, in one sentence.
+
+Dagster itself asks nobody who they are, runs mutations that come by GET, and takes any Host and Origin: any page that
+is open in a browser beside it could start runs and delete history.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from megacpp_assets.contract.errors import SpecError
+
+TOKEN_PARAMETER: Final = "token"
+LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+_HTTP_PORT = 80
+_GRAPHQL: Final = "/graphql"
+_LONGEST_QUOTE = 100
+_USE_THE_ADDRESS: Final = "open the address that `megacpp ui` printed in its terminal"
+
+Rule = Callable[[HTTPConnection], "Response | None"]
+
+
+class Door:
+    """An ASGI application that lets to `app` what comes from its own pages, with the `token` that starts them.
+
+    `port` is the one that clients name. The token arrives once, in the address of the first page; a cookie, which
+    scripts cannot read and no other site can send, takes its place. Refusals are plain text: 401 without the token, 403
+    for a foreign Host or page, 405 for a method and 415 for a content type.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+        # Cookies are the host's, not the port's: each door of this machine has its own.
+        self._cookie = f"megacpp_ui_{port}"
+        self._hosts = {f"{name}:{port}" for name in LOOPBACK_NAMES}
+        if port == _HTTP_PORT:
+            self._hosts |= set(LOOPBACK_NAMES)
+        self._rules: tuple[Rule, ...] = (self._host, self._site, self._origin, _method, _content_type, self._visitor)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request or a WebSocket's opening, or pass it on."""
+        if scope["type"] in ("http", "websocket"):
+            connection = HTTPConnection(scope)
+            answer = next((answer for rule in self._rules if (answer := rule(connection)) is not None), None)
+            if answer is not None:
+                await _send(answer, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _host(self, connection: HTTPConnection) -> Response | None:
+        """A name that leads here from outside, by DNS, is another site's name for this server."""
+        hosts = connection.headers.getlist("host")
+        if len(hosts) == 1 and hosts[0].lower() in self._hosts:
+            return None
+        return _refuse(403, "Host header", expected=" or ".join(sorted(self._hosts)), found=_quoted(hosts))
+
+    def _site(self, connection: HTTPConnection) -> Response | None:
+        """What a browser says of the page that asks: `none` is the address bar."""
+        sites = connection.headers.getlist("sec-fetch-site")
+        if set(sites) <= {"same-origin", "none"}:
+            return None
+        return _refuse(403, "Sec-Fetch-Site header", expected="a page of this server's own", found=_quoted(sites))
+
+    def _origin(self, connection: HTTPConnection) -> Response | None:
+        """Sent with whatever may change something, and with each WebSocket; programs that are no browser need none."""
+        origins = connection.headers.getlist("origin")
+        own = f"http://{connection.headers['host'].lower()}"
+        if all(origin == own for origin in origins):
+            return None
+        return _refuse(403, "Origin header", expected=own, found=_quoted(origins))
+
+    def _visitor(self, connection: HTTPConnection) -> Response | None:
+        """Exchange the token in the first page's address for the cookie; demand the cookie of everything else."""
+        sent = connection.query_params.get(TOKEN_PARAMETER)
+        if sent is not None and connection.scope["type"] == "http" and connection.scope["path"] == "/":
+            return self._exchange(sent)
+        if self._is_token(connection.cookies.get(self._cookie, "")):
+            return None
+        return _refuse(401, "visitor", expected="the token of this server", found="none that is right")
+
+    def _exchange(self, sent: str) -> Response:
+        if not self._is_token(sent):
+            return _refuse(401, "visitor", expected="the token of this server", found="another one")
+        answer = RedirectResponse("/", 303, headers={"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
+        answer.set_cookie(self._cookie, self._token.decode(), httponly=True, samesite="strict")
+        return answer
+
+    def _is_token(self, sent: str) -> bool:
+        return secrets.compare_digest(sent.encode(), self._token)
+
+
+def _method(connection: HTTPConnection) -> Response | None:
+    """GET reads, POST may change. GraphQL by GET could do both, so only its page is there."""
+    if connection.scope["type"] == "websocket":
+        return None
+    method, path = connection.scope["method"], connection.scope["path"].rstrip("/")
+    if method not in ("GET", "HEAD", "POST"):
+        return _refuse(405, "method", expected="GET, HEAD or POST", found=method, do="use one of them")
+    if method != "POST" and path == _GRAPHQL and connection.scope["query_string"]:
+        return _refuse(
+            405, f"{method} {_GRAPHQL}", expected="POST", found="a query in the address", do="send it by POST"
+        )
+    return None
+
+
+def _content_type(connection: HTTPConnection) -> Response | None:
+    """A page of another site may send a form or plain text unasked, but not JSON."""
+    if connection.scope["type"] == "websocket" or connection.scope["method"] != "POST":
+        return None
+    types = connection.headers.getlist("content-type")
+    if [kind.partition(";")[0].strip().lower() for kind in types] == ["application/json"]:
+        return None
+    do = "send JSON and say so in its header"
+    return _refuse(415, "Content-Type of a POST", expected="application/json", found=_quoted(types), do=do)
+
+
+def _refuse(status: int, what: str, *, expected: str, found: str, do: str = _USE_THE_ADDRESS) -> Response:
+    error = SpecError(what, expected=expected, found=found, do=do)
+    return PlainTextResponse(f"{error}\n", status, {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
+
+
+def _quoted(values: list[str]) -> str:
+    return ", ".join(repr(value[:_LONGEST_QUOTE]) for value in values) or "none"
+
+
+async def _send(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await WebSocket(scope, receive, send).send_denial_response(answer)
+    else:
+        await answer(scope, receive, send)

@@ -1,0 +1,42 @@
+"""The runs that the UI started: ended with it, each with a last word in Dagster's records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+from dagster._core.errors import DagsterUserCodeUnreachableError
+
+from megacpp_assets.defs.runner import LAUNCHER, LAUNCHER_TAG
+from megacpp_assets.ui.ending import Deadline
+
+_AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+_POLL_SECONDS = 0.2
+
+
+def cancel_runs(instance: dg.DagsterInstance, deadline: Deadline) -> None:
+    """Ask the runs that are at work to end, and wait for them: a training saves the step that it reached.
+
+    Those in the queue stay there for the next UI.
+    """
+    for run in _at_work(instance):
+        try:
+            instance.run_launcher.terminate(run.run_id)
+        except DagsterUserCodeUnreachableError:
+            continue  # started by a UI that was killed: nobody is there to ask
+    while any(_at_work(instance)) and deadline.left():
+        time.sleep(min(_POLL_SECONDS, deadline.left()))
+
+
+def fail_killed_runs(instance: dg.DagsterInstance) -> None:
+    """Record the runs whose processes were killed: they could not say so themselves."""
+    for run in _at_work(instance):
+        instance.report_run_failed(run, "the UI that started it was ended, and its process with it")
+
+
+def _at_work(instance: dg.DagsterInstance) -> Iterator[dg.DagsterRun]:
+    """Not those of `megacpp run`, which has its own process."""
+    for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
+        if run.tags.get(LAUNCHER_TAG) != LAUNCHER:
+            yield run

@@ -1,0 +1,150 @@
+"""Dagster's web server on loopback behind its door, with the processes that it needs, from the first to the last."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+import uvicorn
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster_webserver.app import create_app_from_workspace_process_context
+from filelock import FileLock, Timeout
+from starlette.types import ASGIApp
+
+from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded, SpecError
+from megacpp_assets.defs.instance import open_instance, prepare_home
+from megacpp_assets.storage.publish import LOCKS_DIRECTORY
+from megacpp_assets.training.launch import GRACE_SECONDS
+from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
+from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
+from megacpp_assets.ui.runs import cancel_runs, fail_killed_runs
+from megacpp_assets.ui.services import Launcher, Service
+
+LOOPBACK: Final = "127.0.0.1"
+_TOKEN_BYTES = 32
+_RELOAD_MILLISECONDS = 2000
+_CLOSE_SECONDS = 2
+_END_SECONDS = GRACE_SECONDS + 15
+"""Until all processes have ended or are killed: a training may take the first part of it."""
+_WATCH_SECONDS = 0.5
+
+
+def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serve the UI of the data root until SIGINT or SIGTERM; `ready` is called with the address to open.
+
+    With `port` 0 a free one is taken. Nothing that was started is left at the end, which a second signal hastens.
+    Raises `SpecError` if a UI of this root is there, `EnvironmentLacks` if the port is taken, and `ServiceEnded` if a
+    process of Dagster ends by itself.
+    """
+    interrupt_on_signals()
+    home = prepare_home(root)
+    with _only_ui(root), _listener(port) as listener, suppress(KeyboardInterrupt):
+        folder = tempfile.TemporaryDirectory(prefix="megacpp-ui-")
+        with folder as private, open_instance(root) as instance:
+            _serve(listener, instance, Launcher(Path(private), home / "ui.log"), ready)
+
+
+def _serve(
+    listener: socket.socket, instance: dg.DagsterInstance, launcher: Launcher, ready: Callable[[str], None]
+) -> None:
+    services: list[Service] = []
+    with _ending(instance, services):
+        services.append(launcher.serve_assets())
+        launcher.wait_for_assets(services[0])
+        services.append(launcher.run_daemon())
+        target = WorkspaceFileTarget([str(launcher.workspace)])
+        with WorkspaceProcessContext(instance, target) as context:
+            app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
+            _answer(listener, app, services, ready)
+
+
+@contextmanager
+def _ending(instance: dg.DagsterInstance, services: list[Service]) -> Iterator[None]:
+    """At the end of the block: no new run, the runs at work, the server that they belong to, what is left."""
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        deadline = Deadline(_END_SECONDS)
+        hurry_on_signals(deadline)
+        for service in services[1:]:
+            service.end(deadline)
+        cancel_runs(instance, deadline)
+        for service in services[:1]:
+            service.end(deadline)
+        kill_all_below()
+        fail_killed_runs(instance)
+
+
+def _answer(listener: socket.socket, app: ASGIApp, services: list[Service], ready: Callable[[str], None]) -> None:
+    """Answer requests until a signal, or until a service ends, which is raised."""
+    port, token = listener.getsockname()[1], secrets.token_urlsafe(_TOKEN_BYTES)
+    config = uvicorn.Config(
+        Door(app, port, token),
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_CLOSE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    ready(f"http://{LOOPBACK}:{port}/?{TOKEN_PARAMETER}={token}")
+    with _watching(services, server) as ended, suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
+    for error in ended:
+        raise error
+
+
+@contextmanager
+def _watching(services: list[Service], server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
+    """Have the server leave where a service ends; the list says which."""
+    ended: list[ServiceEnded] = []
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(_WATCH_SECONDS):
+            try:
+                for service in services:
+                    service.require_running()
+            except ServiceEnded as error:
+                ended.append(error)
+                server.should_exit = True
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield ended
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _only_ui(root: Path) -> Iterator[None]:
+    """Two daemons over one instance would both take its runs."""
+    path = root / LOCKS_DIRECTORY / "ui.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(path, timeout=0))
+        except Timeout as error:
+            raise SpecError(f"UI of {root}", expected="none yet", found="one at work", do="use it or end it") from error
+        yield
+
+
+def _listener(port: int) -> socket.socket:
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        raise EnvironmentLacks(
+            f"port {port} of {LOOPBACK}", expected="to be free", found=error.strerror, do="choose another with --port"
+        ) from error

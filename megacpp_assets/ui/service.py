@@ -1,0 +1,27 @@
+"""One of Dagster's own commands as a process of ours: it ends with its parent, its sockets lie in a private folder.
+
+`python -m megacpp_assets.ui.service FOLDER MODULE ARGUMENTS...` runs `python -m MODULE ARGUMENTS...`.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from megacpp_assets.training.process import die_with_parent
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Become the command that is named on the command line."""
+    folder, module, *rest = arguments
+    die_with_parent()
+    # Here Dagster puts the socket of the server that it starts. Not by TMPDIR, which the runs would inherit.
+    tempfile.tempdir = folder
+    sys.argv = [module, *rest]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

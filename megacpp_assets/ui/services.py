@@ -1,0 +1,105 @@
+"""Dagster's processes beside the web server: one that loads the assets and starts runs, one that queues them.
+
+They listen on unix sockets in a folder that is this user's alone, and write to one log.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster._grpc.client import DagsterGrpcClient
+
+from megacpp_assets.contract.errors import ServiceEnded
+from megacpp_assets.defs.instance import CHECKOUT
+from megacpp_assets.ui.ending import Deadline
+
+ASSETS_MODULE: Final = "megacpp_assets.definitions"
+_SOCKET: Final = "assets.sock"
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running process of Dagster's; its output goes to `log`."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def require_running(self) -> None:
+        """Raise `ServiceEnded` if it ended by itself."""
+        code = self.process.poll()
+        if code is not None:
+            found = f"it ended with code {code}"
+            raise ServiceEnded(f"Dagster's {self.name}", expected="to run", found=found, do=f"read {self.log}")
+
+    def end(self, deadline: Deadline) -> None:
+        """Ask the process to end, and kill it where it takes longer than is left."""
+        self.process.terminate()
+        try:
+            self.process.wait(deadline.left())
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Launcher:
+    """Starts services over the private `folder`, with their output in `log`."""
+
+    def __init__(self, folder: Path, log: Path) -> None:
+        self._folder = folder
+        self._log = log
+
+    @property
+    def workspace(self) -> Path:
+        """The file that tells Dagster's other processes where the assets are served."""
+        return self._folder / "workspace.yaml"
+
+    def serve_assets(self) -> Service:
+        """The process that loads the assets and is the parent of their runs."""
+        socket = str(self._folder / _SOCKET)
+        place = {"socket": socket, "location_name": ASSETS_MODULE}
+        # JSON is YAML.
+        self.workspace.write_text(json.dumps({"load_from": [{"grpc_server": place}]}), encoding="utf-8")
+        server = ["code-server", "start", "--socket", socket, "--location-name", ASSETS_MODULE]
+        source = ["--module-name", ASSETS_MODULE, "--working-directory", str(CHECKOUT)]
+        return self._start("server of the assets", "dagster", *server, *source, "--log-level", "warning")
+
+    def run_daemon(self) -> Service:
+        """The process that takes runs from the queue and backfills apart."""
+        arguments = ["run", "--workspace", str(self.workspace), "--log-level", "warning"]
+        return self._start("daemon", "dagster._daemon", *arguments)
+
+    def wait_for_assets(self, service: Service) -> None:
+        """Return once the assets are served. Raises `ServiceEnded`."""
+        client = DagsterGrpcClient(socket=str(self._folder / _SOCKET))
+        while not _answers(client):
+            service.require_running()
+            time.sleep(_POLL_SECONDS)
+
+    def _start(self, name: str, module: str, *arguments: str) -> Service:
+        command = [sys.executable, "-m", "megacpp_assets.ui.service", str(self._folder), module, *arguments]
+        with self._log.open("ab") as output:
+            return Service(name, _in_a_session_of_its_own(command, output), self._log)
+
+
+def _in_a_session_of_its_own(command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Out of reach of the terminal's Ctrl-C: what ends first is decided here."""
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=CHECKOUT
+    )
+
+
+def _answers(client: DagsterGrpcClient) -> bool:
+    try:
+        client.ping("")
+    except DagsterUserCodeUnreachableError:
+        return False
+    return True

@@ -1,0 +1,118 @@
+"""`megacpp ui` as a user starts it, and clients that may say anything in their headers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+PARTITION = "sample-kernel@v1.0.0"
+LAUNCH = """mutation Launch($execution: ExecutionParams!) {
+  launchRun(executionParams: $execution) { __typename ... on LaunchRunSuccess { run { runId } } } }"""
+RUNS = "{ runsOrError { ... on Runs { results { runId status } } } }"
+_PATIENCE = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    text: str
+    headers: Mapping[str, str]
+
+
+@dataclass
+class Ui:
+    """The running command; `cookie` is what its token was exchanged for."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+    cookie: str = ""
+
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str | None) -> Answer:
+        """Send exactly these headers beside Host and cookie; a header that is None is left out."""
+        said = {"host": f"127.0.0.1:{self.port}", "cookie": self.cookie, **headers}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in said.items():
+            if value is not None:
+                connection.putheader(name.replace("_", "-"), value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        found = Answer(answer.status, answer.read().decode(), dict(answer.getheaders()))
+        connection.close()
+        return found
+
+    def graphql(self, query: str, **variables: Any) -> Any:
+        """What the UI's own pages send."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        own = {"origin": f"http://127.0.0.1:{self.port}", "sec_fetch_site": "same-origin"}
+        answer = self.ask("POST", "/graphql", body, content_type="application/json", **own)
+        assert answer.status == 200, answer.text
+        return json.loads(answer.text)["data"]
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal and return the exit code; what is below the process then must be gone."""
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        assert below
+        self.process.send_signal(number)
+        code = self.process.wait(_PATIENCE)
+        assert not [process for process in below if process.is_running()]
+        return code
+
+
+@contextmanager
+def running_ui(root: Path) -> Iterator[Ui]:
+    """`megacpp ui` over `root` on a free port, its first page opened; killed at the end if it is still there."""
+    start = "from megacpp_assets.cli import main; main()"
+    command = [sys.executable, "-c", start, "ui", "--port", "0", "--data-root", str(root)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = next(line for line in process.stdout if line.startswith("open ")).split()[1]
+        port, token = int(address.split(":")[2].split("/")[0]), address.partition("token=")[2]
+        ui = Ui(process, port, token)
+        ui.cookie = ui.ask("GET", f"/?token={token}", cookie=None).headers["set-cookie"].partition(";")[0]
+        yield ui
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(condition: Callable[[], Any]) -> Any:
+    """Poll until true; three minutes is the end of patience."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not happen within three minutes")
+
+
+def launch_of(job: str, asset: str) -> dict[str, object]:
+    return {
+        "selector": {
+            "repositoryLocationName": "megacpp_assets.definitions",
+            "repositoryName": "__repository__",
+            "jobName": job,
+            "assetSelection": [{"path": [asset]}],
+        },
+        "runConfigData": {},
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": PARTITION}]},
+    }
+
+
+def status_of(ui: Ui, run_id: str) -> str:
+    return {run["runId"]: run["status"] for run in ui.graphql(RUNS)["runsOrError"]["results"]}[run_id]

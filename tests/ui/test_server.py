@@ -1,0 +1,163 @@
+"""The real UI over a data root with a record worth protecting: who cannot touch it, and who can."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from tests.listening import Seen, listening_sockets
+from tests.ui.running import LAUNCH, RUNS, Ui, launch_of, running_ui, status_of, wait_for
+
+WIPE = 'mutation { wipeAssets(assetPartitionRanges: [{assetKey: {path: ["pinned_repos"]}}]) { __typename } }'
+RELOAD = "mutation { reloadWorkspace { __typename } }"
+MADE = '{ assetOrError(assetKey: {path: ["pinned_repos"]}) { ... on Asset { assetMaterializations { runId } } } }'
+
+
+@pytest.fixture(scope="module")
+def seen() -> Iterator[Seen]:
+    """All that listened from before the UI started."""
+    with listening_sockets(pause=0.05) as sockets:
+        yield sockets
+
+
+@pytest.fixture(scope="module")
+def ui(root: Path, seen: Seen) -> Iterator[Ui]:
+    with running_ui(root) as running:
+        yield running
+
+
+def json_of(query: str, **variables: object) -> bytes:
+    return json.dumps({"query": query, "variables": variables}).encode()
+
+
+@pytest.fixture
+def untouched(ui: Ui) -> Iterator[None]:
+    """No run is started and no record deleted by the test."""
+    before = ui.graphql(RUNS), ui.graphql(MADE)
+    assert before[1]["assetOrError"]["assetMaterializations"]
+    yield
+    assert (ui.graphql(RUNS), ui.graphql(MADE)) == before
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_foreign_page_cannot_launch_by_get(ui: Ui) -> None:
+    variables = quote(json.dumps({"execution": launch_of("index_repository", "pinned_repos")}))
+    query = f"/graphql?query={quote(LAUNCH)}&variables={variables}"
+    foreign = {"host": "evil.example", "origin": "http://evil.example"}
+    assert ui.ask("GET", query, **foreign).status == 403
+    assert ui.ask("GET", query, sec_fetch_site="cross-site").status == 403
+    assert ui.ask("GET", query, sec_fetch_site="same-site", cookie=None).status == 403
+    assert ui.ask("GET", query).status == 405, "nor can its own page"
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("query", [WIPE, RELOAD])
+def test_a_foreign_page_cannot_change_anything_by_post(ui: Ui, query: str) -> None:
+    body, plain, kind = json_of(query), "text/plain", "application/json"
+    assert ui.ask("POST", "/graphql", body, content_type=plain, cookie=None).status == 415
+    assert ui.ask("POST", "/graphql", body, content_type=plain).status == 415
+    assert ui.ask("POST", f"/graphql?query={quote(query)}", b"", content_type=plain).status == 415
+    assert ui.ask("POST", "/graphql", query.encode(), content_type="application/graphql").status == 415
+    assert ui.ask("POST", "/graphql", body, content_type=kind, cookie=None).status == 401
+    assert ui.ask("POST", "/graphql", body, content_type=kind, cookie=f"megacpp_ui_{ui.port}=guess").status == 401
+    assert ui.ask("POST", "/graphql", body, content_type=kind, origin="http://evil.example").status == 403
+    assert ui.ask("POST", "/graphql", body, content_type=kind, origin="null").status == 403
+    assert ui.ask("POST", "/graphql", body, content_type=kind, sec_fetch_site="cross-site").status == 403
+    assert ui.ask("POST", "/graphql", body, content_type=kind, host=f"evil.example:{ui.port}").status == 403
+
+
+@pytest.mark.usefixtures("untouched")
+def test_an_event_cannot_be_reported_from_outside(ui: Ui) -> None:
+    path = "/report_asset_materialization/pinned_repos"
+    assert ui.ask("POST", path, b"{}", content_type="application/json", cookie=None).status == 401
+    assert ui.ask("POST", path, b"metadata=%7B%7D", content_type="application/x-www-form-urlencoded").status == 415
+
+
+@pytest.mark.parametrize(
+    ("origin", "cookie", "status"),
+    [("http://evil.example", True, 403), ("null", True, 403), (None, False, 401), ("own", False, 401)],
+)
+def test_a_foreign_websocket_is_refused_with_a_sentence(ui: Ui, origin: str | None, cookie: bool, status: int) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        subscribe(ui, f"http://127.0.0.1:{ui.port}" if origin == "own" else origin, ui.cookie if cookie else "")
+    assert refused.value.response.status_code == status
+    assert b"what to do: open the address" in refused.value.response.body
+
+
+def subscribe(ui: Ui, origin: str | None, cookie: str) -> dict[str, object]:
+    """Open Dagster's own protocol and return its first answer to a subscription."""
+    query = "subscription { locationStateChangeEvents { event { message } } }"
+    with connect(
+        f"ws://127.0.0.1:{ui.port}/graphql",
+        origin=None if origin is None else Origin(origin),
+        additional_headers={"Cookie": cookie},
+        subprotocols=[Subprotocol("graphql-ws")],
+        proxy=None,
+    ) as socket:
+        socket.send(json.dumps({"type": "connection_init"}))
+        first: dict[str, object] = json.loads(socket.recv())
+        socket.send(json.dumps({"type": "start", "id": "1", "payload": {"query": query}}))
+        socket.send(json.dumps({"type": "start", "id": "2", "payload": {"query": "subscription { nonsense }"}}))
+        second = json.loads(socket.recv())
+        assert (second["type"], second["id"]) == ("error", "2"), "the first one is under way, the second is judged"
+        return first
+
+
+def test_its_own_page_subscribes_over_a_websocket(ui: Ui) -> None:
+    assert subscribe(ui, f"http://127.0.0.1:{ui.port}", ui.cookie) == {"type": "connection_ack"}
+
+
+def test_the_address_opens_the_page_and_all_that_it_loads(ui: Ui) -> None:
+    assert ui.ask("GET", "/", cookie=None).status == 401
+    page = ui.ask("GET", "/", sec_fetch_site="none")
+    assert page.status == 200 and "<title" in page.text
+    script = next(part.partition('"')[0] for part in page.text.split('src="')[1:] if ".js" in part)
+    assert ui.ask("GET", script, sec_fetch_site="same-origin").status == 200
+    assert ui.ask("GET", script, cookie=None).status == 401
+    assert ui.ask("GET", "/server_info").status == 200
+
+
+def test_its_own_page_launches_a_run_that_succeeds_and_reloads(ui: Ui) -> None:
+    launched = ui.graphql(LAUNCH, execution=launch_of("index_repository", "pinned_repos"))["launchRun"]
+    assert launched["__typename"] == "LaunchRunSuccess"
+    run_id = launched["run"]["runId"]
+    assert wait_for(lambda: status_of(ui, run_id) in ("SUCCESS", "FAILURE") and status_of(ui, run_id)) == "SUCCESS"
+    assert ui.graphql(RELOAD)["reloadWorkspace"]["__typename"] == "Workspace"
+
+
+def test_the_door_is_the_only_socket_of_it_all_and_the_others_lie_in_a_private_folder(ui: Ui, seen: Seen) -> None:
+    looks = seen.looks
+    wait_for(lambda: seen.looks > looks + 2)
+    assert seen.addresses == {"127.0.0.1"}
+    own = psutil.Process(ui.process.pid)
+    ports = [
+        c.laddr.port for p in (own, *own.children(recursive=True)) for c in p.net_connections("tcp") if not c.raddr
+    ]
+    assert ports == [ui.port]
+    private = {
+        Path(c.laddr).parent
+        for p in own.children(recursive=True)
+        for c in p.net_connections("unix")
+        if c.laddr.startswith("/")
+    }
+    assert len(private) == 1 and private.pop().stat().st_mode & 0o777 == 0o700
+
+
+def test_a_second_ui_of_one_root_and_a_port_that_is_taken_are_refused_in_one_sentence(
+    ui: Ui, root: Path, tmp_path: Path
+) -> None:
+    start = "from megacpp_assets.cli import main; main()"
+    for folder, port, said in ((root, 0, "use it or end it"), (tmp_path, ui.port, "choose another with --port")):
+        arguments = ["ui", "--port", str(port), "--data-root", str(folder)]
+        done = subprocess.run([sys.executable, "-c", start, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
