@@ -35,12 +35,12 @@ class Owner:
         return Owner(os.getpid(), _start_time(os.getpid()))
 
 
-def die_with_parent(parent: int | None = None) -> None:
-    """Ask the kernel to kill this process when its parent ends.
+def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel to send this process the signal `number` when its parent ends.
 
     `TrainingFailed` if the process `parent` that started this one ended before it could ask.
     """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if parent not in (None, os.getppid()):
         raise _without(f"parent process {parent}")
 

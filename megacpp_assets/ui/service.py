@@ -1,11 +1,12 @@
 """One of Dagster's own commands as a process of ours: it ends with its parent, its sockets lie in a private folder.
 
-`python -m megacpp_assets.ui.service FOLDER MODULE ARGUMENTS...` runs `python -m MODULE ARGUMENTS...`.
+`python -m megacpp_assets.ui.service PARENT FOLDER MODULE ARGUMENTS...` runs `python -m MODULE ARGUMENTS...`.
 """
 
 from __future__ import annotations
 
 import runpy
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from megacpp_assets.training.process import die_with_parent
 
 def main(arguments: Sequence[str]) -> None:
     """Become the command that is named on the command line."""
-    folder, module, *rest = arguments
-    die_with_parent()
+    parent, folder, module, *rest = arguments
+    # Not by SIGKILL: this process has children of its own to end.
+    die_with_parent(int(parent), signal.SIGTERM)
     # Here Dagster puts the socket of the server that it starts. Not by TMPDIR, which the runs would inherit.
     tempfile.tempdir = folder
     sys.argv = [module, *rest]

@@ -6,6 +6,7 @@ They listen on unix sockets in a folder that is this user's alone, and write to 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -85,9 +86,9 @@ class Launcher:
             time.sleep(_POLL_SECONDS)
 
     def _start(self, name: str, module: str, *arguments: str) -> Service:
-        command = [sys.executable, "-m", "megacpp_assets.ui.service", str(self._folder), module, *arguments]
+        ours = [sys.executable, "-m", "megacpp_assets.ui.service", str(os.getpid()), str(self._folder)]
         with self._log.open("ab") as output:
-            return Service(name, _in_a_session_of_its_own(command, output), self._log)
+            return Service(name, _in_a_session_of_its_own([*ours, module, *arguments], output), self._log)
 
 
 def _in_a_session_of_its_own(command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -75,7 +75,7 @@ class Ui:
 
 @contextmanager
 def running_ui(root: Path) -> Iterator[Ui]:
-    """`megacpp ui` over `root` on a free port, its first page opened; killed at the end if it is still there."""
+    """`megacpp ui` over `root` on a free port, its first page opened; ended at the end if it is still there."""
     start = "from megacpp_assets.cli import main; main()"
     command = [sys.executable, "-c", start, "ui", "--port", "0", "--data-root", str(root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -87,8 +87,8 @@ def running_ui(root: Path) -> Iterator[Ui]:
         ui.cookie = ui.ask("GET", f"/?token={token}", cookie=None).headers["set-cookie"].partition(";")[0]
         yield ui
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()
+        process.wait(_PATIENCE)
 
 
 def wait_for(condition: Callable[[], Any]) -> Any:

@@ -33,3 +33,11 @@ def test_a_service_that_dies_ends_the_ui_with_one_sentence(root: Path) -> None:
         daemon.kill()
         assert ui.process.wait(180) == 1
         assert not [child for child in children if child.is_running()]
+
+
+def test_nothing_outlives_a_ui_that_is_killed(root: Path) -> None:
+    with running_ui(root) as ui:
+        below = psutil.Process(ui.process.pid).children(recursive=True)
+        assert len(below) >= 3, "the server of the assets, the one that it starts, and the daemon"
+        ui.process.kill()
+        wait_for(lambda: not any(process.is_running() for process in below))
