@@ -6,10 +6,13 @@ earlier one. So the same files are refused whoever is done first, and whatever i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from megacpp_assets.contract.errors import OverBudget
 
 OVER_BUDGET = "over budget: the repository's CPU seconds were spent on the files before it"
 
@@ -50,3 +53,23 @@ class Ledger:
     def refuses(self, path: str) -> bool:
         """Whether the paths before `path` cost more than the budget: the one that exceeds it is the last to pass."""
         return self._place[path] >= self._first_refused
+
+
+class Purse(Ledger):
+    """What the files at `paths` may spend together from now on; in wall seconds `file_wall_s` more."""
+
+    def __init__(self, paths: Sequence[str], budget: Budget, file_wall_s: float) -> None:
+        cpu_s = budget.cpu_s(len(paths))
+        super().__init__(paths, cpu_s)
+        self._wall_s = file_wall_s + budget.wall_per_cpu * cpu_s
+        self._deadline = time.monotonic() + self._wall_s
+
+    def check_time(self) -> None:
+        """Raise `OverBudget` past the wall seconds. What was parsed is kept: the next run goes on from there."""
+        if time.monotonic() > self._deadline:
+            raise OverBudget(
+                "indexing the repository",
+                expected=f"at most {self._wall_s:,.0f} seconds of wall time",
+                found="more",
+                do="run again on a machine with less load, or raise the recipe's semantic.wall_per_cpu",
+            )

@@ -37,20 +37,20 @@ class Part(NamedTuple):
 
 
 class CharStore:
-    """Append the characters of file after file, then take slices. The file lies in a folder of the caller's."""
+    """Put the characters of file after file, then take slices. The file lies in a folder of the caller's."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "chars.bin"
         self._file = self._path.open("wb")
-        self._bases: list[int] = []
+        self._bases: dict[int, int] = {}
         self._size = 0
         self._chars: NDArray[np.void] = np.zeros(0, dtype=CHAR_DTYPE)
         self._texts: OrderedDict[tuple[int, int, int], Texts] = OrderedDict()
         self._kept = 0
 
-    def append(self, chars: NDArray[np.void]) -> None:
-        """Store the characters of the next file."""
-        self._bases.append(self._size)
+    def put(self, file: int, chars: NDArray[np.void]) -> None:
+        """Store the characters of file number `file`; files come in any order."""
+        self._bases[file] = self._size
         self._size += len(chars)
         chars.tofile(self._file)
 
@@ -62,7 +62,7 @@ class CharStore:
         return self
 
     def slice(self, file: int, start: int, end: int) -> NDArray[np.void]:
-        """Characters [start, end) of the file appended as number `file`."""
+        """Characters [start, end) of file number `file`."""
         base = self._bases[file]
         return self._chars[base + start : base + end]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executor import BatchExecutor
-from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.batches import Crew, group_by_arguments, run_batches
-from megacpp_assets.semantic.budget import OVER_BUDGET, Budget, Ledger
+from megacpp_assets.semantic.batches import group_by_arguments, run_batches
+from megacpp_assets.semantic.budget import OVER_BUDGET, Budget, Purse
 from megacpp_assets.semantic.compiler_view import write_view
+from megacpp_assets.semantic.lots import Crew
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader, shared_headers
@@ -116,14 +115,13 @@ def parse_tree(
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
     shared = _shared(root, files, units) if options.precompile else []
-    allowance = _Allowance(_planned(units, shared), options)
+    allowance = Purse(_planned(units, shared), options.budget, options.limits.wall_s)
     parsed: dict[str, ParsedFile] = {}
     checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
     with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
         noted = Path(journals) if options.limits.applied else None
-        crew = Crew(executor, options.batch_files, allowance, noted)
-        usable = _Headers(plain, shared, crew, cache, allowance)
+        usable = _Headers(plain, shared, Crew(executor, allowance, noted), cache, options.batch_files)
         for result in usable.parse(units):
             parsed[result.file.path] = result.file
             checks[result.file.path] = result.checks
@@ -156,11 +154,11 @@ class _Headers:
     """
 
     def __init__(
-        self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache, allowance: _Allowance
+        self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache, batch_files: int
     ) -> None:
         self._plain = plain
         self._crew = crew
-        self._allowance = allowance
+        self._batch_files = batch_files
         self._cache = cache
         self._batches = [
             replace(plain, units=header.units, header=Header(header.text, f"{PCH_FOLDER}/{index}.pch"))
@@ -239,7 +237,7 @@ class _Headers:
                 if found is None:
                     left.append(unit)
                 else:
-                    self._allowance.charge(unit.path, found.cpu_ms)
+                    self._crew.allowance.charge(unit.path, found.cpu_ms)
                     yield found
             if left:
                 missing.append(replace(batch, units=tuple(left)))
@@ -248,10 +246,10 @@ class _Headers:
         asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
         by_path = {unit.path: batch for batch in asked for unit in batch.units}
         ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
-        for done, results in run_batches(ready, self._crew):
+        for done, results in run_batches(ready, self._crew, self._batch_files):
             for unit, result in zip(done.units, results, strict=True):
                 self._cache.keep(unit, by_path[unit.path], done, result)
-                self._allowance.charge(unit.path, result.cpu_ms)
+                self._crew.allowance.charge(unit.path, result.cpu_ms)
                 yield result
 
     def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
@@ -274,26 +272,6 @@ def _planned(units: Sequence[Unit], shared: Sequence[SharedHeader]) -> list[str]
     waiting = {unit.path for unit in sharing}
     rest = group_by_arguments([unit for unit in units if unit.path not in waiting])
     return [unit.path for unit in (*sharing, *chain.from_iterable(rest))]
-
-
-class _Allowance(Ledger):
-    """What the units at `paths` may spend together, from now on."""
-
-    def __init__(self, paths: Sequence[str], options: ParseOptions) -> None:
-        cpu_s = options.budget.cpu_s(len(paths))
-        super().__init__(paths, cpu_s)
-        self._wall_s = options.limits.wall_s + options.budget.wall_per_cpu * cpu_s
-        self._deadline = time.monotonic() + self._wall_s
-
-    def check_time(self) -> None:
-        """Raise `OverBudget` past the wall seconds. What was parsed is kept: the next run goes on from there."""
-        if time.monotonic() > self._deadline:
-            raise OverBudget(
-                "parsing the repository",
-                expected=f"at most {self._wall_s:,.0f} seconds of wall time",
-                found="more",
-                do="run again on a machine with less load, or raise the recipe's semantic.wall_per_cpu",
-            )
 
 
 def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:

@@ -8,20 +8,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.select import open_executor
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SemanticRecipe, as_config
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.analysis import FileFacts, analyse
+from megacpp_assets.semantic.analyses import Analysed, Item, analyse_files, unread
+from megacpp_assets.semantic.analysis import FileFacts
+from megacpp_assets.semantic.budget import OVER_BUDGET, Purse
 from megacpp_assets.semantic.char_store import CharStore
 from megacpp_assets.semantic.configure import require_sandbox
 from megacpp_assets.semantic.configured import leave_database
 from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
+from megacpp_assets.semantic.lots import Crew
+from megacpp_assets.semantic.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parse import HeaderReport, options_of, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.records import Origin, record, write_shards
@@ -39,7 +46,18 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
 VERSION = "9"
+ANALYSIS_SHARE = 8
+"""One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
+_NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 _cmake = cache(require_sandbox)
+
+
+class _Index(NamedTuple):
+    """A repository with its characters, and the files that no analysis got through."""
+
+    repository: Repository
+    store: CharStore
+    lost: tuple[Skipped, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +114,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            parsed, headers = _parse(tree, sources, spec, memory, progress)
-            stats = _write(publication, spec, sources, _analyse(scratch, sources.taken, parsed))
+            index, headers = _index(scratch, sources, spec, memory, progress)
+            stats = _write(publication, spec, sources, index)
             return {**stats, **configured, "shared_headers": asdict(headers)}
 
     memory = Memory(Cache(spec.root / semantic_cache_path()))
@@ -108,39 +126,66 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
     return artifact
 
 
-def _parse(
-    tree: Path, sources: Sources, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
-) -> tuple[dict[str, ParsedFile], HeaderReport]:
+def _index(
+    scratch: Path, sources: Sources, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
+) -> tuple[_Index, HeaderReport]:
+    """Parse and analyse the files of `scratch/tree` and link them."""
     files = [*(file for file, _ in sources.taken), *sources.companions]
     reports = [HeaderReport()]
     if not sources.taken:
-        return {}, reports[-1]
+        return _Index(build_repository([]), CharStore(scratch).seal(), ()), reports[-1]
     with open_executor() as executor:
         parsed = parse_tree(
-            tree, files, spec.toolchain, executor, progress,
+            scratch / "tree", files, spec.toolchain, executor, progress,
             options=options_of(spec.recipe), report=reports.append, memory=memory,
         )  # fmt: skip
-    return {file.path: file for file in parsed}, reports[-1]
+        outcomes = {file.path: file for file in parsed}
+        del parsed
+        return _analyse(scratch, sources.taken, outcomes, spec.recipe, executor), reports[-1]
 
 
 def _analyse(
-    scratch: Path, taken: Sequence[tuple[SourceFile, SourceText]], parsed: dict[str, ParsedFile]
-) -> tuple[Repository, CharStore]:
+    scratch: Path,
+    taken: Sequence[tuple[SourceFile, SourceText]],
+    outcomes: dict[str, ParsedFile],
+    recipe: SemanticRecipe,
+    executor: BatchExecutor,
+) -> _Index:
+    items = [Item(file, source, outcomes.pop(file.path)) for file, source in taken]
+    limits = options_of(recipe)
+    cpu_s = recipe.file_cpu_seconds // ANALYSIS_SHARE
+    purse = Purse([item.path for item in items], limits.budget, limits.limits.wall_s)
+    found: dict[str, Analysed] = {}
     store = CharStore(scratch)
+    number = {item.path: place for place, item in enumerate(items)}
+    wanted = [item for item in items if item.parsed.reason != OVER_BUDGET]
+    with tempfile.TemporaryDirectory(prefix="journals-", dir=scratch) as journals:
+        crew = Crew(executor, purse, Path(journals))
+        for analysed in analyse_files(wanted, crew, cpu_s=cpu_s, wall_s=float(cpu_s * recipe.wall_per_cpu)):
+            path = analysed.facts.file.path
+            purse.charge(path, analysed.cpu_ms)
+            store.put(number[path], analysed.chars)
+            found[path] = analysed._replace(chars=_NO_CHARS)
+    return _indexed(items, found, purse, store)
+
+
+def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse, store: CharStore) -> _Index:
+    """All files linked; those without an analysis, or past the budget, stand there with their reason alone."""
     files: list[FileFacts] = []
-    for file, source in taken:
-        outcome = parsed.pop(file.path, None) or ParsedFile(file.path, "failed", "", "not parsed")
-        facts, chars = analyse(file, source, outcome)
-        store.append(chars)
-        files.append(facts)
-    return build_repository(files), store.seal()
+    lost: list[Skipped] = []
+    for item in items:
+        analysed = found.get(item.path)
+        if analysed is None or purse.refuses(item.path):
+            analysed = unread(item, OVER_BUDGET)
+        if analysed.reason:
+            lost.append(Skipped(item.path, "", 0, len(item.source.data), analysed.reason))
+        files.append(analysed.facts)
+    return _Index(build_repository(files), store.seal(), tuple(lost))
 
 
-def _write(
-    publication: Publication, spec: SemanticJsonlSpec, sources: Sources, indexed: tuple[Repository, CharStore]
-) -> dict[str, Any]:
-    repository, store = indexed
-    skipped = [Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused]
+def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index) -> dict[str, Any]:
+    repository, store, lost = index
+    skipped = [*lost, *(Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)]
     counts: Counter[str] = Counter()
     by_file: Counter[int] = Counter()
     origin = Origin(spec.repo, spec.commit, spec.license)

@@ -21,6 +21,7 @@ from megacpp_assets.semantic import (
     batches,
     compiler_view,
     inclusions,
+    lots,
     parsed,
     plan,
     precompiled,
@@ -30,7 +31,7 @@ from megacpp_assets.semantic import (
     unit_entry,
     worker,
 )
-from megacpp_assets.semantic.batches import is_machines
+from megacpp_assets.semantic.lots import is_machines
 from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.tree_contents import TreeContents, header_state
 from megacpp_assets.semantic.worker import READS_OUTSIDE, Batch, Header, UnitResult
@@ -38,7 +39,7 @@ from megacpp_assets.storage.cache import Cache
 
 _UNBUILT = b"unbuilt"
 _MODULES = (
-    _visitor, batches, compiler_view, inclusions, limits, parsed, plan, precompiled, real_paths, toolchain,
+    _visitor, batches, compiler_view, inclusions, limits, lots, parsed, plan, precompiled, real_paths, toolchain,
     tree_contents, unit_entry, worker,
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_c
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.compiler_view import view_arguments
 from megacpp_assets.semantic.inclusions import Inclusions, SharedInclusions, reached, shared_inclusions
+from megacpp_assets.semantic.lots import kept_journal
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbols
 from megacpp_assets.semantic.plan import Unit, read_source
 from megacpp_assets.semantic.precompiled import is_hollow, outside_part
@@ -90,6 +91,11 @@ class Batch:
         """CPU seconds that each unit may take."""
         return self.limits.again_cpu_s if self.again else self.limits.cpu_s
 
+    @property
+    def wall_s(self) -> float:
+        """Wall seconds that each unit may take."""
+        return self.limits.wall_s
+
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
@@ -113,7 +119,7 @@ class UnitResult:
 @uncollected
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
-    with _confined(batch) as readable, _journal(batch) as note:
+    with _confined(batch) as readable, kept_journal(batch.journal) as note:
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
         results = []
         for unit in batch.units:
@@ -127,16 +133,6 @@ def _measured(unit: Unit, job: _Job) -> UnitResult:
     _allow(job.batch)
     result = _outcome(unit, job)
     return replace(result, cpu_ms=round(1000 * (used_cpu_s() - began)))
-
-
-@contextmanager
-def _journal(batch: Batch) -> Iterator[Callable[[], object]]:
-    """What notes that one more unit is done, where the parent sees it even if this process does not survive."""
-    if not batch.journal:
-        yield lambda: None
-        return
-    with open(batch.journal, "wb", buffering=0) as file:
-        yield lambda: file.write(b".")
 
 
 def build_header(batch: Batch) -> Header | None:

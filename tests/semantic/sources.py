@@ -63,7 +63,7 @@ def index(tree: Path, sources: Sources) -> tuple[Repository, CharStore]:
     store = CharStore(tree)
     facts = []
     for entry, chars in analysed(tree / "tree", sources):
-        store.append(chars)
+        store.put(len(facts), chars)
         facts.append(entry)
     return build_repository(facts), store.seal()
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.semantic.batches import Crew, cut, group_by_arguments, is_machines, run_batches
+from megacpp_assets.semantic.batches import group_by_arguments, run_batches
+from megacpp_assets.semantic.lots import Crew, cut, is_machines
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.plan import Unit
 from megacpp_assets.semantic.worker import Batch, Header, Limits, UnitResult
@@ -39,6 +40,8 @@ class Fragile:
 class Unlimited:
     """An allowance that refuses nothing."""
 
+    def charge(self, path: str, cpu_ms: int) -> None: ...
+
     def refuses(self, path: str) -> bool:
         return False
 
@@ -51,7 +54,7 @@ def batch(count: int, header: Header | None = None) -> Batch:
 
 
 def outcomes(executor: Fragile, whole: Batch) -> dict[str, str]:
-    found = [result.file for _, results in run_batches([whole], Crew(executor, 16, Unlimited())) for result in results]
+    found = [result.file for _, results in run_batches([whole], Crew(executor, Unlimited()), 16) for result in results]
     assert len(found) == len({file.path for file in found}) == len(whole.units)
     return {file.path: file.status for file in found}
 

@@ -19,11 +19,11 @@ SIZE = 41
 def _store(folder: Path) -> CharStore:
     store = CharStore(folder)
     random = np.random.default_rng(7)
-    for size in FILES:
+    for number, size in enumerate(FILES):
         chars = np.zeros(size, dtype=CHAR_DTYPE)
         for name in c.CHAR_COLUMNS:
             chars[name] = random.integers(0, np.iinfo(CHAR_DTYPE[name]).max, size, endpoint=True)
-        store.append(chars)
+        store.put(number, chars)
     return store.seal()
 
 

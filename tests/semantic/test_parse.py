@@ -251,5 +251,5 @@ def test_the_files_past_a_repositorys_budget_are_refused_in_a_fixed_order(tmp_pa
 def test_a_parse_past_the_repositorys_wall_seconds_says_what_to_do(tmp_path: Path) -> None:
     files = write_tree(tmp_path, GOOD)
     options = replace(IN_PROCESS, limits=Limits(wall_s=0.0, applied=False), budget=Budget(wall_per_cpu=0))
-    with pytest.raises(OverBudget, match=r"^parsing the repository; expected at most 0 .*; found more; what to do: "):
+    with pytest.raises(OverBudget, match=r"^indexing the repository; expected at most 0 .*; found more; what to do: "):
         parse_tree(tmp_path, files, toolchain(), InProcess(), options=options)

@@ -235,8 +235,9 @@ def test_what_a_loaded_machine_did_to_a_file_is_tried_again(
 
     struck, _ = parse(Loaded(failure, victim, shared=shared))
     again, parsed = parse(InProcess())
-    assert (struck[victim].status == "failed") is not shared
-    assert (again[victim].status, parsed) == (("failed", 0) if kept and not shared else ("clean", 0 if kept else 1))
+    lost = not shared or failure.endswith("-24")  # CPU seconds are spent once: a header only ever spares some
+    assert (struck[victim].status == "failed") is lost
+    assert (again[victim].status, parsed) == (("failed", 0) if kept and lost else ("clean", 0 if kept else 1))
 
 
 def test_what_lies_elsewhere_on_the_machine_decides_nothing(line: Line) -> None:
