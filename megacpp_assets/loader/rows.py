@@ -21,7 +21,7 @@ from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.megatron.index_format import TOKEN_DTYPE
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.reader import open_pair
 from megacpp_assets.storage.artifact import Artifact
 
 
@@ -80,13 +80,14 @@ class PackedRows:
 def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> PackedRows:
     """Map the rows of `split` of a Megatron artifact.
 
-    Raises `IndexCorrupt` where its files contradict each other: a broken index, another token width, a file of another
-    length than the tokens, rows that overlap, are longer than T, or do not begin with BOS.
+    Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where its files contradict each other:
+    a broken index, another token width, a file of another length than the tokens, rows that overlap, are longer than T,
+    or do not begin with BOS.
     """
     prefix = files.prefix_name(dataset, split)
     record_file = artifact.file(prefix + files.SIDECAR_RECORD)
     record = SidecarRecord.from_bytes(record_file.read_bytes(), f"{artifact.path}/{record_file.name}")
-    pair = open_bin_idx(artifact.file(prefix + files.BIN).with_suffix(""))
+    pair = open_pair(artifact, prefix)
     _require(prefix, "token type", TOKEN_DTYPE, pair.tokens.dtype)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pair.lengths, dtype=np.int64)])
     first = _mapped(artifact.file(record.rows_path), np.dtype("<i8"), record.rows + 1)

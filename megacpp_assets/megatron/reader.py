@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, IDX
 from megacpp_assets.megatron.index_format import HEADER_BYTES, LENGTH_DTYPE, POINTER_DTYPE, IndexHeader
+from megacpp_assets.storage.artifact import Artifact
 
 BLOCK = 1 << 20
 """Values handled at a time while a file is scanned."""
@@ -48,8 +49,14 @@ def read_header(idx_path: Path) -> IndexHeader:
         return IndexHeader.from_bytes(file.read(HEADER_BYTES), idx_path.name)
 
 
+def open_pair(artifact: Artifact, name: str) -> BinIdx:
+    """Open the pair `name` of a published artifact: the bytes of its manifest, `LineageGap` where they are not."""
+    bin_path, _ = artifact.file(name + BIN), artifact.file(name + IDX)
+    return open_bin_idx(bin_path.with_name(name))
+
+
 def open_bin_idx(prefix: Path) -> BinIdx:
-    """Open `<prefix>.bin` and `<prefix>.idx`.
+    """Open `<prefix>.bin` and `<prefix>.idx` by themselves: a changed token shows only in `open_pair`.
 
     `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, each
     document is one sequence, pointers are the running sum of lengths, and the lengths add up to the .bin.

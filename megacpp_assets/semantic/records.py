@@ -9,17 +9,16 @@ from itertools import islice
 from typing import Any
 
 import orjson
-import zstandard
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents import CHARS_PER_TOKEN, Document
 from megacpp_assets.semantic.repository import Repository
+from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
 
 SHARD_DOCUMENTS = 5000
-_LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,7 @@ def write_shards(publication: Publication, records: Iterable[dict[str, Any]]) ->
     shards = 0
     while batch := _Batch(islice(stream, SHARD_DOCUMENTS)):
         with publication.file(c.jsonl_shard(shards)) as pending:
-            compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-            with pending.path.open("wb") as file, compressor.stream_writer(file, closefd=False) as writer:
-                for line in batch:
-                    writer.write(line)
+            write_lines(pending.path, batch)
             pending.rows = batch.written
         shards += 1
     return shards

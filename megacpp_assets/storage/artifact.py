@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,40 +36,55 @@ class Artifact:
         return InputRef(self.path, self.manifest.sha256)
 
     def file(self, name: str) -> Path:
-        """Path of the data file `name`, which the manifest must list."""
-        return self.directory / self.manifest.file(name).name
+        """Path of the data file `name`; `LineageGap` if the manifest lists none or its bytes are not the manifest's."""
+        return self._whole([self.manifest.file(name)])[0]
 
     def files(self, suffix: str) -> list[Path]:
-        """Data files whose name ends with `suffix`, in manifest order."""
-        return [self.directory / entry.name for entry in self.manifest.files if entry.name.endswith(suffix)]
+        """Data files whose name ends with `suffix`, in manifest order; `LineageGap` as for `file`."""
+        return self._whole([entry for entry in self.manifest.files if entry.name.endswith(suffix)])
+
+    def folder(self, name: str) -> Path:
+        """Path of the folder `name`; `LineageGap` if a data file below it is not whole."""
+        self._whole([entry for entry in self.manifest.files if entry.name.startswith(f"{name}/")])
+        return self.directory / name
 
     def problems(self) -> Iterator[Finding]:
         """Each data file that is not what the manifest says. Every file is read to its end."""
-        return self._examine({})
+        return self._examine(self.manifest.files, {})
 
     def damage(self) -> Finding | None:
         """The first data file that is not what the manifest says. What nothing touched since it was last read whole is
         not read again.
         """
-        return next(self._examine(read_seen(self.root, self.path, self.manifest.sha256)), None)
+        return next(self._examine(self.manifest.files, self._seen()), None)
 
-    def _examine(self, trusted: Seen) -> Iterator[Finding]:
+    def verify(self) -> Artifact:
+        """This artifact, every file read; `LineageGap` naming the first one that changed since it was published."""
+        return self._refusing(self.problems())
+
+    def _whole(self, entries: Sequence[FileEntry]) -> list[Path]:
+        self._refusing(self._examine(entries, self._seen()))
+        return [self.directory / entry.name for entry in entries]
+
+    def _refusing(self, findings: Iterator[Finding]) -> Artifact:
+        for name, expected, found in findings:
+            raise LineageGap(name, expected=expected, found=found, do="restore the file or rerun its stage")
+        return self
+
+    def _seen(self) -> Seen:
+        return read_seen(self.root, self.path, self.manifest.sha256)
+
+    def _examine(self, entries: Sequence[FileEntry], trusted: Seen) -> Iterator[Finding]:
         """The findings; if they are taken to the end, the files without one are remembered."""
-        seen: dict[str, FileState] = {}
-        for entry in self.manifest.files:
-            state, difference = _look(self.directory / entry.name, entry, trusted.get(entry.name))
+        seen = dict(trusted)
+        for entry in entries:
+            state, difference = _look(self.directory / entry.name, entry, seen.pop(entry.name, None))
             if difference is not None:
                 yield f"{self.path}/{entry.name}", *difference
             elif state is not None:
                 seen[entry.name] = state
         if seen != trusted:
             write_seen(self.root, self.path, self.manifest.sha256, seen)
-
-    def verify(self) -> Artifact:
-        """This artifact, or `LineageGap` naming the first file that changed since it was published."""
-        for name, expected, found in self.problems():
-            raise LineageGap(name, expected=expected, found=found, do="restore the file or rerun its stage")
-        return self
 
 
 def open_artifact(root: Path, path: str) -> Artifact:

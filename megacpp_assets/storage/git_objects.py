@@ -37,8 +37,8 @@ def source_files(raw: Artifact) -> list[SourceFile]:
 
 @contextmanager
 def blob_reader(raw: Artifact) -> Iterator[BlobReader]:
-    """A reader over the objects of a stage 1 artifact."""
-    with blob_reader_at(raw.directory / OBJECTS, raw.path) as reader:
+    """A reader over the objects of a stage 1 artifact; `LineageGap` if they changed since it was published."""
+    with blob_reader_at(raw.folder(OBJECTS), raw.path) as reader:
         yield reader
 
 

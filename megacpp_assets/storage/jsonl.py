@@ -1,11 +1,12 @@
-"""Reading semantic JSONL: the zstd shards of a stage 2 artifact become records, in shard and line order."""
+"""Semantic JSONL as zstd shards: written line by line, and read back as records in shard and line order."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 import zstandard
@@ -16,9 +17,12 @@ from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
 
 SHARD_SUFFIX = ".jsonl.zst"
+_LEVEL = 3
 _KEYS = frozenset(JSONL_KEYS)
 _BEHIND_TEXT = f',"{JSONL_KEYS[JSONL_KEYS.index(c.TEXT) + 1]}":'.encode()
 _BUFFER = 1 << 20
+_READ = 1 << 14
+"""Compressed bytes at a time: what they can grow to is held in memory."""
 
 
 def jsonl_shards(artifact: Artifact) -> list[Path]:
@@ -52,6 +56,18 @@ def read_texts(artifact: Artifact) -> Iterator[tuple[str, str]]:
             yield facts[c.DOC_ID], facts[c.TEXT]
 
 
+def write_lines(shard: Path, lines: Iterable[bytes]) -> None:
+    """Write `lines` as one zstd frame that states its size, by which a reader knows that it has all of it.
+
+    The size stands before the content, so the lines lie in a file without a name until they are counted.
+    """
+    with tempfile.TemporaryFile(dir=shard.parent) as counted, shard.open("wb") as file:
+        counted.writelines(lines)
+        size = counted.tell()
+        counted.seek(0)
+        zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).copy_stream(counted, file, size=size)
+
+
 def _head(line: bytes) -> dict[str, Any]:
     """The keys up to the text; empty where the keys come in another order, or it is no record."""
     # Within a JSON string a quote is escaped, so these bytes can only be the key itself.
@@ -66,14 +82,58 @@ def _head(line: bytes) -> dict[str, Any]:
 def _lines(shard: Path, where: str) -> Iterator[tuple[bytes, str]]:
     """Lines of a shard, each with its place for errors."""
     with shard.open("rb") as file:
-        stream = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file), _BUFFER)
+        stream = io.BufferedReader(_Frame(file, where), _BUFFER)
+        for number, line in enumerate(stream, start=1):
+            yield line, f"{where} line {number}"
+
+
+class _Frame(io.RawIOBase):
+    """The content of a file that is one zstd frame, whole: it states its size and its checksum, and nothing follows it.
+
+    `SchemaViolation` where it is not: at the first read for its header, at the end for the rest.
+    """
+
+    def __init__(self, file: BinaryIO, where: str) -> None:
+        self._file, self._where = file, where
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._expected = -1
+        self._given = 0
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        """See `io.RawIOBase`."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """See `io.RawIOBase`."""
+        while not self._left and (read := self._file.read(_READ)):
+            self._left = memoryview(self._decompressed(read))
+        count = min(len(self._left), len(buffer))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        self._given += count
+        if not count:
+            whole = self._frame.eof and self._given == self._expected > 0
+            self._require(whole, "a frame that ends too early or holds nothing")
+        return count
+
+    def _decompressed(self, read: bytes) -> bytes:
+        self._require(not self._frame.eof, "bytes behind the frame")
         try:
-            for number, line in enumerate(stream, start=1):
-                yield line, f"{where} line {number}"
+            if self._expected < 0:
+                stated = zstandard.get_frame_parameters(read)
+                whole = stated.has_checksum and stated.content_size != zstandard.CONTENTSIZE_UNKNOWN
+                self._require(whole, "a frame that does not state its size and checksum")
+                self._expected = stated.content_size
+            data = self._frame.decompress(read)
         except zstandard.ZstdError as error:
-            raise SchemaViolation(
-                where, expected="a zstd stream", found=str(error), do="rerun semantic_jsonl"
-            ) from None
+            self._require(False, str(error))
+            raise
+        self._require(not self._frame.unused_data, "bytes behind the frame")
+        return data
+
+    def _require(self, holds: bool, found: str) -> None:
+        if not holds:
+            raise SchemaViolation(self._where, expected="one whole zstd frame", found=found, do="rerun semantic_jsonl")
 
 
 def _record(line: bytes, where: str) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.layout import seen_cache_path
 
-MOMENT_NS: Final = 2_000_000_000
+MOMENT_NS: Final = 100_000_000
 """A file that changed less than this before it was read may change once more without another state to show for it: the
-coarsest clock of the file systems below counts in seconds."""
-_KEEP_CHANGE_TIMES: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "tmpfs", "overlay"})
+kernel moves the clock of change times a hundred times a second or more."""
+_SECOND_NS: Final = 1_000_000_000
+_KEEP_CHANGE_TIMES: Final = frozenset({"ext4", "xfs", "btrfs", "f2fs", "zfs", "tmpfs", "overlay"})
 """File systems of one machine, whose kernel moves a file's change time at every write and lets nobody choose it."""
 
 
@@ -51,7 +52,8 @@ def state_of(path: Path) -> FileState:
 
 def settled(before: FileState, after: FileState, started_ns: int) -> bool:
     """Whether a file read between two looks at it, from `started_ns` on, can be told from any later change of it."""
-    return before == after and before.changed_ns + MOMENT_NS < started_ns
+    # A file system that counts in whole seconds cannot tell two changes within one.
+    return before == after and before.changed_ns % _SECOND_NS != 0 and before.changed_ns + MOMENT_NS < started_ns
 
 
 def now_ns() -> int:

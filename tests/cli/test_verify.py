@@ -18,6 +18,7 @@ from megacpp_assets.storage.artifact import Artifact
 from tests.cli.commands import exit_code
 from tests.megatron.pairs import megatron_spec, part, write_pair
 from tests.packed.enriched_documents import DATASET
+from tests.storage.mutation import mutated
 
 PREFIX = prefix_name(DATASET, TRAIN_SPLIT)
 
@@ -64,16 +65,6 @@ def test_a_pair_without_a_manifest_needs_its_vocabulary_size(
     assert exit_code(monkeypatch, "verify", str(tmp_path / "x")) == 1
     assert "--vocabulary-size" in capsys.readouterr().err
     assert exit_code(monkeypatch, "verify", str(tmp_path / "x"), "--vocabulary-size", "131072") in (0, None)
-
-
-def mutated(data: bytes, chance: random.Random) -> bytes:
-    """`data` with a bit flipped, a part cut off, doubled, zeroed or appended."""
-    kind, place = chance.choice(["bit", "cut", "double", "zero", "append"]), chance.randrange(len(data))
-    if kind == "bit":
-        return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
-    if kind == "zero":
-        return data[:place] + bytes(len(data[place : place + 64])) + data[place + 64 :]
-    return {"cut": data[:place], "double": data * 2, "append": data + b"\0" * (1 + place % 9)}[kind]
 
 
 def test_a_whole_pair_passes_and_no_mutated_one_does(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.storage.artifact import Artifact
 from tests.loader.rows_artifact import DATASET, PREFIX, Document, index_bytes, publish_rows, random_rows
+from tests.quality.planting import seal
+from tests.storage.mutation import mutated
 
 FILLS = {"structure_ids": 0, "dep_levels": 0, "ast_depth_ids": -1, "sibling_index_ids": -1, "node_type_ids": -1}
 
@@ -81,12 +84,12 @@ def test_a_row_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def damaged(artifact: Artifact, suffix: str, change: slice, value: bytes) -> Artifact:
-    """The artifact with bytes of one file replaced."""
+    """The artifact with bytes of one file replaced, sealed anew."""
     file = artifact.file(PREFIX + suffix)
     data = bytearray(file.read_bytes())
     data[change] = value
     file.write_bytes(data)
-    return artifact
+    return seal(artifact)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +118,32 @@ def test_tokens_of_another_width_are_refused(tmp_path: Path) -> None:
     tokens.write_bytes(np.fromfile(tokens, "<i4").astype("<u2").tobytes())
     index.write_bytes(index_bytes(lengths, code=8, width=2))
     with pytest.raises(IndexCorrupt, match="token type"):
-        open_rows(artifact, DATASET)
+        open_rows(seal(artifact), DATASET)
 
 
 def test_a_row_longer_than_the_rows_length_is_refused(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 20)
     with pytest.raises(IndexCorrupt, match="within 20 tokens"):
         open_rows(artifact, DATASET)
+
+
+def test_no_mutated_file_gives_a_batch(tmp_path: Path) -> None:
+    artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
+    read = [entry.name for entry in artifact.manifest.files]
+    chance, given = random.Random(6), []
+    for number in range(600):
+        file = artifact.directory / read[number % len(read)]
+        whole = file.read_bytes()
+        file.write_bytes(mutated(whole, chance))
+        if file.read_bytes() != whole:
+            try:
+                open_rows(artifact, DATASET).batch(np.arange(4))
+                given.append((number, file.name))
+            except LineageGap as error:
+                assert file.name in str(error)
+        file.write_bytes(whole)
+    assert given == []
+    assert len(open_rows(artifact, DATASET)) == 4
 
 
 def test_a_split_that_was_not_published_is_refused(tmp_path: Path) -> None:

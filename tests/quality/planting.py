@@ -34,9 +34,10 @@ def replace_table(artifact: Artifact, name: str, table: pa.Table) -> Artifact:
 
 
 def seal(artifact: Artifact) -> Artifact:
-    """The artifact with a manifest and a seal that fit its files as they are."""
+    """The artifact with a manifest and a seal that fit its files and its inputs as they are."""
     files = tuple(_entry(artifact.directory, entry) for entry in artifact.manifest.files)
-    manifest = replace(artifact.manifest, files=files)
+    inputs = tuple(open_artifact(artifact.root, entry.path).reference for entry in artifact.manifest.inputs)
+    manifest = replace(artifact.manifest, files=files, inputs=inputs)
     (artifact.directory / MANIFEST_FILE).write_bytes(manifest.to_bytes())
     (artifact.directory / COMPLETE_FILE).write_text(f"{manifest.sha256}\n")
     return open_artifact(artifact.root, artifact.path)

@@ -16,7 +16,6 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
-from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.packed.stage import run as pack
@@ -34,6 +33,7 @@ from tests.packed.enriched_documents import (
     publish_enriched,
     publish_tokenizer,
 )
+from tests.quality.planting import rewrite, seal
 
 Plant = Callable[[Path], object]
 
@@ -157,23 +157,20 @@ def test_the_validation_pair_is_looked_at_too(megatron: Artifact) -> None:
     assert _failing(megatron) == ["tokens_are_those_of_the_rows"]
 
 
-def _plant_token(artifact: Artifact, value: int) -> None:
+def _plant_token(artifact: Artifact, value: int) -> Artifact:
     """The second token of the corpus becomes `value`, in the rows and in the .bin alike."""
     _write(files.BIN, 4, "<I", value)(_prefix(artifact))
-    path = open_artifact(artifact.root, packed_path(DATASET, MIXTURE)).file(c.packed_shard(TRAIN_SPLIT, 0))
-    rows = pq.read_table(path).to_pylist()
-    rows[0][c.INPUT_IDS][1] = value
-    pq.write_table(pa.Table.from_pylist(rows, schema=PACKED), path)
+    rows = open_artifact(artifact.root, packed_path(DATASET, MIXTURE))
+    rewrite(rows, c.packed_shard(TRAIN_SPLIT, 0), lambda found: found[0][c.INPUT_IDS].__setitem__(1, value))
+    return seal(artifact)
 
 
 def test_a_token_at_the_vocabulary_size_is_seen(megatron: Artifact) -> None:
-    _plant_token(megatron, VOCABULARY)
-    assert _failing(megatron) == ["ids_are_below_the_vocabulary"]
+    assert _failing(_plant_token(megatron, VOCABULARY)) == ["ids_are_below_the_vocabulary"]
 
 
 def test_a_bos_inside_a_document_is_seen(megatron: Artifact) -> None:
-    _plant_token(megatron, BOS_ID)
-    assert _failing(megatron) == ["bos_opens_each_document_once"]
+    assert _failing(_plant_token(megatron, BOS_ID)) == ["bos_opens_each_document_once"]
 
 
 def test_another_tokenizer_behind_the_rows_is_seen(megatron: Artifact) -> None:

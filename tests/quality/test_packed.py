@@ -30,6 +30,7 @@ from tests.packed.enriched_documents import (
     small_corpus,
     table_of,
 )
+from tests.quality.planting import replace_table, seal
 
 Row = dict[str, Any]
 FIRST = c.packed_shard(TRAIN_SPLIT, 0)
@@ -54,11 +55,11 @@ def _failing(artifact: Artifact) -> list[str]:
     return [result.name for result in results if not result.passed]
 
 
-def _plant(artifact: Artifact, change: Callable[[list[Row]], object], name: str = FIRST) -> None:
+def _plant(artifact: Artifact, change: Callable[[list[Row]], object], name: str = FIRST) -> Artifact:
     path = artifact.file(name)
     rows = pq.read_table(path).to_pylist()
     change(rows)
-    pq.write_table(pa.Table.from_pylist(rows, schema=PACKED), path)
+    return replace_table(artifact, name, pa.Table.from_pylist(rows, schema=PACKED))
 
 
 def _two_documents(rows: list[Row]) -> Row:
@@ -193,22 +194,18 @@ def _null_value(rows: list[Row]) -> None:
 def test_a_planted_fault_is_seen_by_its_check(
     packed: Artifact, plant: Callable[[list[Row]], object], seen: str
 ) -> None:
-    _plant(packed, plant)
-    assert _failing(packed) == [seen]
+    assert _failing(_plant(packed, plant)) == [seen]
 
 
 def test_a_missing_required_column_is_seen(packed: Artifact) -> None:
-    path = packed.file(FIRST)
-    pq.write_table(pq.read_table(path).drop_columns([c.DOC_IDS]), path)
-    results = check(packed)
+    results = check(replace_table(packed, FIRST, pq.read_table(packed.file(FIRST)).drop_columns([c.DOC_IDS])))
     assert results[0].found == f"{FIRST}: {c.DOC_IDS}" and not any(result.passed for result in results)
 
 
 def test_a_column_of_another_type_is_seen(packed: Artifact) -> None:
-    path, name = packed.file(c.packed_shard(VALID_SPLIT, 0)), c.PACK_ID
-    table = pq.read_table(path)
-    pq.write_table(table.set_column(0, name, table[name].cast(pa.int32())), path)
-    assert not check(packed)[0].passed
+    file, name = c.packed_shard(VALID_SPLIT, 0), c.PACK_ID
+    table = pq.read_table(packed.file(file))
+    assert not check(replace_table(packed, file, table.set_column(0, name, table[name].cast(pa.int32()))))[0].passed
 
 
 def test_a_second_bos_in_a_document_is_seen_even_if_its_source_has_it_too(packed: Artifact) -> None:
@@ -223,20 +220,20 @@ def test_a_second_bos_in_a_document_is_seen_even_if_its_source_has_it_too(packed
         row[c.LOSS_MASK][first] = 0
         row[c.TRAINED_TOKEN_COUNT] -= 1
 
-    _plant(packed, in_the_row)
+    planted = _plant(packed, in_the_row)
     source = open_artifact(packed.root, enriched_path(DATASET, FMT))
     for name in (c.parquet_shard(0), c.parquet_shard(1)):
         records = pq.read_table(source.file(name)).to_pylist()
         for record in records:
             if record[c.DOC_ID] in doubled:
                 record[c.TOKEN_IDS_COLUMN][1] = BOS_ID
-        pq.write_table(table_of(records), source.file(name))
-    assert _failing(packed) == ["bos_count_is_num_docs"]
+        source = replace_table(source, name, table_of(records))
+    assert _failing(seal(planted)) == ["bos_count_is_num_docs"]
 
 
 def test_a_lost_row_is_seen(packed: Artifact) -> None:
-    _plant(packed, lambda rows: rows.pop())
-    assert _failing(packed) == ["documents_are_taken_as_the_mixture_says", "tokens_are_conserved"]
+    lost = _plant(packed, lambda rows: rows.pop())
+    assert _failing(lost) == ["documents_are_taken_as_the_mixture_says", "tokens_are_conserved"]
 
 
 def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
@@ -246,4 +243,4 @@ def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
 
 def test_a_document_of_the_wrong_split_is_seen(packed: Artifact) -> None:
     shutil.copyfile(packed.file(FIRST), packed.file(c.packed_shard(VALID_SPLIT, 0)))
-    assert set(_failing(packed)) == {"documents_are_taken_as_the_mixture_says", "tokens_are_conserved"}
+    assert set(_failing(seal(packed))) == {"documents_are_taken_as_the_mixture_says", "tokens_are_conserved"}

@@ -10,14 +10,13 @@ from typing import Any
 
 import orjson
 import pytest
-import zstandard
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.semantic.toolchain import find_toolchain
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.jsonl import read_records, write_lines
 from tests.quality.planting import Row, rewrite, seal
 from tests.semantic.repositories import semantic_spec
 
@@ -45,7 +44,7 @@ def _planted(artifact: Artifact, change: Change) -> Artifact:
     records = list(read_records(artifact))
     change(records)
     lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
-    artifact.file(c.jsonl_shard(0)).write_bytes(zstandard.compress(lines))
+    write_lines(artifact.file(c.jsonl_shard(0)), [lines])
     return seal(artifact)
 
 

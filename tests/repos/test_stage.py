@@ -18,6 +18,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec, run
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import blob_reader, source_files
+from tests.quality.planting import seal
 
 
 def _fetch(entry: CatalogueEntry, root: Path, ref: str = "v1") -> Artifact:
@@ -96,7 +97,7 @@ def test_the_checks_see_a_file_missing_from_the_list(entry: CatalogueEntry, root
     artifact = _fetch(entry, root)
     path = artifact.file("files.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
-    assert [result.name for result in check(artifact) if not result.passed] == ["file_list_is_the_tree"]
+    assert [result.name for result in check(seal(artifact)) if not result.passed] == ["file_list_is_the_tree"]
 
 
 def _a_blob_that_is_nowhere(files: list[SourceFile]) -> list[SourceFile]:
@@ -124,7 +125,7 @@ def test_the_checks_see_a_fault_in_the_list(
 ) -> None:
     artifact = _fetch(entry, root)
     artifact.file(FILES_LIST).write_bytes(dump_files(plant(source_files(artifact))))
-    assert [result.name for result in check(artifact) if not result.passed] == [name]
+    assert [result.name for result in check(seal(artifact)) if not result.passed] == [name]
 
 
 def test_the_checks_see_objects_that_are_gone(entry: CatalogueEntry, root: Path) -> None:

@@ -10,7 +10,7 @@ import zstandard
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.jsonl import read_records, read_shard, read_texts
+from megacpp_assets.storage.jsonl import read_records, read_shard, read_texts, write_lines
 from megacpp_assets.storage.publish import Publication, Target, publish
 
 
@@ -19,7 +19,7 @@ def _record(text: str) -> dict[str, Any]:
 
 
 def _shard(path: Path, *records: dict[str, Any]) -> Path:
-    path.write_bytes(zstandard.compress(b"".join(orjson.dumps(record) + b"\n" for record in records)))
+    write_lines(path, (orjson.dumps(record) + b"\n" for record in records))
     return path
 
 
@@ -38,7 +38,7 @@ def test_a_record_with_a_missing_key_is_refused_by_line(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_json_object_is_refused(tmp_path: Path) -> None:
     shard = tmp_path / "s.jsonl.zst"
-    shard.write_bytes(zstandard.compress(b"{not json}\n"))
+    write_lines(shard, [b"{not json}\n"])
     with pytest.raises(SchemaViolation, match="line 1"):
         list(read_shard(shard, "s"))
 
@@ -50,9 +50,62 @@ def test_bytes_that_are_no_zstd_stream_are_refused(tmp_path: Path) -> None:
         list(read_shard(shard, "s"))
 
 
+ROWS = [_record("first"), _record("second" * 50), _record("é" * 9)]
+
+
+def whole_frames(data: bytes) -> dict[str, bytes]:
+    """What is no shard although zstd has no complaint about it, or none that it makes unasked."""
+    plain = zstandard.ZstdDecompressor().decompress(data)
+    sized, checked = zstandard.ZstdCompressor(), zstandard.ZstdCompressor(write_checksum=True, write_content_size=False)
+    return {
+        "no bytes": b"",
+        "a header alone": data[: zstandard.frame_header_size(data)],
+        "no content": zstandard.ZstdCompressor(write_checksum=True).compress(b""),
+        "twice": data * 2,
+        "another frame behind": data + zstandard.ZstdCompressor(write_checksum=True).compress(plain[:40]),
+        "a skippable frame behind": data + b"\x50\x2a\x4d\x18\x04\0\0\0skip",
+        "zeros behind": data + bytes(4),
+        "no checksum": sized.compress(plain),
+        "no size": checked.compress(plain),
+        "without its checksum's bytes": data[:-4],
+    }
+
+
+@pytest.mark.parametrize("kind", sorted(whole_frames(zstandard.ZstdCompressor(write_checksum=True).compress(b"x"))))
+def test_what_is_not_one_whole_frame_with_size_and_checksum_is_refused(tmp_path: Path, kind: str) -> None:
+    shard = _shard(tmp_path / "s.jsonl.zst", *ROWS)
+    shard.write_bytes(whole_frames(shard.read_bytes())[kind])
+    with pytest.raises(SchemaViolation, match=r"s; expected one whole zstd frame; found .*; what to do: rerun"):
+        list(read_shard(shard, "s"))
+
+
+def test_no_flipped_bit_and_no_cut_reads_as_other_records(tmp_path: Path) -> None:
+    shard = _shard(tmp_path / "s.jsonl.zst", *ROWS)
+    data = shard.read_bytes()
+    flipped = (
+        data[: bit >> 3] + bytes([data[bit >> 3] ^ 1 << (bit & 7)]) + data[(bit >> 3) + 1 :]
+        for bit in range(len(data) * 8)
+    )
+    refused = 0
+    for mutated in (*flipped, *(data[:end] for end in range(len(data)))):
+        shard.write_bytes(mutated)
+        try:
+            assert list(read_shard(shard, "s")) == ROWS
+        except SchemaViolation:
+            refused += 1
+    assert refused > 8 * len(data)
+
+
+@pytest.mark.parametrize("lengths", [[1], [40_000], [3, 5_000_000, 7]])
+def test_lines_of_any_length_come_back(tmp_path: Path, lengths: list[int]) -> None:
+    records = [_record("".join(chr(97 + (index * 7919) % 26) for index in range(length))) for length in lengths]
+    assert list(read_shard(_shard(tmp_path / "s.jsonl.zst", *records), "s")) == records
+
+
 def _artifact(root: Path, *lines: bytes) -> Artifact:
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        publication.write("shard_00000.jsonl.zst", zstandard.compress(b"".join(line + b"\n" for line in lines)))
+        with publication.file("shard_00000.jsonl.zst") as pending:
+            write_lines(pending.path, (line + b"\n" for line in lines))
         return {}
 
     return publish(Target(root, "jsonl/set/fmt@1", "semantic_jsonl", "fmt@1", "1", {}), produce)

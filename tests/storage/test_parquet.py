@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.canonical import sha256_file
-from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.errors import LineageGap, SchemaViolation
 from megacpp_assets.contract.schemas import ROW_GROUP_ROWS
-from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.parquet import RowGroupWriter, batches, count_rows, read_schema, read_table, row_groups
+from megacpp_assets.storage.publish import Publication, Target, publish
+from tests.storage.mutation import mutated
 
 SCHEMA = pa.schema(
     [("doc_id", pa.string()), ("ids", pa.list_(pa.uint32())), ("edges", pa.list_(pa.struct([("from", pa.uint16())])))]
@@ -87,3 +91,35 @@ def test_a_flipped_byte_in_a_page_does_not_read_as_data(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_is_an_error_not_a_short_file() -> None:
     with pytest.raises(OSError, match="No space left"):
         write(Path("/dev/full"), TABLE)
+
+
+def test_no_mutated_file_of_an_artifact_gives_rows(tmp_path: Path) -> None:
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, int]:
+        with publication.file("rows.parquet") as pending:
+            write(pending.path, TABLE)
+        return {}
+
+    artifact = publish(Target(tmp_path, "packed/set/base/4k", "packed_rows", "base/4k", "1", {}), produce)
+    file, chance, given = artifact.file("rows.parquet"), random.Random(3), []
+    whole = file.read_bytes()
+    for _ in range(400):
+        file.write_bytes(mutated(whole, chance))
+        if file.read_bytes() != whole:
+            with pytest.raises(LineageGap, match=r"packed/set/base/4k/rows\.parquet; expected"):
+                given += list(row_groups(artifact.file("rows.parquet")))
+    assert given == []
+
+
+def test_a_damaged_file_by_itself_is_named_in_a_sentence_whatever_arrow_says(tmp_path: Path) -> None:
+    path, chance, refused = write(tmp_path / "file", TABLE), random.Random(4), 0
+    whole = path.read_bytes()
+    for _ in range(400):
+        path.write_bytes(mutated(whole, chance))
+        try:
+            read_table(path), read_schema(path), count_rows(path), list(batches(path, 7))
+        except SchemaViolation as error:
+            assert f"{tmp_path.name}/file; expected parquet; found " in str(error)
+            assert "what to do: rerun the stage" in str(error)
+            assert "\n" not in str(error)
+            refused += 1
+    assert refused > 250

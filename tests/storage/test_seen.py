@@ -64,13 +64,22 @@ def test_problems_reads_every_file_every_time(made: Artifact, monkeypatch: pytes
         assert reads(monkeypatch, lambda: list(made.problems())) == ["word_0", "word_1"]
 
 
+@pytest.mark.parametrize(("later", "trusted"), [(0, 0), (seen.MOMENT_NS, 0), (seen.MOMENT_NS + 1, 2)])
 def test_a_file_changed_a_moment_before_it_was_read_is_not_trusted(
-    made: Artifact, monkeypatch: pytest.MonkeyPatch
+    made: Artifact, monkeypatch: pytest.MonkeyPatch, later: int, trusted: int
 ) -> None:
     """It could change once more within the same tick of the file system's clock."""
+    changed = [seen.state_of(made.directory / name).changed_ns for name in FILES]
+    clock = iter(changed)
+    monkeypatch.setattr(artifacts, "now_ns", lambda: next(clock) + later)
     made.damage()
-    assert read_seen(made.root, made.path, made.manifest.sha256) == {}
-    assert reads(monkeypatch, made.damage) == ["word_0", "word_1"]
+    assert len(read_seen(made.root, made.path, made.manifest.sha256)) == trusted
+
+
+def test_a_file_system_that_counts_in_seconds_is_not_trusted() -> None:
+    for changed_ns, trusted in ((5 * 10**9, False), (5 * 10**9 + 1, True)):
+        state = seen.FileState(1, 2, 3, changed_ns, changed_ns)
+        assert seen.settled(state, state, started_ns=10**12) is trusted
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_trusted(made: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-import zstandard
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.canonical import sha256_bytes
@@ -18,6 +17,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
@@ -115,12 +115,14 @@ def publish_raw(root: Path) -> Artifact:
 
 
 def publish_jsonl(root: Path, documents: Sequence[Mapping[str, Any]]) -> Artifact:
-    """A stage 2 artifact that holds `documents` in one shard, made from `publish_raw`."""
+    """A stage 2 artifact that holds `documents` in one shard (none, no shard), made from `publish_raw`."""
     publish_raw(root)
 
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        lines = b"".join(orjson.dumps(document) + b"\n" for document in documents)
-        publication.write(jsonl_shard(0), zstandard.ZstdCompressor(level=3).compress(lines), rows=len(documents))
+        if documents:
+            with publication.file(jsonl_shard(0)) as pending:
+                write_lines(pending.path, (orjson.dumps(document) + b"\n" for document in documents))
+                pending.rows = len(documents)
         return {"documents": len(documents)}
 
     path = jsonl_path(DATASET, REPO)
