@@ -34,6 +34,10 @@ def run_isolated(task: bytes, timeout_s: float) -> bytes:
             # The whole session, and before the process is reaped: until then its number cannot be another's.
             os.killpg(process.pid, signal.SIGKILL)
             return _failed(f"timeout: no answer in {timeout_s:g} s")
+        except BaseException:
+            # Interrupted: what the batch has started goes too.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode or not answer:
         return _failed(f"crash: worker ended with exit code {process.returncode}")
     return answer

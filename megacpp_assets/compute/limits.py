@@ -16,6 +16,11 @@ def limit_memory(size: int) -> None:
     _set(resource.RLIMIT_CORE, 0)
 
 
+def limit_files(size: int) -> None:
+    """Let this process write files of `size` bytes: more is EFBIG, and SIGXFSZ to a program that it starts."""
+    _set(resource.RLIMIT_FSIZE, size)
+
+
 def allow(cpu_s: int, wall_s: float) -> None:
     """From now on `cpu_s` more CPU seconds, then SIGXCPU ends this process; `wall_s` seconds, then SIGALRM does."""
     _set(resource.RLIMIT_CPU, int(used_cpu_s()) + 1 + cpu_s)

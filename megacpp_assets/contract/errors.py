@@ -31,6 +31,10 @@ class SourcePinMismatch(MegacppError):
     """A reference no longer names the commit that `corpus.lock` pinned."""
 
 
+class OverLimit(MegacppError):
+    """What others wrote holds or costs more than a limit of the recipe allows."""
+
+
 class SourceUnreachable(MegacppError):
     """A repository cannot be fetched: neither network nor mirror."""
 

@@ -15,6 +15,31 @@ PROFILES = ("sample", "upstream")
 
 
 @dataclass(frozen=True, slots=True)
+class SourcesRecipe:
+    """Limits of stage 1 on one repository with its submodules; no real one comes near. They decide no byte.
+
+    `entries`, `path_bytes` and `path_depth` (folders and name) are of its trees, `blob_bytes` of one file,
+    `total_bytes` of all files, and of what git may write to one file; `memory_bytes` (address space) and `cpu_seconds`
+    are of each process, `wall_seconds` of the whole stage.
+    """
+
+    entries: int = 2_000_000
+    path_bytes: int = 4096
+    path_depth: int = 256
+    blob_bytes: int = 1 << 30
+    total_bytes: int = 64 << 30
+    submodules: int = 1000
+    memory_bytes: int = 8 << 30
+    cpu_seconds: int = 3600
+    wall_seconds: int = 4 * 3600
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if type(value) is not int or value < 1:
+                raise SpecError(f"sources.{name}", expected="a whole number of at least 1", found=repr(value))
+
+
+@dataclass(frozen=True, slots=True)
 class SemanticRecipe:
     """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes.
 
@@ -95,6 +120,7 @@ class Recipe:
     catalogue: str
     repos: tuple[str, ...]
     phases: tuple[str, ...]
+    sources: SourcesRecipe
     semantic: SemanticRecipe
     tokenizer: TokenizerRecipe
     mixture: MixtureRecipe
@@ -118,6 +144,7 @@ def load_recipe(profile: str) -> Recipe:
         catalogue=raw["catalogue"],
         repos=tuple(raw["repos"]),
         phases=tuple(raw["phases"]),
+        sources=_section(SourcesRecipe, raw, "sources"),
         semantic=_section(SemanticRecipe, raw, "semantic"),
         tokenizer=_section(TokenizerRecipe, raw, "tokenizer"),
         mixture=_section(MixtureRecipe, raw, "mixture"),

@@ -57,7 +57,7 @@ def repo_step(corpus: Corpus, stage: str, repo: RepoRef) -> Step:
     if pin.partition != repo:
         raise SpecError(f"partition {repo.key}", expected=f"the pinned {pin.partition.key}", found=repo.key)
     if stage == "pinned_repos":
-        spec1 = repos.PinnedReposSpec(root, pin)
+        spec1 = repos.PinnedReposSpec(root, pin, corpus.recipe.sources)
         return _step(stage, repo.key, lambda: repos.target(spec1), lambda p: repos.run(spec1, p), repos_quality.check)
     if stage == "semantic_jsonl":
 

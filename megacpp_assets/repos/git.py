@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from megacpp_assets.contract.errors import EnvironmentLacks, SourceUnreachable
+from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SourceUnreachable
 from megacpp_assets.storage.git_objects import git_environment
 
 MINIMUM_GIT = (2, 39, 5)
 """Older releases follow hostile submodules and links (CVE-2024-32002 and its family)."""
 _TIMEOUT_S = 3600
+_BLOCK = 1 << 16
+_WORDS = 600
 
 
 class GitFailed(SourceUnreachable):
     """A git command ended with an error; the message carries git's own words."""
+
+
+class GitStopped(MegacppError):
+    """A git command went over a limit of its process; `limit` names which."""
+
+    limit = ""
+
+
+class RecordTooLong(MegacppError):
+    """Git wrote a longer record than was asked to be taken."""
 
 
 def environment() -> dict[str, str]:
@@ -26,15 +41,79 @@ def environment() -> dict[str, str]:
 
 
 def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None) -> bytes:
-    """Standard output of `git ARGUMENTS`; `GitFailed` on a non-zero exit."""
-    command = ["git", *(["--git-dir", str(git_dir)] if git_dir else []), *arguments]
+    """Standard output of `git ARGUMENTS`; `GitFailed` on a non-zero exit, `GitStopped` where a limit was the cause."""
     result = subprocess.run(
-        command, input=stdin, capture_output=True, env=environment(), timeout=_TIMEOUT_S, check=False
+        _command(arguments, git_dir),
+        input=stdin,
+        capture_output=True,
+        env=environment(),
+        timeout=_TIMEOUT_S,
+        check=False,
     )
-    if result.returncode != 0:
-        words = " ".join(result.stderr.decode(errors="replace").split())
-        raise GitFailed(f"git {arguments[0]}", expected="exit 0", found=f"exit {result.returncode}: {words[-600:]}")
+    _require_success(arguments[0], result.returncode, result.stderr)
     return result.stdout
+
+
+def git_records(*arguments: str, git_dir: Path, longest: int) -> Iterator[bytes]:
+    """The NUL-ended records of `git ARGUMENTS`, as they come; memory stays at one block and one record.
+
+    `RecordTooLong` above `longest` bytes; the errors of `git` once all was read. Git ends with the iterator.
+    """
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            _command(arguments, git_dir), stdout=subprocess.PIPE, stderr=errors, env=environment()
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            rest = b""
+            while block := process.stdout.read1(_BLOCK):  # type: ignore[attr-defined]
+                *records, rest = (rest + block).split(b"\0")
+                if len(rest) > longest or any(len(record) > longest for record in records):
+                    raise RecordTooLong(f"git {arguments[0]}", expected=f"records of at most {longest} bytes")
+                yield from records
+            code = process.wait(_TIMEOUT_S)
+        finally:
+            process.kill()
+        errors.seek(0)
+        _require_success(arguments[0], code, errors.read(_BLOCK))
+
+
+def git_head(*arguments: str, git_dir: Path, length: int) -> bytes:
+    """The first `length` bytes that `git ARGUMENTS` writes; git ends once they are there."""
+    command = _command(arguments, git_dir)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()) as process:
+        try:
+            assert process.stdout is not None
+            return process.stdout.read(length)
+        finally:
+            process.kill()
+
+
+def _command(arguments: tuple[str, ...], git_dir: Path | None) -> list[str]:
+    return ["git", *(["--git-dir", str(git_dir)] if git_dir else []), *arguments]
+
+
+def _require_success(command: str, code: int, errors: bytes) -> None:
+    if code == 0:
+        return
+    stopped = _limit_met(code, errors)
+    words = " ".join(errors.decode(errors="replace").split())[-_WORDS:]
+    if stopped:
+        error = GitStopped(f"git {command}", expected="to stay within its limits", found=f"exit {code}: {words}")
+        error.limit = stopped
+        raise error
+    raise GitFailed(f"git {command}", expected="exit 0", found=f"exit {code}: {words}")
+
+
+def _limit_met(code: int, errors: bytes) -> str:
+    """The limit that ended a git command, or one that it had started in its turn; nothing for another cause."""
+    if found := re.search(rb"died of signal (\d+)", errors):
+        code = -int(found[1])
+    if re.search(rb"[Oo]ut of memory|Cannot allocate memory", errors):
+        return "memory_bytes"
+    return {-signal.SIGXCPU: "cpu_seconds", -signal.SIGXFSZ: "total_bytes"}.get(code, "")
 
 
 def require_git() -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from megacpp_assets.contract import file_policy
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.repos.fetch import TreeEntry
+from megacpp_assets.repos.tree import GITLINK, TreeEntry
 
 C_SOURCES = {".c"}
 CPP_SOURCES = {".cpp", ".cc", ".cxx", ".c++", ".cp"}
@@ -15,26 +15,29 @@ C_OR_CPP_HEADERS = {".h", ".inc"}
 CPP_HEADERS = {".hpp", ".hxx", ".hh", ".h++", ".inl", ".ipp", ".tcc"}
 
 _SYMLINK = "120000"
-_GITLINK = "160000"
 
 
-def select(entries: Sequence[TreeEntry], license_id: str) -> list[SourceFile]:
-    """Every file of the tree as a `SourceFile`, in the order given; `skipped` says why one is left out.
+@dataclass(slots=True)
+class LanguageCount:
+    """Sources by language, over all paths of a repository: it decides what a `.h` is."""
 
-    A `.h` is C where the repository has more C sources than C++ sources.
-    """
-    header_language = _header_language(entry.path for entry in entries)
-    return [_source_file(entry, header_language, license_id) for entry in entries]
+    in_c: int = 0
+    in_cpp: int = 0
+
+    def add(self, path: str) -> None:
+        """Count `path`."""
+        suffix = PurePosixPath(path).suffix.lower()
+        self.in_c += suffix in C_SOURCES
+        self.in_cpp += suffix in CPP_SOURCES or suffix in CPP_HEADERS
+
+    @property
+    def of_headers(self) -> str:
+        """ "c" where there are more C sources than C++ sources, else "c++"."""
+        return "c" if self.in_c > self.in_cpp else "c++"
 
 
-def _header_language(paths: Iterable[str]) -> str:
-    suffixes = [PurePosixPath(path).suffix.lower() for path in paths]
-    in_c = sum(suffix in C_SOURCES for suffix in suffixes)
-    in_cpp = sum(suffix in CPP_SOURCES | CPP_HEADERS for suffix in suffixes)
-    return "c" if in_c > in_cpp else "c++"
-
-
-def _source_file(entry: TreeEntry, header_language: str, license_id: str) -> SourceFile:
+def source_file(entry: TreeEntry, header_language: str, license_id: str) -> SourceFile:
+    """`entry` as a `SourceFile`; `skipped` says why it is left out, if it is."""
     suffix = PurePosixPath(entry.path).suffix.lower()
     header = suffix in C_OR_CPP_HEADERS | CPP_HEADERS
     language = ""
@@ -58,7 +61,7 @@ def _source_file(entry: TreeEntry, header_language: str, license_id: str) -> Sou
 def _reason(entry: TreeEntry, language: str) -> str:
     if entry.mode == _SYMLINK:
         return file_policy.SYMLINK
-    if entry.mode == _GITLINK:
+    if entry.mode == GITLINK:
         return file_policy.SUBMODULE
     if not language:
         return file_policy.NOT_CODE

@@ -8,7 +8,14 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import PHASE_ROW_TOKENS
-from megacpp_assets.contract.recipe import PROFILES, SemanticRecipe, TokenizerRecipe, as_config, load_recipe
+from megacpp_assets.contract.recipe import (
+    PROFILES,
+    SemanticRecipe,
+    SourcesRecipe,
+    TokenizerRecipe,
+    as_config,
+    load_recipe,
+)
 from megacpp_assets.contract.specials import VOCABULARY_SIZE
 
 
@@ -42,3 +49,9 @@ def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
 def test_a_budget_that_lets_nothing_through_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"^semantic\.{next(iter(wrong))}; expected .*; found "):
         SemanticRecipe(**wrong)
+
+
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, "many"])
+def test_a_limit_of_sources_that_is_no_whole_number_is_refused_by_its_key(value: int) -> None:
+    with pytest.raises(SpecError, match=r"sources.entries; expected a whole number of at least 1; found "):
+        SourcesRecipe(entries=value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 _PERSON = {
@@ -17,6 +18,20 @@ def git(directory: Path, *arguments: str) -> str:
     """Run git in `directory` with a fixed identity."""
     done = subprocess.run(["git", *arguments], cwd=directory, env=_PERSON, capture_output=True, check=True)
     return done.stdout.decode().strip()
+
+
+def bare_repository(directory: Path, tree: Callable[[Callable[..., str]], str]) -> None:
+    """A bare repository with tag `v1` on a commit of the tree that `tree` makes with the git it is given."""
+
+    def command(*arguments: str, text: bytes = b"") -> str:
+        done = subprocess.run(
+            ["git", *arguments], cwd=directory, env=_PERSON, input=text, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    directory.mkdir(parents=True)
+    command("init", "-q", "--bare")
+    command("update-ref", "refs/tags/v1", command("commit-tree", tree(command), "-m", "v1"))
 
 
 def make_repository(directory: Path, files: dict[str, bytes], tag: str = "v1") -> str:

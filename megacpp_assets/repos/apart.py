@@ -1,0 +1,86 @@
+"""Fetching and listing in a process apart, under limits: what a stranger's repository holds or costs ends with it."""
+
+from __future__ import annotations
+
+import errno
+import pickle
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from megacpp_assets.compute.isolated import run_isolated
+from megacpp_assets.compute.limits import allow, limit_files, limit_memory
+from megacpp_assets.contract.corpus_lock import RepoPin
+from megacpp_assets.contract.errors import MegacppError, OverLimit, WorkerDied
+from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.repos.fetch import fetch_commit
+from megacpp_assets.repos.git import GitStopped
+from megacpp_assets.repos.limits import over_limit
+from megacpp_assets.repos.listing import Listing, list_files
+
+_GRACE_S = 60
+_OUT_OF_CPU = f"exit code {-signal.SIGXCPU}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """One pin, its data root and limits, and where the objects and the list of files go."""
+
+    pin: RepoPin
+    root: Path
+    limits: SourcesRecipe
+    git_dir: Path
+    files: Path
+
+
+def fetch_apart(fetching: Fetching) -> Listing:
+    """Fetch the pin and write its list of files, in a process of its own.
+
+    Raises what `fetch_commit` raises, `OverLimit` for what that process may not spend, `WorkerDied` for another end.
+    """
+    limits, repository = fetching.limits, fetching.pin.partition.key
+    value, failure = pickle.loads(  # noqa: S301 - our own process's answer
+        run_isolated(pickle.dumps((fetch_and_list, fetching)), limits.wall_seconds)
+    )
+    if isinstance(value, MegacppError):
+        raise value
+    if isinstance(value, Listing):
+        return value
+    reason = str(failure)
+    if reason.startswith("timeout"):
+        raise over_limit(repository, limits, "wall_seconds", "more")
+    if reason.endswith(_OUT_OF_CPU):
+        raise over_limit(repository, limits, "cpu_seconds", "more")
+    raise WorkerDied(f"repository {repository}", expected="a list of its files", found=reason, do="run it again")
+
+
+def fetch_and_list(fetching: Fetching) -> Listing | MegacppError:
+    """The work, in the process that is limited for good; an expected error is its answer."""
+    limits, repository = fetching.limits, fetching.pin.partition.key
+    limit_memory(limits.memory_bytes)
+    limit_files(limits.total_bytes)
+    # The parent watches the clock, for it ends git too; this is for where the parent cannot.
+    allow(limits.cpu_seconds, limits.wall_seconds + _GRACE_S)
+    try:
+        survey = fetch_commit(fetching.pin, fetching.root, fetching.git_dir, limits)
+        return list_files(fetching.pin, survey, fetching.git_dir, limits.path_bytes, fetching.files)
+    except GitStopped as error:
+        return over_limit(repository, limits, error.limit, str(error))
+    except MegacppError as error:
+        return error
+    except MemoryError:
+        return over_limit(repository, limits, "memory_bytes", "more")
+    except OSError as error:
+        return _of_a_limit(error, repository, limits) or _unforeseen(error, repository)
+
+
+def _of_a_limit(error: OSError, repository: str, limits: SourcesRecipe) -> OverLimit | None:
+    name = {errno.ENOMEM: "memory_bytes", errno.EFBIG: "total_bytes"}.get(error.errno or 0)
+    return over_limit(repository, limits, name, str(error)) if name else None
+
+
+def _unforeseen(error: OSError, repository: str) -> WorkerDied:
+    what = f"repository {repository}"
+    return WorkerDied(
+        what, expected="to be written", found=str(error), do="make room or mend the disk, and run it again"
+    )

@@ -1,0 +1,68 @@
+"""A tree comes in path order, one entry at a time, with its submodules in their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git_tree import git, make_repository
+
+from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
+from megacpp_assets.repos.submodules import Submodule
+from megacpp_assets.repos.tree import tree_entries, whole_tree
+
+_LINK = "deps/inner"
+_AROUND = [
+    "a.cpp",
+    "deps/inner-a.h",
+    "deps/inner.h",
+    "deps/inner0",
+    "deps/innerz/x",
+    "deps/i",
+    "deps.h",
+    "z\xe9.h",
+    "deps0",
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> tuple[Path, str, str]:
+    """(git directory, commit with a link, commit that the link names)."""
+    directory = tmp_path / "r"
+    inner = make_repository(directory, {"x.hpp": b"1", "a/b.c": b"2", "0": b"3"}, "inner")
+    git(directory, "rm", "-r", "-q", ".")
+    for name in _AROUND:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(name.encode())
+    git(directory, "add", "-A")
+    git(directory, "update-index", "--add", "--cacheinfo", f"160000,{inner},{_LINK}")
+    git(directory, "commit", "-q", "-m", "outer")
+    return directory / ".git", git(directory, "rev-parse", "HEAD"), inner
+
+
+def test_a_submodule_is_listed_below_its_link_and_all_paths_are_sorted(repository: tuple[Path, str, str]) -> None:
+    git_dir, outer, inner = repository
+    module = Submodule(_LINK, "https://example.org/o/inner", inner)
+    entries = list(whole_tree(outer, [module], git_dir, 4096))
+    below = [f"{_LINK}/{name}" for name in ("x.hpp", "a/b.c", "0")]
+    assert [entry.path for entry in entries] == sorted([*_AROUND, _LINK, *below], key=str.encode)
+    assert {entry.path: entry.bytes for entry in entries}[f"{_LINK}/x.hpp"] == 1
+
+
+def test_a_path_above_the_limit_is_an_error_and_one_at_it_is_not(tmp_path: Path) -> None:
+    commit = make_repository(tmp_path / "r", {"d" * 200 + "/" + "f" * 99: b"1"})
+    assert len(list(tree_entries(commit, "", tmp_path / "r" / ".git", 300))) == 1
+    with pytest.raises(RecordTooLong):
+        list(tree_entries(commit, "", tmp_path / "r" / ".git", 100))
+
+
+def test_git_ends_with_whoever_reads_it(repository: tuple[Path, str, str]) -> None:
+    git_dir, outer, _ = repository
+    entries = tree_entries(outer, "", git_dir, 4096)
+    assert next(entries).path == "a.cpp"
+    entries.close()  # type: ignore[attr-defined]
+
+
+def test_an_error_of_git_is_raised_with_its_words(repository: tuple[Path, str, str]) -> None:
+    with pytest.raises(GitFailed, match="not a tree object"):
+        list(git_records("ls-tree", "0" * 40, git_dir=repository[0], longest=100))
