@@ -56,9 +56,10 @@ def open_auditor(root: Path) -> Iterator[Auditor]:
     """An auditor that asks the Dagster instance of `root`."""
     from megacpp_assets.defs.event_log import event_log
     from megacpp_assets.defs.instance import open_instance
+    from megacpp_assets.pipeline.stages import STAGE_NAMES
 
     with open_instance(root) as instance:
-        yield Auditor(root, event_log(instance))
+        yield Auditor(root, STAGE_NAMES, event_log(instance))
 
 
 def print_report(report: AuditReport, console: Console) -> None:

@@ -7,7 +7,6 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from megacpp_assets.contract.progress import Progress as Hears
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.steps import Step
 
@@ -26,6 +25,7 @@ class Bars:
     def __init__(self, partitions: dict[str, int], console: Console) -> None:
         self.finished: list[tuple[Step, Done]] = []
         self.ran = 0
+        self._now: dict[str, dict[str, str]] = {stage: {} for stage in partitions}
         self._console = console
         self._bars = Progress(
             TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -44,25 +44,34 @@ class Bars:
     ) -> None:
         self._bars.stop()
 
-    def already_done(self, step: Step, done: Done) -> None:
+    def step_done_before(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self.finished.append((step, done))
-        self._bars.advance(self._stages[step.stage])
+        self._show(step, "")
+        self._bars.advance(self._stages[step.stage.name])
 
-    def step_starts(self, stage: str, partition: str) -> Hears:
+    def step_starts(self, step: Step) -> None:
         """See `Watch`."""
-        bar = self._stages[stage]
-        self._bars.start_task(bar)
-        self._bars.update(bar, now=partition)
-        return lambda done, total: self._bars.update(bar, now=f"{partition} {done}/{total}")
+        self._bars.start_task(self._stages[step.stage.name])
+        self._show(step, step.partition)
+
+    def step_goes_on(self, step: Step, done: int, total: int) -> None:
+        """See `Watch`."""
+        self._show(step, f"{step.partition} {done}/{total}")
+
+    def _show(self, step: Step, words: str) -> None:
+        """What runs of the step's stage, side by side; "" for a step that runs no more."""
+        stage = step.stage.name
+        self._now[stage][step.partition] = words
+        self._bars.update(self._stages[stage], now="  ".join(filter(None, self._now[stage].values())))
 
     def step_ended(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self.finished.append((step, done))
         self.ran += 1
-        self._bars.update(self._stages[step.stage], now="")
-        self._bars.advance(self._stages[step.stage])
+        self._show(step, "")
+        self._bars.advance(self._stages[step.stage.name])
         if not self._console.is_terminal:
             documents = done.artifact.manifest.stats.get("documents", "")
-            words = f"{step.stage:<20} {step.partition:<28} {done.receipt.seconds:7.1f} s  {documents}"
+            words = f"{step.stage.name:<20} {step.partition:<28} {done.receipt.seconds:7.1f} s  {documents}"
             self._console.print(words.rstrip(), highlight=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -66,7 +65,6 @@ def add_command(
     root.mkdir(parents=True, exist_ok=True)
     made = pin(entry, ref, root)
     add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
-    _register(root, made.partition.key)
     click.echo(f"{made.partition.key} is commit {made.commit}")
     click.echo(f"next: megacpp run --profile upstream --repos {entry.name}@{ref}")
 
@@ -76,12 +74,3 @@ def _name(url: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name):
         raise SpecError(f"repository {url}", expected="a plain last part", found=repr(name), do="give one with --name")
     return name
-
-
-def _register(root: Path, key: str) -> None:
-    from megacpp_assets.contract.partition import RepoRef
-    from megacpp_assets.defs.instance import open_instance
-    from megacpp_assets.defs.partitions import register
-
-    with open_instance(root) as instance:
-        register(instance, (RepoRef.parse(key),))

@@ -11,11 +11,12 @@ from rich.console import Console
 from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.options import data_root_option, split_list
 from megacpp_assets.cli.table import stage_table
-from megacpp_assets.contract.names import DEFAULT_DATASET, MIXTURE_STAGES, PHASE_ROW_TOKENS, REPO_STAGES, STAGES
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
 from megacpp_assets.contract.recipe import PROFILES, Recipe, configuring, load_recipe
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.pipeline.pinning import pin_corpus
+from megacpp_assets.pipeline.stages import STAGE_NAMES, Kind, until
 from megacpp_assets.storage.layout import checkpoint_path, data_root
 from megacpp_assets.storage.seen import forget
 
@@ -26,8 +27,8 @@ Profiles    sample    the eight embedded repositories, a small vocabulary, minut
             upstream  the eight pinned upstream repositories, 131,072 ids (default with --repos)
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             phases: {", ".join(f"{name} (T = {tokens})" for name, tokens in PHASE_ROW_TOKENS.items())}
-Stages      {", ".join(STAGES[:4])},
-            {", ".join(STAGES[4:])}
+Stages      {", ".join(STAGE_NAMES[:4])},
+            {", ".join(STAGE_NAMES[4:])}
 Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
 
 Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
@@ -42,7 +43,7 @@ that was damaged since is named, and what it belongs to is made again.
     "--specialists", default="", metavar="NAME,…", help="Default: base and one per repository that defines one."
 )
 @click.option("--phases", default="", metavar="NAME,…", help="Curriculum phases. Default: the recipe's.")
-@click.option("--until", type=click.Choice(STAGES), default=STAGES[-1], help="Last stage to run.")
+@click.option("--until", "last", type=click.Choice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
 @click.option("--configure", is_flag=True, help="Ask each tree's own cmake, in a sandbox, for its compile database.")
 @click.option("--verify", is_flag=True, help="Read every file again, also what nothing touched since it was last read.")
 @data_root_option
@@ -52,7 +53,7 @@ def run_command(
     repos: str,
     specialists: str,
     phases: str,
-    until: str,
+    last: str,
     configure: bool,
     verify: bool,
     data_root: str | None,
@@ -65,7 +66,7 @@ def run_command(
         if verify:
             forget(root)
         corpus = pin_corpus(root, recipe, wanted or recipe.repos)
-        _run(corpus, recipe, split_list(specialists), split_list(phases), until)
+        _run(corpus, recipe, split_list(specialists), split_list(phases), last)
 
 
 def _profile_of(wanted: Sequence[str]) -> str:
@@ -78,28 +79,26 @@ def _root(value: str | None) -> Path:
     return root
 
 
-def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], until: str) -> None:
-    from megacpp_assets.defs.runner import Plan, run_plan
+def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], last: str) -> None:
+    from megacpp_assets.defs.command_run import command_run
+    from megacpp_assets.pipeline.run import machine_budget, run_plan
+    from megacpp_assets.pipeline.steps import Plan
 
     console = wide_console()
     mixtures = corpus.mixtures(specialists or corpus.specialists, phases or recipe.phases)
-    plan = Plan(mixtures, until)
-    counts = {
-        stage: len(corpus.repo_refs) if stage in REPO_STAGES else len(mixtures) if stage in MIXTURE_STAGES else 1
-        for stage in STAGES
-        if plan.wants(stage)
-    }
-    with Bars(counts, console) as bars:
-        run_plan(corpus, plan, bars)
+    sizes = {Kind.REPOSITORY: len(corpus.repo_refs), Kind.DATASET: 1, Kind.MIXTURE: len(mixtures)}
+    with command_run(corpus.root, corpus) as records:
+        with Bars({stage.name: sizes[stage.kind] for stage in until(last)}, console) as bars:
+            run_plan(corpus, Plan(mixtures, last), bars, records, machine_budget())
     if not bars.ran:
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished))
     for step, done in bars.finished:
         for warning in done.receipt.warnings:
-            words = f"{step.stage} {step.partition}: expected {warning.expected}; found {warning.found}"
+            words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
-    if until == STAGES[-1]:
+    if last == STAGE_NAMES[-1]:
         paths = [checkpoint_path(corpus.dataset, mixture, recipe.training.steps) for mixture in mixtures]
         _audit(corpus, paths, console)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from megacpp_assets.contract.names import STAGES
 from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Step
 
 _COLUMNS = ("stage", "partitions", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
@@ -18,8 +18,8 @@ def stage_table(finished: Sequence[tuple[Step, Done]]) -> Table:
     table = Table(*_COLUMNS)
     for column in table.columns[1:]:
         column.justify = "right"
-    for stage in STAGES:
-        done = [result for step, result in finished if step.stage == stage]
+    for stage in STAGE_NAMES:
+        done = [result for step, result in finished if step.stage.name == stage]
         if done:
             table.add_row(stage, *_row(done))
     return table

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.corpus import Corpus, open_corpus
+from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.storage.artifact import Artifact
 
 _EXAMPLES = 12
+_TRAINED_FROM = ("pinned_repos", "tokenizer")
 
 
 @click.group("tokenizer")
@@ -32,13 +35,18 @@ def train_command(dataset: str, data_root: str | None) -> None:
     Until it has succeeded the tokenizer that is pinned stays pinned.
     """
     from megacpp_assets.cli.bars import Bars, wide_console
-    from megacpp_assets.defs.runner import run_tokenizer
+    from megacpp_assets.defs.command_run import command_run
+    from megacpp_assets.pipeline.run import machine_budget, run_steps
+    from megacpp_assets.pipeline.stages import TOKENIZER
+    from megacpp_assets.pipeline.steps import Plan, planned_steps
 
     root = resolve_root(data_root)
     with only_run(root):
         corpus = open_corpus(root, dataset)
-        with Bars({"pinned_repos": len(corpus.repo_refs), "tokenizer": 1}, wide_console()) as bars:
-            corpus = run_tokenizer(corpus, bars)
+        steps = [step for step in planned_steps(corpus, Plan((), TOKENIZER)) if step.stage.name in _TRAINED_FROM]
+        counts = Counter(step.stage.name for step in steps)
+        with command_run(root, corpus) as records, Bars(counts, wide_console()) as bars:
+            corpus = run_steps(corpus, steps, bars, records, machine_budget(), retrain=True)
     _show(corpus)
 
 
@@ -72,7 +80,8 @@ def diff_command(first: str, second: str, data_root: str | None) -> None:
 @data_root_option
 def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
     """Make the registry's COMMIT the tokenizer of the corpus; the next run brings everything after it up to date."""
-    from megacpp_assets.pipeline.tokenizers import registered_pin, with_tokenizer
+    from megacpp_assets.pipeline.pinning import with_tokenizer
+    from megacpp_assets.pipeline.tokenizers import registered_pin
 
     root = resolve_root(data_root)
     with only_run(root):

@@ -1,23 +1,8 @@
-"""Names and numbers shared by all stages: stages, phases, categories, datasets, caps (CONTRACTS.md 3, 5, 6, 14)."""
+"""Names and numbers shared by all stages: phases, categories, datasets, caps (CONTRACTS.md 3, 5, 6, 14)."""
 
 from __future__ import annotations
 
 from typing import Final
-
-STAGES: Final = (
-    "pinned_repos",
-    "semantic_jsonl",
-    "tokenizer",
-    "tokenized_parquet",
-    "v6_enriched",
-    "packed_rows",
-    "megatron_bin_idx",
-    "trained_checkpoint",
-)
-"""Asset names, in the order that data flows."""
-
-REPO_STAGES: Final = ("pinned_repos", "semantic_jsonl", "tokenized_parquet", "v6_enriched")
-MIXTURE_STAGES: Final = ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
 
 TRAIN_SPLIT: Final = "train"
 VALID_SPLIT: Final = "valid"

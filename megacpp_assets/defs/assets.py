@@ -1,145 +1,124 @@
-"""The eight assets. A body opens the corpus, executes one step and returns its metadata and checks."""
+"""The assets of one dataset, made from the table of stages. Their bodies let the pipeline run the steps asked for.
+
+Stages that stand next to each other in the table and have the same partitions share a body, so that one run takes a
+repository through several of them.
+"""
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 
 import dagster as dg
 
-from megacpp_assets.contract.names import REPO_STAGES
-from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.launch import pipes_launch
-from megacpp_assets.defs.metadata import describe
-from megacpp_assets.defs.partitions import MIXTURES, REPO_REFS, mixture_of
-from megacpp_assets.defs.resources import CorpusResource
-from megacpp_assets.pipeline.checks import CHECKS_OF_STAGE, WARNING_CHECKS
-from megacpp_assets.pipeline.corpus import Corpus
-from megacpp_assets.pipeline.execute import Done, execute
-from megacpp_assets.pipeline.listener import current_listener
-from megacpp_assets.pipeline.steps import Step, mixture_step, repo_step, tokenizer_step
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.defs.keys import asset_key, partition_of, register, repo_partitions
+from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.run import machine_budget, run_steps
+from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
+from megacpp_assets.pipeline.steps import step_of
 
 OWNERS = ["team:ml-data"]
 
 
 @dataclass(frozen=True, slots=True)
-class StageAsset:
-    """What the UI shows of a stage. `description` says what one partition holds."""
+class Segment:
+    """Stages of one body; `phase` is "" unless their partitions are mixtures."""
 
-    stage: str
-    group: str
-    kinds: set[str]
-    description: str
-    deps: Sequence[str] = field(default_factory=tuple)
+    stages: tuple[Stage, ...]
+    phase: str = ""
 
-
-STAGE_ASSETS = (
-    StageAsset(
-        "pinned_repos", "sources", {"git"},
-        "Bare git objects of one pinned commit and the list of its files, with licences.",
-    ),
-    StageAsset(
-        "semantic_jsonl", "sources", {"cplusplus", "json"},
-        "One document per semantic chunk: text, structure, call and type edges, provenance (libclang).",
-        ("pinned_repos",),
-    ),
-    StageAsset(
-        "tokenizer", "tokenizer", {"huggingface"},
-        "The one tokenizer of the corpus: fixed C++ vocabulary and learned merges, identified by a commit.",
-        ("pinned_repos",),
-    ),
-    StageAsset(
-        "tokenized_parquet", "tokens", {"parquet"},
-        "Documents of at most 4096 tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer"),
-    ),
-    StageAsset(
-        "v6_enriched", "tokens", {"parquet"},
-        "Token-level structure columns by the first-character rule; chunks and edges in token offsets.",
-        ("tokenized_parquet",),
-    ),
-    StageAsset(
-        "packed_rows", "mixtures", {"parquet"},
-        "Whole documents of the locked repositories, best-fit packed into rows of T tokens.",
-        ("v6_enriched",),
-    ),
-    StageAsset(
-        "megatron_bin_idx", "mixtures", {"megatron"},
-        "Megatron .bin/.idx pairs, one sequence per document, and token-aligned structure sidecars.",
-        ("packed_rows",),
-    ),
-    StageAsset(
-        "trained_checkpoint", "mixtures", {"pytorch"},
-        "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
-        ("megatron_bin_idx", "tokenizer"),
-    ),
-)  # fmt: skip
+    @property
+    def name(self) -> str:
+        """Unique within a dataset."""
+        return "__".join(filter(None, [self.phase, *(stage.name for stage in self.stages)]))
 
 
-def build_assets(locked: Sequence[RepoRef]) -> list[dg.AssetsDefinition]:
-    """The assets; mixtures and the tokenizer depend on the `locked` repositories and on no other tag of them."""
-    return [_asset(stage, locked) for stage in STAGE_ASSETS]
+def segments(corpus: Corpus) -> Iterator[Segment]:
+    """The runs of neighbours of equal kind in the table; those over mixtures once for each phase of the recipe."""
+    for kind, stages in groupby(STAGES.values(), key=lambda stage: stage.kind):
+        group = tuple(stages)
+        if kind is Kind.MIXTURE:
+            yield from (Segment(group, phase) for phase in corpus.recipe.phases)
+        else:
+            yield Segment(group)
 
 
-def _asset(spec: StageAsset, locked: Sequence[RepoRef]) -> dg.AssetsDefinition:
+def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
+    """The assets of `segment` with their checks."""
+    root, dataset = corpus.root, corpus.dataset
+    partitioned = segment.stages[0].kind is not Kind.DATASET
+
     @dg.multi_asset(
-        name=spec.stage,
-        specs=[
-            dg.AssetSpec(
-                spec.stage,
-                deps=[_dependency(spec.stage, upstream, locked) for upstream in spec.deps],
-                group_name=spec.group,
-                kinds=spec.kinds,
-                owners=OWNERS,
-                description=spec.description,
-            )
-        ],
-        check_specs=[
-            dg.AssetCheckSpec(name, asset=spec.stage, blocking=(spec.stage, name) not in WARNING_CHECKS)
-            for name in CHECKS_OF_STAGE[spec.stage]
-        ],
-        partitions_def=_partitions(spec.stage),
+        name=f"{dataset}__{segment.name}",
+        specs=[_spec(corpus, stage, segment.phase) for stage in segment.stages],
+        check_specs=[check for stage in segment.stages for check in _checks(corpus, stage, segment.phase)],
+        partitions_def=_partitions(corpus, segment.stages[0].kind),
+        can_subset=True,
+        backfill_policy=dg.BackfillPolicy.single_run(),
     )
-    def body(
-        context: dg.AssetExecutionContext, corpus: CorpusResource
-    ) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:  # type: ignore[type-arg]
-        opened = corpus.open()
-        step = _step(opened, spec.stage, context)
-        done = execute(step, current_listener()(step.stage, step.partition))
-        yield dg.MaterializeResult(spec.stage, metadata=describe(opened, done), data_version=_version(done))
-        for check in done.receipt.checks:
-            metadata = {"expected": check.expected, "found": check.found}
-            yield dg.AssetCheckResult(
-                passed=check.passed,
-                asset_key=spec.stage,
-                check_name=check.name,
-                metadata=metadata,
-                severity=dg.AssetCheckSeverity.ERROR if check.blocking else dg.AssetCheckSeverity.WARN,
-            )
+    def body(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:  # type: ignore[type-arg]
+        try:
+            opened = open_corpus(root, dataset)
+            register(context.instance, dataset, opened.repo_refs)
+            wanted = context.selected_asset_keys
+            keys = [asset_key(dataset, stage.name, segment.phase) for stage in segment.stages]
+            partitions: Sequence[str | None] = context.partition_keys if partitioned else [None]
+            steps = [
+                step_of(opened, *partition_of(dataset, key, partition))
+                for key in keys
+                if key in wanted
+                for partition in partitions
+            ]
+            records = DagsterRecords(context.instance, context.run)
+            run_steps(opened, steps, LogWatch(context.log), records, machine_budget())
+        except MegacppError as error:
+            raise dg.Failure(str(error), allow_retries=False) from None
+        yield from ()
 
     return body
 
 
-def _partitions(stage: str) -> dg.PartitionsDefinition | None:  # type: ignore[type-arg]
-    if stage == "tokenizer":
-        return None
-    return REPO_REFS if stage in REPO_STAGES else MIXTURES
+def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        asset_key(corpus.dataset, stage.name, phase),
+        deps=[_dependency(corpus, stage, STAGES[name], phase) for name in stage.upstream],
+        group_name=stage.group,
+        kinds=set(stage.kinds),
+        owners=OWNERS,
+        description=stage.description,
+        skippable=True,  # what is already current is not made again, and what is made is recorded step by step
+    )
 
 
-def _dependency(stage: str, upstream: str, locked: Sequence[RepoRef]) -> dg.AssetDep:
+def _dependency(corpus: Corpus, stage: Stage, upstream: Stage, phase: str) -> dg.AssetDep:
     """Fan-in reads exactly the locked partitions: an old tag never leaks into a new mixture."""
-    fans_in = upstream in REPO_STAGES and stage not in REPO_STAGES
-    if not fans_in or not locked:
-        return dg.AssetDep(upstream)
-    return dg.AssetDep(upstream, partition_mapping=dg.SpecificPartitionsPartitionMapping([r.key for r in locked]))
+    key = asset_key(corpus.dataset, upstream.name, phase if upstream.kind is Kind.MIXTURE else "")
+    if upstream.kind is Kind.REPOSITORY and stage.kind is not Kind.REPOSITORY and corpus.repo_refs:
+        locked = [repo.key for repo in corpus.repo_refs]
+        return dg.AssetDep(key, partition_mapping=dg.SpecificPartitionsPartitionMapping(locked))
+    return dg.AssetDep(key)
 
 
-def _step(corpus: Corpus, stage: str, context: dg.AssetExecutionContext) -> Step:
-    if stage == "tokenizer":
-        return tokenizer_step(corpus)
-    if stage in REPO_STAGES:
-        return repo_step(corpus, stage, RepoRef.parse(context.partition_key))
-    return mixture_step(corpus, stage, mixture_of(context.partition_key), pipes_launch(context))
+def _checks(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetCheckSpec]:
+    for name in stage.quality.CHECKS:
+        with warnings.catch_warnings():
+            # Partitioned checks are a preview in the Dagster that we pin; nothing a user could act on.
+            warnings.simplefilter("ignore", dg.PreviewWarning)
+            yield dg.AssetCheckSpec(
+                name,
+                asset=asset_key(corpus.dataset, stage.name, phase),
+                description=name.replace("_", " "),
+                blocking=name not in stage.warnings,
+                partitions_def=_partitions(corpus, stage.kind),
+            )
 
 
-def _version(done: Done) -> dg.DataVersion:
-    return dg.DataVersion(done.artifact.manifest.sha256)
+def _partitions(corpus: Corpus, kind: Kind) -> dg.PartitionsDefinition | None:  # type: ignore[type-arg]
+    if kind is Kind.REPOSITORY:
+        return repo_partitions(corpus.dataset)
+    return dg.StaticPartitionsDefinition(list(corpus.specialists)) if kind is Kind.MIXTURE else None

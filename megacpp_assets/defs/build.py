@@ -1,36 +1,34 @@
-"""Definitions of a data root: plain, explicit, and cheap to load (no torch, no folder scanning)."""
+"""Definitions of a data root: every dataset of its `corpus.lock`, cheap to load (no torch, no folder scanning)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 
-from megacpp_assets.contract.names import MIXTURE_STAGES
-from megacpp_assets.defs.assets import build_assets
-from megacpp_assets.defs.resources import CorpusResource
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.defs.assets import build_asset, segments
+from megacpp_assets.defs.keys import asset_key
+from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
 
-JOBS = {
-    "index_repository": ("pinned_repos", "semantic_jsonl"),
-    "train_tokenizer": ("tokenizer",),
-    "encode_repository": ("tokenized_parquet", "v6_enriched"),
-    "build_mixture": MIXTURE_STAGES,
-}
-"""Job -> the assets it materialises, each job over one kind of partition, in the order that data flows."""
 
+def build_definitions(root: Path) -> dg.Definitions:
+    """The graphs of all datasets of `root`, side by side; empty where nothing is pinned yet.
 
-def build_definitions(root: Path, dataset: str = "", *, anew: bool = False) -> dg.Definitions:
-    """The graph over the pins of `dataset` (default: the active one) in the `corpus.lock` of `root`.
-
-    With `anew` its tokenizer is trained although one is pinned.
+    `LineageGap` if `corpus.lock` is not one of ours.
     """
-    lock = read_lock(root)
-    corpus = lock.datasets.get(dataset or lock.active)
-    locked = sorted(pin.partition for pin in corpus.repos) if corpus else []
+    corpora = [open_corpus(root, dataset) for dataset in sorted(read_lock(root).datasets)]
     return dg.Definitions(
-        assets=build_assets(locked),
-        jobs=[dg.define_asset_job(name, selection=list(stages)) for name, stages in JOBS.items()],
-        resources={"corpus": CorpusResource(root=str(root), dataset=dataset, anew=anew)},
+        assets=[build_asset(corpus, segment) for corpus in corpora for segment in segments(corpus)],
+        jobs=[job for corpus in corpora for job in _jobs(corpus)],
         executor=dg.in_process_executor,
     )
+
+
+def _jobs(corpus: Corpus) -> Iterator[dg.UnresolvedAssetJobDefinition]:
+    """One job for each body: what can be launched over one kind of partition."""
+    for segment in segments(corpus):
+        keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]
+        yield dg.define_asset_job(f"{corpus.dataset}__{segment.name}__job", selection=dg.AssetSelection.assets(*keys))

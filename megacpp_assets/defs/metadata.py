@@ -8,10 +8,9 @@ from typing import Any
 
 import dagster as dg
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.charts import histogram, line_chart
-from megacpp_assets.defs.event_log import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.enriched.totals import CATEGORIES
-from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.parquet import batches, read_schema
@@ -21,6 +20,9 @@ from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120
 METRICS_FILE = "metrics.jsonl"
+MANIFEST_METADATA = "manifest_sha256"
+EARLIER_METADATA = "earlier_manifest_sha256"
+"""Manifests of the steps that a training run saved before its last."""
 
 Metadata = dict[str, Any]
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
@@ -30,6 +31,11 @@ class V6EnrichedSpec:
     root: Path
     dataset: str
     repo: RepoRef
+
+
+def spec(corpus: Corpus, partition: str) -> V6EnrichedSpec:
+    """What the partition `NAME@REF` of `corpus` is made from."""
+    return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition))
 
 
 def target(spec: V6EnrichedSpec) -> Target:

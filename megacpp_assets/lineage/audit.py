@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,12 @@ from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import InputRef
-from megacpp_assets.contract.names import STAGES
 from megacpp_assets.lineage.sources import Finding, commit_problems, lock_problems
 from megacpp_assets.lineage.tokenizers import registry_problems, tokenizer_identity
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
-EventLog = Callable[[str, str], set[str]]
-"""(stage, partition) -> the manifest hashes that Dagster recorded for it."""
+EventLog = Callable[[str, str, str], set[str]]
+"""(dataset, stage, partition) -> the manifest hashes that Dagster recorded for it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,16 +48,20 @@ class AuditReport:
 class Auditor:
     """Audits checkpoints of one data root; what several of them share is re-hashed once."""
 
-    def __init__(self, root: Path, event_log: EventLog) -> None:
+    def __init__(self, root: Path, stages: Sequence[str], event_log: EventLog) -> None:
+        """A chain that proves anything reaches each of `stages`; the last of them makes checkpoints."""
         self._root = root
+        self._stages = stages
         self._event_log = event_log
+        self._dataset = ""
         self._findings: dict[str, tuple[Artifact | None, list[Problem]]] = {}
 
     def audit(self, checkpoint: str) -> AuditReport:
         """Walk the chain behind `checkpoint`, a path relative to the root; never raises for what it finds."""
+        self._begin(_dataset(checkpoint))
         reached: dict[str, Artifact] = {}
         problems = set(self._walk(None, checkpoint, reached))
-        problems |= set(_missing_stages(checkpoint, reached))
+        problems |= set(_missing_stages(self._stages, checkpoint, reached))
         problems |= set(_recorded_identity(checkpoint, reached))
         made = reached.get(checkpoint)
         return AuditReport(
@@ -70,6 +73,12 @@ class Auditor:
             steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
             problems=sorted(problems),
         )
+
+    def _begin(self, dataset: str) -> None:
+        """Datasets may share artifacts, but each has events of its own."""
+        if dataset != self._dataset:
+            self._dataset = dataset
+            self._findings.clear()
 
     def _walk(self, reference: InputRef | None, path: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
         artifact, problems = self._inspect(reference, path)
@@ -97,7 +106,7 @@ class Auditor:
     def _own_findings(self, artifact: Artifact) -> Iterator[Finding]:
         yield from artifact.problems()
         manifest = artifact.manifest
-        recorded = self._event_log(manifest.stage, manifest.partition)
+        recorded = self._event_log(self._dataset, manifest.stage, manifest.partition)
         if manifest.sha256 not in recorded:
             expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
             yield f"{artifact.path}/{MANIFEST_FILE}", expected, f"{len(recorded)} materializations, none with it"
@@ -107,27 +116,30 @@ class Auditor:
         if manifest.stage == "tokenizer":
             yield from registry_problems(artifact)
 
+    def _recorded_checkpoints(self, path: str) -> set[str]:
+        """What Dagster has of the mixture of a checkpoint's `path`: the only artifact that nothing refers to."""
+        return self._event_log(self._dataset, self._stages[-1], "/".join(path.split("/")[2:4]))
+
     def _broken_seal(self, reference: InputRef | None, path: str, gap: LineageGap) -> Problem:
         """Name the seal or the manifest, whichever is missing or is not what others recorded."""
         for name in (COMPLETE_FILE, MANIFEST_FILE):
             if not (self._root / path / name).is_file():
                 return Problem(f"{path}/{name}", "a complete artifact", "no such file")
         manifest = sha256_file(self._root / path / MANIFEST_FILE)
-        trusted = {reference.manifest_sha256} if reference else self._event_log(*_stage_and_partition(path))
+        trusted = {reference.manifest_sha256} if reference else self._recorded_checkpoints(path)
         name = COMPLETE_FILE if manifest in trusted else MANIFEST_FILE
         return Problem(f"{path}/{name}", f"a seal that equals {MANIFEST_FILE}", str(gap))
 
 
-def _stage_and_partition(path: str) -> tuple[str, str]:
-    """Of a checkpoint path `checkpoints/<dataset>/<specialist>/<phase>/step_N`, the only artifact nothing refers to."""
-    parts = path.split("/")
-    return STAGES[-1], "/".join(parts[2:4])
+def _dataset(checkpoint: str) -> str:
+    """Of a checkpoint path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
+    return checkpoint.split("/")[1]
 
 
-def _missing_stages(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
+def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
     """A chain that does not reach every stage proves nothing."""
     stages = {artifact.manifest.stage for artifact in reached.values()}
-    for stage in STAGES:
+    for stage in required:
         if stage not in stages:
             yield Problem(checkpoint, f"a chain through {stage}", "no artifact of that stage could be opened")
 

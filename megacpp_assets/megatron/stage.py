@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
@@ -48,6 +49,11 @@ class MegatronBinIdxSpec:
     root: Path
     dataset: str
     mixture: Mixture
+
+
+def spec(corpus: Corpus, partition: str) -> MegatronBinIdxSpec:
+    """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
+    return MegatronBinIdxSpec(corpus.root, corpus.dataset, corpus.mixture(partition))
 
 
 def target(spec: MegatronBinIdxSpec) -> Target:

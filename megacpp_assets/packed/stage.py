@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import PHASE_ROW_TOKENS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
@@ -72,6 +73,13 @@ class PackedRowsSpec:
     def ordered_repos(self) -> tuple[RepoRef, ...]:
         """Repositories by key, so that the order in which they are asked for changes nothing."""
         return tuple(sorted(self.repos, key=lambda repo: repo.key.encode()))
+
+
+def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
+    """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
+    mixture = corpus.mixture(partition)
+    own_repo = corpus.own_repo(mixture.specialist)
+    return PackedRowsSpec(corpus.root, corpus.dataset, mixture, corpus.repo_refs, own_repo, corpus.recipe.mixture)
 
 
 def target(spec: PackedRowsSpec) -> Target:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 
 import psutil
 
-from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.contract.errors import CheckFailed, LineageGap
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
 from megacpp_assets.pipeline.steps import Step
-from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.publish import current_artifact
+from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
+from megacpp_assets.storage.publish import Target, current_artifact, remove_artifact
 
 _SAMPLE_SECONDS = 0.2
 
@@ -35,25 +35,40 @@ def finished(step: Step) -> Done | None:
     return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
 
 
-def first_failure(steps: Sequence[Step]) -> CheckFailed | None:
-    """The error of the first unfinished step of `steps`, if checks of its artifact failed."""
-    stopped = next((step for step in steps if finished(step) is None), None)
-    artifact = current_artifact(stopped.target()) if stopped else None
-    receipt = read_receipt(artifact) if artifact else None
-    if stopped is None or receipt is None or receipt.passed:
-        return None
-    first, *others = receipt.failures
+def result_of(step: Step) -> Done:
+    """What a worker has just made of `step`, whatever its checks say. `LineageGap` if it is not there."""
+    target = step.target()
+    artifact = open_artifact(target.root, target.path)
+    receipt = read_receipt(artifact)
+    if receipt is None:
+        raise LineageGap(f"{step.name}", expected="a receipt of its checks", found="none", do="run it again")
+    return Done(artifact, receipt)
+
+
+def require_passed(step: Step, done: Done) -> None:
+    """`CheckFailed` naming the first blocking check that did not pass, and the others."""
+    if done.receipt.passed:
+        return
+    first, *others = done.receipt.failures
     also = f"; also failed: {', '.join(check.name for check in others)}" if others else ""
-    what = f"{stopped.stage} {stopped.partition}, check {first.name}"
-    return CheckFailed(what, expected=first.expected, found=first.found + also)
+    raise CheckFailed(
+        f"{step.name}, check {first.name}",
+        expected=first.expected,
+        found=first.found + also,
+        do="the next run makes it anew from its inputs; if it fails again, the inputs or the code are at fault",
+    )
 
 
 def execute(step: Step, progress: Progress = silent) -> Done:
-    """Run the step and its checks. Raises `CheckFailed` if an input was never checked; failed checks of the step
-    itself are left in the receipt for the caller to judge.
+    """Run the step and its checks; one that failed its checks before is made anew.
+
+    Raises `CheckFailed` if an input was never checked; failed checks of the step itself are left in the receipt for the
+    caller to judge.
     """
-    for path in step.target().inputs:
-        _require_checked(open_artifact(step.target().root, path))
+    target = step.target()
+    for path in target.inputs:
+        _require_checked(open_artifact(target.root, path))
+    _withdraw_refused(target)
     started = time.perf_counter()
     with _peak_memory() as peak:
         artifact = step.run(progress)
@@ -61,6 +76,14 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     receipt = Receipt(artifact.manifest.sha256, round(time.perf_counter() - started, 3), peak.bytes, checks)
     write_receipt(artifact, receipt)
     return Done(artifact, receipt)
+
+
+def _withdraw_refused(target: Target) -> None:
+    """An artifact whose checks failed would be taken for current, and fail them for ever."""
+    artifact = find_artifact(target.root, target.path)
+    receipt = read_receipt(artifact) if artifact else None
+    if artifact and receipt and not receipt.passed:
+        remove_artifact(artifact)
 
 
 def _require_checked(artifact: Artifact) -> None:

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import TIP, pin, verify_pin
 from megacpp_assets.repos.sample import make_sample_repositories
-from megacpp_assets.storage.artifact import find_artifact
-from megacpp_assets.storage.layout import raw_path
+from megacpp_assets.storage.artifact import find_artifact, open_artifact
+from megacpp_assets.storage.layout import raw_path, tokenizer_path
 from megacpp_assets.storage.lock_file import read_lock, update_lock
+from megacpp_assets.tokenizer.stage import pin_of
 
 
 def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
@@ -39,6 +40,17 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     return Corpus(root, corpus, recipe)
 
 
+def pin_published(corpus: Corpus, *, replace_pinned: bool = False) -> Corpus:
+    """The corpus with its published tokenizer pinned in `corpus.lock`.
+
+    `TokenizerDrift` if the lock pins another, unless that is to be replaced.
+    """
+    artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
+    seen = tuple(reference.path.rpartition("/")[2] for reference in artifact.manifest.inputs)
+    made = replace(pin_of(artifact), repos=seen)
+    return with_tokenizer(corpus, made) if replace_pinned else pin_tokenizer(corpus, made)
+
+
 def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
     """The corpus with `made` as its tokenizer; `TokenizerDrift` if the lock already pins another."""
     pinned = corpus.lock.tokenizer
@@ -49,7 +61,12 @@ def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
             found=f"commit {made.commit} (sha256 {made.sha256})",
             do="megacpp run restores the pinned one from its registry; megacpp tokenizer pin takes the new one",
         )
-    lock = replace(corpus.lock, tokenizer=made)
+    return with_tokenizer(corpus, made)
+
+
+def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
+    """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
+    lock = replace(corpus.lock, tokenizer=pin)
     update_lock(corpus.root, lambda file: _with(file, lock))
     return replace(corpus, lock=lock)
 

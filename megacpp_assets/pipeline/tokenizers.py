@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.enriched.totals import CATEGORIES
-from megacpp_assets.pipeline.corpus import Corpus
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.layout import enriched_path, parquet_path
-from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.contents import CORPUS_FILE, committed_recipe
 from megacpp_assets.tokenizer.registry import read_committed, registered_commits
@@ -32,13 +31,6 @@ class VocabularyDiff:
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     recipes: tuple[TokenizerRecipe, TokenizerRecipe]
-
-
-def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
-    """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
-    lock = replace(corpus.lock, tokenizer=pin)
-    update_lock(corpus.root, lambda file: file.with_corpus(lock))
-    return replace(corpus, lock=lock)
 
 
 def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:

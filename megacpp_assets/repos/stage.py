@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SourcesRecipe
@@ -29,6 +30,11 @@ class PinnedReposSpec:
     root: Path
     pin: RepoPin
     limits: SourcesRecipe = field(default_factory=SourcesRecipe)
+
+
+def spec(corpus: Corpus, partition: str) -> PinnedReposSpec:
+    """What the partition `NAME@REF` of `corpus` is made from."""
+    return PinnedReposSpec(corpus.root, corpus.pin(partition), corpus.recipe.sources)
 
 
 def target(spec: PinnedReposSpec) -> Target:

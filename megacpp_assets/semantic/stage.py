@@ -14,6 +14,7 @@ import numpy as np
 
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.select import open_executor
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
@@ -36,7 +37,7 @@ from megacpp_assets.semantic.repository import Repository, build_repository
 from megacpp_assets.semantic.scratch import Sources, export
 from megacpp_assets.semantic.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.text import SourceText
-from megacpp_assets.semantic.toolchain import Toolchain
+from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.cache import Cache
@@ -50,6 +51,7 @@ ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 _cmake = cache(require_sandbox)
+_toolchain = cache(find_toolchain)
 
 
 class _Index(NamedTuple):
@@ -74,6 +76,14 @@ class SemanticJsonlSpec:
     license: str
     recipe: SemanticRecipe
     toolchain: Toolchain
+
+
+def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
+    """What the partition `NAME@REF` of `corpus` is made from. `EnvironmentLacks` without a working toolchain."""
+    pin = corpus.pin(partition)
+    return SemanticJsonlSpec(
+        corpus.root, corpus.dataset, pin.partition, pin.commit, pin.license, corpus.recipe.semantic, _toolchain()
+    )
 
 
 def target(spec: SemanticJsonlSpec) -> Target:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
@@ -47,6 +48,11 @@ class TokenizedParquetSpec:
     root: Path
     dataset: str
     repo: RepoRef
+
+
+def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
+    """What the partition `NAME@REF` of `corpus` is made from."""
+    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition))
 
 
 def target(spec: TokenizedParquetSpec) -> Target:

@@ -13,6 +13,7 @@ from typing import Any
 
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import RepoRef
@@ -56,6 +57,13 @@ class TokenizerSpec:
     repos: tuple[RepoRef, ...]
     recipe: TokenizerRecipe
     pin: TokenizerPin | None = None
+
+
+def spec(corpus: Corpus, _partition: str) -> TokenizerSpec:
+    """What the one tokenizer of `corpus` is made from. Once pinned it comes from its registry: no tag retrains it."""
+    pinned = corpus.lock.tokenizer
+    repos = tuple(RepoRef.parse(key) for key in pinned.repos) if pinned else corpus.repo_refs
+    return TokenizerSpec(corpus.root, corpus.dataset, repos, corpus.recipe.tokenizer, pinned)
 
 
 def target(spec: TokenizerSpec) -> Target:

@@ -11,6 +11,7 @@ from typing import Final
 
 from filelock import FileLock
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage import layout
@@ -22,9 +23,14 @@ from megacpp_assets.training.process import Owner
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.watch import watching
 
-__all__ = ["VERSION", "TrainedCheckpointSpec", "run", "target"]
+__all__ = ["VERSION", "TrainedCheckpointSpec", "run", "spec", "target"]
 
 SCRATCH_DIRECTORY: Final = ".training"
+
+
+def spec(corpus: Corpus, partition: str) -> TrainedCheckpointSpec:
+    """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
+    return TrainedCheckpointSpec(corpus.root, corpus.dataset, corpus.mixture(partition), corpus.recipe.training)
 
 
 def target(spec: TrainedCheckpointSpec) -> Target:
@@ -32,7 +38,7 @@ def target(spec: TrainedCheckpointSpec) -> Target:
     return checkpoint_target(spec, spec.recipe.steps)
 
 
-def run(spec: TrainedCheckpointSpec, launch: Launch = launch_local, progress: Progress = silent) -> Artifact:
+def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch = launch_local) -> Artifact:
     """The final checkpoint of `spec`, training as far as that is not done yet. Progress is in steps.
 
     One run at a time works on a mixture. Raises `LineageGap` for an input that is missing or changed, `TrainingFailed`

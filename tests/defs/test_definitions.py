@@ -5,33 +5,38 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin
-from megacpp_assets.contract.names import STAGES
-from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.defs.build import JOBS, build_definitions
-from megacpp_assets.defs.partitions import SPECIALISTS, mixture_key, mixture_of
-from megacpp_assets.pipeline.checks import WARNING_CHECKS
-from megacpp_assets.repos.catalogue import load_catalogue
+from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.defs.build import build_definitions
+from megacpp_assets.defs.keys import asset_key, key_of, partition_of
+from megacpp_assets.pipeline.stages import STAGES, Kind
 from megacpp_assets.storage.lock_file import update_lock
 
 GRAPH = Path(__file__).with_name("graph.json")
 
 
-def _lock(root: Path, *keys: str) -> None:
+def _lock(root: Path, *keys: str, dataset: str = "d") -> None:
     pins = tuple(
         RepoPin(name, ref, f"refs/tags/{ref}", "0" * 40, "sample://x", "MIT", "")
         for name, ref in (key.split("@") for key in keys)
     )
-    update_lock(root, lambda lock: LockFile().with_corpus(CorpusLock("d", "sample", pins)))
+    update_lock(root, lambda lock: lock.with_corpus(CorpusLock(dataset, "sample", pins)))
 
 
-def _graph(definitions: dg.Definitions) -> dict[str, object]:
-    graph = definitions.resolve_asset_graph()
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root whose dataset `d` pins two repositories."""
+    _lock(tmp_path, "a@v2", "b@v1")
+    return tmp_path
+
+
+def _graph(root: Path) -> dict[str, object]:
+    graph = build_definitions(root).resolve_asset_graph()
     return {
         key.to_user_string(): {
             "group": graph.get(key).group_name,
@@ -45,24 +50,39 @@ def _graph(definitions: dg.Definitions) -> dict[str, object]:
     }
 
 
-def test_the_graph_is_the_one_written_down(tmp_path: Path) -> None:
+def test_the_graph_is_the_one_written_down(root: Path) -> None:
     """After a deliberate change, write the new graph: `python tests/defs/test_definitions.py`."""
-    assert _graph(build_definitions(tmp_path)) == json.loads(GRAPH.read_text())
+    assert _graph(root) == json.loads(GRAPH.read_text())
 
 
-def test_every_stage_is_an_asset_with_a_description_and_checks_that_block_unless_they_only_warn(tmp_path: Path) -> None:
-    graph = build_definitions(tmp_path).resolve_asset_graph()
-    for stage in STAGES:
-        node = graph.get(dg.AssetKey(stage))
+def test_a_root_without_pins_has_definitions_without_assets(tmp_path: Path) -> None:
+    assert not _graph(tmp_path)
+
+
+def test_every_stage_is_an_asset_with_a_description_and_checks_that_block_unless_they_only_warn(root: Path) -> None:
+    graph = build_definitions(root).resolve_asset_graph()
+    for stage in STAGES.values():
+        node = graph.get(asset_key("d", stage.name, "4k" if stage.kind is Kind.MIXTURE else ""))
         assert node.description
         assert node.check_keys
-        assert all(graph.get(key).blocking != ((stage, key.name) in WARNING_CHECKS) for key in node.check_keys)
+        assert all(graph.get(key).blocking != (key.name in stage.warnings) for key in node.check_keys)
         assert any(graph.get(key).blocking for key in node.check_keys)
 
 
-def test_every_job_loads(tmp_path: Path) -> None:
-    definitions = build_definitions(tmp_path)
-    assert [definitions.resolve_job_def(name).name for name in JOBS] == list(JOBS)
+def test_a_check_has_the_partitions_of_its_asset(root: Path) -> None:
+    graph = build_definitions(root).resolve_asset_graph()
+    for key in graph.asset_check_keys:
+        assert graph.get(key).partitions_def == graph.get(key.asset_key).partitions_def
+
+
+def test_every_dataset_of_the_root_has_assets_and_jobs_of_its_own(root: Path) -> None:
+    _lock(root, "c@v3", dataset="other")
+    definitions = build_definitions(root)
+    graph = definitions.resolve_asset_graph()
+    keys = {key.path[0]: [key.path for key in graph.get_all_asset_keys()] for key in graph.get_all_asset_keys()}
+    assert set(keys) == {"d", "other"}
+    jobs = [job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")]
+    assert sorted(jobs) == sorted(set(jobs)) and {job.split("__")[0] for job in jobs} == {"d", "other"}
 
 
 def test_loading_definitions_imports_neither_torch_nor_the_cloud() -> None:
@@ -71,23 +91,24 @@ def test_loading_definitions_imports_neither_torch_nor_the_cloud() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("stage", "upstream"), [("packed_rows", "v6_enriched"), ("tokenizer", "pinned_repos")])
-def test_fan_in_reads_the_locked_partitions_and_no_other_tag(tmp_path: Path, stage: str, upstream: str) -> None:
-    _lock(tmp_path, "a@v2", "b@v1")
-    graph = build_definitions(tmp_path).resolve_asset_graph()
-    mapping = graph.get(dg.AssetKey(stage)).partition_mappings[dg.AssetKey(upstream)]
+@pytest.mark.parametrize(
+    ("key", "upstream"),
+    [(["d", "4k", "packed_rows"], ["d", "v6_enriched"]), (["d", "tokenizer"], ["d", "pinned_repos"])],
+)
+def test_fan_in_reads_the_locked_partitions_and_no_other_tag(root: Path, key: list[str], upstream: list[str]) -> None:
+    graph = build_definitions(root).resolve_asset_graph()
+    mapping = graph.get(dg.AssetKey(key)).partition_mappings[dg.AssetKey(upstream)]
     assert mapping == dg.SpecificPartitionsPartitionMapping(["a@v2", "b@v1"])
 
 
-def test_mixture_keys_survive_the_way_through_dagster() -> None:
-    mixture = Mixture("small_cpp", "4k")
-    assert mixture_of(str(mixture_key(mixture))) == mixture
-
-
-def test_every_specialist_of_the_catalogues_is_a_partition(tmp_path: Path) -> None:
-    for name in ("sample", "upstream"):
-        assert {entry.specialist for entry in load_catalogue(name, tmp_path).values()} <= set(SPECIALISTS)
+@pytest.mark.parametrize(
+    ("stage", "partition"), [("tokenizer", "d"), ("v6_enriched", "a@v2"), ("packed_rows", "small_cpp/4k")]
+)
+def test_a_step_survives_the_way_through_dagsters_keys(stage: str, partition: str) -> None:
+    assert partition_of("d", *key_of("d", stage, partition)) == (stage, partition)
 
 
 if __name__ == "__main__":
-    GRAPH.write_text(json.dumps(_graph(build_definitions(Path("/nonexistent"))), indent=2, sort_keys=True) + "\n")
+    with tempfile.TemporaryDirectory() as name:
+        _lock(Path(name), "a@v2", "b@v1")
+        GRAPH.write_text(json.dumps(_graph(Path(name)), indent=2, sort_keys=True) + "\n")

@@ -11,10 +11,10 @@ import pytest
 
 from megacpp_assets.contract.progress import silent
 from megacpp_assets.contract.recipe import load_recipe
-from megacpp_assets.defs.runner import pin_published
 from megacpp_assets.lineage.audit import Auditor, AuditReport
-from megacpp_assets.pipeline.pinning import pin_corpus
-from megacpp_assets.pipeline.steps import repo_step, tokenizer_step
+from megacpp_assets.pipeline.pinning import pin_corpus, pin_published
+from megacpp_assets.pipeline.stages import STAGE_NAMES
+from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.publish import Target, publish
 
@@ -33,8 +33,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audit") / "data"
     root.mkdir()
     corpus = pin_corpus(root, SAMPLE, ["sample-kernel"])
-    repo_step(corpus, "pinned_repos", corpus.repo_refs[0]).run(silent)
-    tokenizer_step(corpus).run(silent)
+    for step in planned_steps(corpus, Plan((), "tokenizer")):
+        if step.stage.name != "semantic_jsonl":
+            step.run(silent)
     pin = pin_published(corpus).lock.tokenizer
     assert pin is not None
     identity = {"tokenizer_commit": pin.commit, "tokenizer_sha256": pin.sha256}
@@ -55,7 +56,7 @@ def _audit(root: Path, made: Path) -> AuditReport:
         (artifact.manifest.stage, artifact.manifest.partition): {artifact.manifest.sha256}
         for artifact in (open_artifact(made, path) for path in (CHECKPOINT, TOKENIZER, RAW))
     }
-    return Auditor(root, lambda stage, partition: recorded.get((stage, partition), set())).audit(CHECKPOINT)
+    return Auditor(root, STAGE_NAMES, lambda _, *step: recorded.get(step, set())).audit(CHECKPOINT)
 
 
 def _files(report: AuditReport) -> set[str]:

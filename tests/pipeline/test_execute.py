@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +11,40 @@ import pytest
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.pipeline.execute import execute, finished, first_failure
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.pipeline.execute import execute, finished, require_passed, result_of
 from megacpp_assets.pipeline.receipts import read_receipt
-from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 
 
-def _step(root: Path, name: str, *, passes: bool = True, inputs: tuple[str, ...] = ()) -> Step:
-    target = Target(root, name, "stage", name, "1", {}, inputs)
+@dataclass
+class _Step:
+    """A step without a stage: it publishes its own name, and its one check is told what to find."""
 
-    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        publication.write("data", name.encode())
+    root: Path
+    name: str
+    passes: bool = True
+    inputs: tuple[str, ...] = ()
+    blocking: bool = True
+    made: int = 0
+
+    def target(self) -> Target:
+        return Target(self.root, self.name, "stage", self.name, "1", {}, self.inputs)
+
+    def run(self, _progress: Progress) -> Artifact:
+        return publish(self.target(), self._produce)
+
+    def check(self, _artifact: Artifact) -> Sequence[CheckResult]:
+        return [CheckResult("holds", self.passes, "it holds", str(self.passes), self.blocking)]
+
+    def _produce(self, publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        self.made += 1
+        publication.write("data", self.name.encode())
         return {}
 
-    return Step(
-        stage="stage",
-        partition=name,
-        target=lambda: target,
-        run=lambda _progress: publish(target, produce),
-        check=lambda _artifact: [CheckResult("holds", passes, "it holds", str(passes))],
-    )
+
+_step: Any = _Step
 
 
 def test_a_step_is_finished_after_it_ran_and_passed(tmp_path: Path) -> None:
@@ -51,22 +64,31 @@ def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(
 
 
 def test_a_check_that_only_warns_stops_nothing_and_is_told(tmp_path: Path) -> None:
-    step = replace(
-        _step(tmp_path, "a"), check=lambda _artifact: [CheckResult("likely", False, "most", "few", blocking=False)]
-    )
+    step = _step(tmp_path, "a", passes=False, blocking=False)
     receipt = execute(step).receipt
-    assert receipt.passed and [warning.name for warning in receipt.warnings] == ["likely"]
+    assert receipt.passed and [warning.name for warning in receipt.warnings] == ["holds"]
     again = finished(step)
     assert again is not None and again.receipt == receipt
     execute(_step(tmp_path, "b", inputs=("a",)))
 
 
-def test_the_first_unfinished_steps_failed_check_is_told_with_what_it_found(tmp_path: Path) -> None:
-    good, bad, later = _step(tmp_path, "a"), _step(tmp_path, "b", passes=False), _step(tmp_path, "c")
-    execute(good)
-    assert first_failure([good]) is None
-    execute(bad)
-    assert str(first_failure([good, bad, later])).startswith("stage b, check holds; expected it holds; found False")
+def test_a_failed_check_is_told_with_what_it_found_and_what_the_next_run_does(tmp_path: Path) -> None:
+    good, bad = _step(tmp_path, "a"), _step(tmp_path, "b", passes=False)
+    for step in (good, bad):
+        execute(step)
+    require_passed(good, result_of(good))
+    with pytest.raises(CheckFailed, match=r"^b, check holds; expected it holds; found False; what to do: the next run"):
+        require_passed(bad, result_of(bad))
+
+
+def test_what_failed_its_checks_is_made_anew_and_what_passed_them_is_not(tmp_path: Path) -> None:
+    step = _step(tmp_path, "a", passes=False)
+    execute(step)
+    step.passes = True
+    assert execute(step).receipt.passed
+    assert step.made == 2
+    execute(step)
+    assert step.made == 2
 
 
 def test_an_input_that_failed_its_checks_stops_the_next_step(tmp_path: Path) -> None:
@@ -76,7 +98,7 @@ def test_an_input_that_failed_its_checks_stops_the_next_step(tmp_path: Path) -> 
 
 
 def test_an_input_that_was_never_checked_stops_the_next_step(tmp_path: Path) -> None:
-    _step(tmp_path, "a").run(lambda done, total: None)
+    _step(tmp_path, "a").run(silent)
     with pytest.raises(CheckFailed, match="never checked"):
         execute(_step(tmp_path, "b", inputs=("a",)))
 

@@ -13,7 +13,7 @@ from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import pin_corpus, pin_tokenizer
-from megacpp_assets.pipeline.steps import tokenizer_step
+from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.pipeline.tokenizers import registered_pin
 from megacpp_assets.tokenizer.registry import commit_tokenizer
 
@@ -34,7 +34,7 @@ def test_a_new_tag_replaces_the_pin_and_keeps_the_tokenizer(tmp_path: Path) -> N
     moved = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.1.0"])
     assert moved.lock.pin("sample-expr").ref == "v1.1.0"
     assert moved.lock.tokenizer == pin
-    assert tokenizer_step(moved).target().inputs == ("cpp_raw/sample-expr@v1.0.0",)
+    assert step_of(moved, "tokenizer", moved.dataset).target().inputs == ("cpp_raw/sample-expr@v1.0.0",)
 
 
 def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from roots import command, environment, megacpp
 
 from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.defs.instance import open_instance
-from megacpp_assets.defs.runner import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 

@@ -1,0 +1,77 @@
+"""A corpus, which is all that a stage is told: one dataset of `corpus.lock` under one data root, and its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import BASE_SPECIALIST, PHASE_ROW_TOKENS
+from megacpp_assets.contract.partition import Mixture, RepoRef
+from megacpp_assets.contract.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """`root` is the data root; `lock` and `recipe` decide everything that is made below it for this dataset."""
+
+    root: Path
+    lock: CorpusLock
+    recipe: Recipe
+
+    @property
+    def dataset(self) -> str:
+        """Name of the dataset, part of every path."""
+        return self.lock.dataset
+
+    @property
+    def repo_refs(self) -> tuple[RepoRef, ...]:
+        """The pinned repositories, by name: exactly what mixtures read."""
+        return tuple(sorted(pin.partition for pin in self.lock.repos))
+
+    @property
+    def specialists(self) -> tuple[str, ...]:
+        """`base`, then the specialists that a pinned repository defines."""
+        return (BASE_SPECIALIST, *sorted(self.lock.specialists))
+
+    def unpinned(self) -> Corpus:
+        """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
+        return replace(self, lock=replace(self.lock, tokenizer=None))
+
+    def pin(self, key: str) -> RepoPin:
+        """The pin of the partition `key`; `SpecError` if the lock pins another reference of it, or none."""
+        repo = RepoRef.parse(key)
+        pin = self.lock.pin(repo.name)
+        if pin.partition != repo:
+            raise SpecError(f"partition {key}", expected=f"the pinned {pin.partition.key}", found=key)
+        return pin
+
+    def own_repo(self, specialist: str) -> str:
+        """The repository that `specialist` over-samples, "" for base; `SpecError` if none of the pinned defines it."""
+        if specialist == BASE_SPECIALIST:
+            return ""
+        own = self.lock.specialists.get(specialist)
+        if own is None:
+            raise SpecError(
+                f"specialist {specialist!r}",
+                expected=f"one of {', '.join(self.specialists)} (those that a pinned repository defines)",
+                found="no repository for it",
+                do="add its repository with --repos",
+            )
+        return own
+
+    def mixtures(self, specialists: Sequence[str], phases: Sequence[str]) -> tuple[Mixture, ...]:
+        """Every specialist in every phase, checked."""
+        for phase in phases:
+            if phase not in PHASE_ROW_TOKENS:
+                raise SpecError("phase", expected=", ".join(PHASE_ROW_TOKENS), found=repr(phase))
+        for specialist in specialists:
+            self.own_repo(specialist)
+        return tuple(Mixture(specialist, phase) for phase in phases for specialist in specialists)
+
+    def mixture(self, key: str) -> Mixture:
+        """The mixture `SPECIALIST/PHASE`, checked."""
+        specialist, _, phase = key.partition("/")
+        return self.mixtures([specialist], [phase])[0]

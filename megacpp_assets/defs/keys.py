@@ -1,0 +1,47 @@
+"""Where a step stands in Dagster's graph: an asset key that holds its dataset and phase, and a partition key."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.pipeline.stages import STAGES, Kind
+
+
+def asset_key(dataset: str, stage: str, phase: str = "") -> dg.AssetKey:
+    """`DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""
+    return dg.AssetKey([dataset, phase, stage] if phase else [dataset, stage])
+
+
+def key_of(dataset: str, stage: str, partition: str) -> tuple[dg.AssetKey, str | None]:
+    """The asset and the partition in which Dagster shows the step; None for a stage of one partition."""
+    kind = STAGES[stage].kind
+    if kind is Kind.MIXTURE:
+        specialist, _, phase = partition.partition("/")
+        return asset_key(dataset, stage, phase), specialist
+    return asset_key(dataset, stage), None if kind is Kind.DATASET else partition
+
+
+def partition_of(dataset: str, key: dg.AssetKey, partition: str | None) -> tuple[str, str]:
+    """Inverse of `key_of`: the stage and its partition."""
+    stage = key.path[-1]
+    if STAGES[stage].kind is Kind.MIXTURE:
+        return stage, f"{partition}/{key.path[1]}"
+    return stage, partition or dataset
+
+
+def repo_partitions(dataset: str) -> dg.DynamicPartitionsDefinition:
+    """The `NAME@REF` partitions that `dataset` has had."""
+    return dg.DynamicPartitionsDefinition(name=_set_name(dataset))
+
+
+def register(instance: dg.DagsterInstance, dataset: str, repos: tuple[RepoRef, ...]) -> None:
+    """Make `repos` known to Dagster; keys it knows already are left alone."""
+    known = set(instance.get_dynamic_partitions(_set_name(dataset)))
+    missing = [repo.key for repo in repos if repo.key not in known]
+    if missing:
+        instance.add_dynamic_partitions(_set_name(dataset), missing)
+
+
+def _set_name(dataset: str) -> str:
+    return f"repo_ref__{dataset}"

@@ -1,0 +1,150 @@
+"""The table of stages: one row each. Order, dependencies, Dagster's assets, checks, bars and `--until` follow from it.
+
+A stage is a folder with a `stage.py` (`spec`, `target`, `run`), a module of the same name in `quality/` and a row here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, Protocol, cast
+
+from megacpp_assets.compute.tasks import ELASTIC
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.publish import Target
+
+
+class Kind(Enum):
+    """What one partition of a stage is."""
+
+    REPOSITORY = "repository"
+    """`NAME@REF`"""
+    DATASET = "dataset"
+    """The dataset's name: one partition in all."""
+    MIXTURE = "mixture"
+    """`SPECIALIST/PHASE`"""
+
+
+class Implementation(Protocol):
+    """A stage's `stage.py`."""
+
+    def spec(self, corpus: Corpus, partition: str) -> Any:
+        """All that one partition is made from, taken from the corpus."""
+
+    def target(self, spec: Any) -> Target:
+        """Where its artifact goes and what decides its bytes."""
+
+    def run(self, spec: Any, progress: Progress) -> Artifact:
+        """Make it; a current artifact is returned untouched."""
+
+
+class Quality(Protocol):
+    """A stage's module of `quality/`: the names of its checks, those that only warn, and the checks themselves."""
+
+    CHECKS: Sequence[str]
+
+    def check(self, artifact: Artifact) -> Sequence[CheckResult]:
+        """Assert every invariant; results in the order of `CHECKS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A row. `description` says what one partition holds; `cores` (or `ELASTIC`) and `memory` (bytes) what it takes."""
+
+    name: str
+    kind: Kind
+    folder: str
+    group: str
+    kinds: frozenset[str]
+    description: str
+    upstream: tuple[str, ...] = ()
+    cores: int | Callable[[Recipe], int] = 1
+    memory: int = 1_000_000_000
+
+    @property
+    def implementation(self) -> Implementation:
+        """The stage's own module, imported when it is first needed."""
+        return cast(Implementation, import_module(f"megacpp_assets.{self.folder}.stage"))
+
+    @property
+    def quality(self) -> Quality:
+        """The module of its checks."""
+        return cast(Quality, import_module(f"megacpp_assets.quality.{self.folder}"))
+
+    @property
+    def warnings(self) -> frozenset[str]:
+        """The checks that warn and block nothing."""
+        return frozenset(getattr(self.quality, "WARNINGS", ()))
+
+    def cores_for(self, recipe: Recipe) -> int:
+        """The cores that one partition takes, or `ELASTIC`."""
+        return self.cores(recipe) if callable(self.cores) else self.cores
+
+
+_TABLE: Final = (
+    Stage(
+        "pinned_repos", Kind.REPOSITORY, "repos", "sources", frozenset({"git"}),
+        "Bare git objects of one pinned commit and the list of its files, with licences.",
+        memory=500_000_000,
+    ),
+    Stage(
+        "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),
+        "One document per semantic chunk: text, structure, call and type edges, provenance (libclang).",
+        ("pinned_repos",), cores=ELASTIC,
+    ),
+    Stage(
+        "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
+        "The one tokenizer of the corpus: fixed C++ vocabulary and learned merges, identified by a commit.",
+        ("pinned_repos",), cores=ELASTIC,
+    ),
+    Stage(
+        "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
+        "Documents of at most 4096 tokens, BOS included, with character spans.",
+        ("semantic_jsonl", "tokenizer"),
+    ),
+    Stage(
+        "v6_enriched", Kind.REPOSITORY, "enriched", "tokens", frozenset({"parquet"}),
+        "Token-level structure columns by the first-character rule; chunks and edges in token offsets.",
+        ("tokenized_parquet",),
+    ),
+    Stage(
+        "packed_rows", Kind.MIXTURE, "packed", "mixtures", frozenset({"parquet"}),
+        "Whole documents of the locked repositories, best-fit packed into rows of T tokens.",
+        ("v6_enriched",), memory=1_500_000_000,
+    ),
+    Stage(
+        "megatron_bin_idx", Kind.MIXTURE, "megatron", "mixtures", frozenset({"megatron"}),
+        "Megatron .bin/.idx pairs, one sequence per document, and token-aligned structure sidecars.",
+        ("packed_rows",),
+    ),
+    Stage(
+        "trained_checkpoint", Kind.MIXTURE, "training", "mixtures", frozenset({"pytorch"}),
+        "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
+        ("megatron_bin_idx", "tokenizer"),
+        cores=lambda recipe: recipe.training.threads * recipe.training.processes, memory=2_000_000_000,
+    ),
+)  # fmt: skip
+
+STAGES: Final = {stage.name: stage for stage in _TABLE}
+"""Every stage by name, in an order in which each comes after those it reads."""
+STAGE_NAMES: Final = tuple(STAGES)
+TOKENIZER: Final = "tokenizer"
+"""The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
+
+
+@cache
+def until(last: str) -> tuple[Stage, ...]:
+    """The stages up to and including `last`."""
+    return tuple(STAGES[name] for name in STAGE_NAMES[: STAGE_NAMES.index(last) + 1])
+
+
+def of_kind(kind: Kind) -> tuple[Stage, ...]:
+    """The stages whose partitions are of `kind`."""
+    return tuple(stage for stage in STAGES.values() if stage.kind is kind)

@@ -1,0 +1,42 @@
+"""The worker process of a run: it opens the corpus anew for each step, so that it sees what has been pinned since."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.compute.tasks import Task
+from megacpp_assets.compute.worker_process import Message, serve
+from megacpp_assets.contract.progress import Progress
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.execute import execute, finished
+from megacpp_assets.pipeline.steps import Step, step_of
+
+
+def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
+    """The task that runs `step`. With `retrain` a tokenizer is trained although one is pinned."""
+    payload = {
+        "root": str(step.corpus.root),
+        "dataset": step.corpus.dataset,
+        "stage": step.stage.name,
+        "partition": step.partition,
+        "retrain": retrain,
+    }
+    return Task(step.name, payload, after, step.stage.cores_for(step.corpus.recipe), step.stage.memory)
+
+
+def run_step(task: Message, progress: Progress) -> dict[str, Any]:
+    """Run the step of `task` unless it is finished; whether it was. What it made is on disk, receipt included."""
+    os.environ[WORKERS_VARIABLE] = str(task["cores"])
+    corpus = open_corpus(Path(task["root"]), task["dataset"])
+    step = step_of(corpus.unpinned() if task["retrain"] else corpus, task["stage"], task["partition"])
+    reused = finished(step) is not None
+    if not reused:
+        execute(step, progress)
+    return {"reused": reused}
+
+
+if __name__ == "__main__":
+    serve(run_step)

@@ -1,0 +1,140 @@
+"""A step is run in one way, whoever asks for it: command line, Dagster's command line, or a run that the UI launched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from megacpp_assets.defs.build import build_definitions
+from megacpp_assets.defs.event_log import event_log
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.storage.artifact import open_artifact
+from tests.pipeline.roots import data_hashes, environment, megacpp
+
+DATASET = "sample_semantic_4k_v1"
+REPO = "sample-kernel@v1.0.0"
+RAW, TOKENIZER = f"cpp_raw/{REPO}", f"tokenizer/{DATASET}"
+
+Ask = Callable[[Path], None]
+
+
+def by_command(root: Path) -> None:
+    done = megacpp(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
+    assert done.returncode == 0, done.stderr
+
+
+def by_dagster(root: Path) -> None:
+    """`dagster asset materialize`, one stage after another, as its own users type it."""
+    for stage, partition in (("pinned_repos", REPO), ("semantic_jsonl", REPO), ("tokenizer", "")):
+        words = ["--partition", partition] if partition else []
+        module = ["-m", "megacpp_assets.definitions"]
+        command = [sys.executable, "-m", "dagster", "asset", "materialize", *module, "--select", f"{DATASET}/{stage}"]
+        home = {"DAGSTER_HOME": str(root / "dagster")}
+        done = subprocess.run(
+            [*command, *words], env=environment(root) | home, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def by_launched_run(root: Path) -> None:
+    """What the UI's run workers execute: the jobs of the definitions, on the root's instance."""
+    definitions = build_definitions(root)
+    with open_instance(root) as instance:
+        for segment, partition in (("pinned_repos__semantic_jsonl", REPO), ("tokenizer", None)):
+            job = definitions.resolve_job_def(f"{DATASET}__{segment}__job")
+            assert job.execute_in_process(instance=instance, partition_key=partition).success
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with one pinned repository and nothing made, but for the instance's own files."""
+    root = tmp_path_factory.mktemp("one_way") / "data"
+    done = megacpp(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    assert done.returncode == 0, done.stderr
+    shutil.rmtree(root / "cpp_raw")
+    shutil.rmtree(root / "receipts")
+    return root
+
+
+@pytest.fixture(scope="module")
+def by(pinned: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same steps run in each of the three ways, each in a copy of that root."""
+    made = {}
+    for ask in (by_command, by_dagster, by_launched_run):
+        made[ask.__name__] = Path(shutil.copytree(pinned, tmp_path_factory.mktemp(ask.__name__) / "data"))
+        ask(made[ask.__name__])
+    return made
+
+
+def _receipts(root: Path) -> dict[str, list[object]]:
+    files = sorted(file for file in (root / "receipts").rglob("*.json") if not file.name.endswith(".work.json"))
+    return {file.relative_to(root).as_posix(): json.loads(file.read_bytes())["checks"] for file in files}
+
+
+def test_all_ways_leave_the_same_files_and_the_same_lock(by: dict[str, Path]) -> None:
+    expected = data_hashes(by["by_command"])
+    assert expected["corpus.lock"] and f"{TOKENIZER}/tokenizer.json" in expected
+    assert [data_hashes(root) for root in by.values()] == [expected] * 3
+
+
+def test_all_ways_pin_the_tokenizer(by: dict[str, Path]) -> None:
+    pins = [open_corpus(root).lock.tokenizer for root in by.values()]
+    assert pins[0] is not None and pins == [pins[0]] * 3
+
+
+def test_all_ways_leave_the_same_receipts(by: dict[str, Path]) -> None:
+    expected = _receipts(by["by_command"])
+    assert len(expected) == 3
+    assert [_receipts(root) for root in by.values()] == [expected] * 3
+
+
+def test_all_ways_leave_the_same_events(by: dict[str, Path]) -> None:
+    for root in by.values():
+        with open_instance(root) as instance:
+            recorded = event_log(instance)
+            for stage, partition, path in (
+                ("pinned_repos", REPO, RAW),
+                ("semantic_jsonl", REPO, f"jsonl/{DATASET}/{REPO}"),
+                ("tokenizer", DATASET, TOKENIZER),
+            ):
+                assert open_artifact(root, path).manifest.sha256 in recorded(DATASET, stage, partition)
+                assert _checked(instance, stage) == {
+                    check["name"] for check in _receipts(root)[f"receipts/{path}.json"]
+                }
+
+
+def _checked(instance: dg.DagsterInstance, stage: str) -> set[str]:
+    """The checks of the stage that Dagster has an outcome of."""
+    key = dg.AssetKey([DATASET, stage])
+    records = instance.event_log_storage.get_event_records(
+        dg.EventRecordsFilter(dg.DagsterEventType.ASSET_CHECK_EVALUATION), limit=1000
+    )
+    found = [record.event_log_entry.dagster_event.asset_check_evaluation_data for record in records]
+    return {evaluation.check_name for evaluation in found if evaluation.asset_key == key and evaluation.passed}
+
+
+def test_what_is_complete_is_not_made_again_by_a_materialisation(by: dict[str, Path]) -> None:
+    root = by["by_launched_run"]
+    before = {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")}
+    by_launched_run(root)
+    assert {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")} == before
+
+
+def test_an_error_in_a_launched_run_is_one_sentence(pinned: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(pinned, tmp_path / "data"))
+    job = build_definitions(root).resolve_job_def(f"{DATASET}__tokenizer__job")
+    with open_instance(root) as instance:
+        done = job.execute_in_process(instance=instance, raise_on_error=False)
+    assert not done.success
+    (failure,) = [event for event in done.all_events if event.is_step_failure]
+    error = failure.step_failure_data.user_failure_data
+    assert error is not None and RAW in str(error.description) and "what to do" in str(error.description)
+    assert "\n" not in str(error.description)
