@@ -1,4 +1,4 @@
-"""A step is run in one way, whoever asks for it: command line, Dagster's command line, or a run that the UI launched."""
+"""A step is run in one way, whoever asks: `megacpp run`, Dagster's command line, or a run that the UI launched."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_a_process_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckp
 
 def test_a_checkpoint_that_is_there_is_not_trained_again(trained: TrainedCheckpointSpec) -> None:
     before = tree_hashes(trained.root, "checkpoints")
-    assert run(trained, refuse).path == target(trained).path
+    assert run(trained, launch=refuse).path == target(trained).path
     assert tree_hashes(trained.root, "checkpoints") == before
 
 
@@ -54,7 +54,7 @@ def test_nothing_but_the_data_is_left_behind(trained: TrainedCheckpointSpec) -> 
     scratch = trained.root / ".training"
     assert not list(scratch.iterdir())
     (scratch / "checkpoints__tiny_v1__base__4k").mkdir()  # a launcher killed between its last two acts
-    run(trained, refuse)
+    run(trained, launch=refuse)
     assert not list(scratch.iterdir())
 
 
@@ -72,7 +72,7 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
         process.wait()
 
     with pytest.raises(TrainingFailed, match="run it again"):
-        run(spec, kill_soon)
+        run(spec, launch=kill_soon)
     assert not (spec.root / target(spec).path / "_COMPLETE").exists()
     run(spec)
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(trained.root, "checkpoints")
@@ -138,7 +138,7 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
         raise TrainingFailed("as the launchers do where a code is not 0")
 
     with pytest.raises(TrainingFailed, match="a request to stop; the step that it reached is saved; what to do: run"):
-        run(spec, stop_soon)
+        run(spec, launch=stop_soon)
     assert codes == [75]
     saved = [path for path in (spec.root / "checkpoints/tiny_v1/base/4k").iterdir() if (path / "_COMPLETE").is_file()]
     assert len(saved) == 1
@@ -158,7 +158,7 @@ def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
         launch_local([sys.executable, "-c", "raise SystemError('no memory left')"], directory)
 
     with pytest.raises(TrainingFailed, match="no memory left"):
-        run(spec, broken)
+        run(spec, launch=broken)
 
 
 def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) 
         launch_local(command, directory)
 
     with pytest.raises(TrainingFailed, match=r"found IsADirectoryError: .*; what to do: read the whole error") as told:
-        run(spec, in_a_full_folder)
+        run(spec, launch=in_a_full_folder)
     assert "\n" not in str(told.value)
 
 
@@ -192,12 +192,12 @@ def test_a_process_of_two_that_is_killed_takes_the_other_with_it_and_is_named(tm
         raise TrainingFailed("as the launchers do where a code is not 0")
 
     with pytest.raises(TrainingFailed, match=r"training process 2 of 2; .* SIGKILL; what to do: run it again"):
-        run(spec, kill_the_second)
+        run(spec, launch=kill_the_second)
 
 
 def test_a_missing_input_is_noticed_before_anything_is_launched(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match="megatron/tiny_v1/base/4k"):
-        run(tiny_spec(tmp_path), refuse)
+        run(tiny_spec(tmp_path), launch=refuse)
 
 
 def test_two_processes_train_the_same_global_batch(tmp_path: Path) -> None:
