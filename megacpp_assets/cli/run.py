@@ -91,6 +91,8 @@ def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Seq
         with Bars({stage.name: sizes[stage.kind] for stage in until(last)}, console) as bars:
             run_plan(corpus, Plan(mixtures, last), bars, records, machine_budget())
     if not bars.ran:
+        if records.recorded:
+            console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished))

@@ -31,6 +31,7 @@ class CommandRun:
         self._run = DagsterRun(job_name=JOB, status=dg.DagsterRunStatus.NOT_STARTED, tags=tags)
         self._records = DagsterRecords(instance, self._run)
         self._begun = False
+        self.recorded = 0
 
     def has(self, step: Step, done: Done) -> bool:
         """See `Records`."""
@@ -40,6 +41,7 @@ class CommandRun:
         """See `Records`."""
         self.begin()
         self._records.record(step, done)
+        self.recorded += 1
 
     def begin(self) -> None:
         """Make the run known to Dagster, unless it is."""

@@ -1,0 +1,59 @@
+"""What each stage made of the small sample, as one hash beside the stage's `VERSION`.
+
+After a deliberate change of bytes raise the stage's `VERSION`, then write the new hashes:
+`python tests/pipeline/golden.py --write` (it runs the small sample in a temporary folder).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from roots import run_small
+from safetensors import safe_open
+
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.pipeline.stages import STAGES
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+
+GOLDEN = Path(__file__).with_name("golden.json")
+
+Golden = dict[str, dict[str, str]]
+
+
+def golden_of(root: Path) -> Golden:
+    """Stage -> its `VERSION` and the hash of what it left in `root`."""
+    made: dict[str, list[list[object]]] = {stage: [] for stage in STAGES}
+    for artifact in _artifacts(root):
+        made[artifact.manifest.stage] += [[artifact.path, *fact] for fact in _facts(artifact)]
+    return {
+        name: {"version": stage.implementation.VERSION, "sha256": sha256_bytes(canonical_json(sorted(made[name])))}
+        for name, stage in STAGES.items()
+    }
+
+
+def _artifacts(root: Path) -> Iterator[Artifact]:
+    for manifest in sorted(root.rglob(MANIFEST_FILE)):
+        yield open_artifact(root, manifest.parent.relative_to(root).as_posix())
+
+
+def _facts(artifact: Artifact) -> Iterator[list[object]]:
+    """Everything that code decides: git packs as its release likes, and a CPU rounds as its instructions do."""
+    if artifact.manifest.stage == "trained_checkpoint":
+        with safe_open(artifact.file("model.safetensors"), "np") as tensors:
+            yield from ([name, tensors.get_slice(name).get_shape()] for name in sorted(tensors.keys()))
+        return
+    for entry in artifact.manifest.files:
+        if not entry.name.startswith(f"{OBJECTS}/"):
+            yield [entry.name, entry.sha256]
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    with tempfile.TemporaryDirectory() as folder:
+        run_small(Path(folder) / "data")
+        GOLDEN.write_text(json.dumps(golden_of(Path(folder) / "data"), indent=2) + "\n")

@@ -1,0 +1,91 @@
+"""A run in a real terminal: bars move while steps run, and Ctrl-C ends everything with one sentence."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from roots import command, environment
+
+pytestmark = pytest.mark.line
+_PATIENCE_SECONDS = 240
+_CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass
+class Terminal:
+    """`megacpp ARGUMENTS` in a terminal of its own, as a shell would start it."""
+
+    root: Path
+    arguments: tuple[str, ...]
+    shown: bytes = b""
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._keyboard, screen = pty.openpty()
+        self.process = subprocess.Popen(
+            command(*self.arguments),
+            env=environment(self.root) | {"TERM": "xterm", "LINES": "40"},
+            stdin=screen,
+            stdout=screen,
+            stderr=screen,
+            preexec_fn=os.setsid,  # noqa: PLW1509 - the terminal must be the one that its signals come from
+        )
+        os.close(screen)
+
+    def watch(self, until: Callable[[str], bool]) -> str:
+        """What has been shown when `until` holds of it, or when the process has ended."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not until(self.text):
+            assert time.monotonic() < deadline, self.text[-2000:]
+            if select.select([self._keyboard], [], [], 0.2)[0]:
+                try:
+                    self.shown += os.read(self._keyboard, 1 << 16)
+                except OSError:  # the other end is closed
+                    break
+            elif self.process.poll() is not None:
+                break
+        return self.text
+
+    @property
+    def text(self) -> str:
+        return _CONTROL.sub(b"", self.shown).decode(errors="replace")
+
+    def interrupt(self) -> list[psutil.Process]:
+        """Press Ctrl-C; the processes that were at work then."""
+        family = psutil.Process(self.process.pid).children(recursive=True)
+        os.killpg(self.process.pid, 2)  # what the terminal's driver does to the foreground process group
+        return family
+
+
+def test_bars_move_while_a_step_runs(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path / "data", ("run", "--repos", "sample-kernel", "--until", "semantic_jsonl"))
+    shown = terminal.watch(lambda text: "│ semantic_jsonl" in text)
+    assert terminal.process.wait(60) == 0
+    moments = re.findall(r"sample-kernel@v1\.0\.0 (\d+)/(\d+)", shown)
+    assert len(set(moments)) >= 3, "the bar of the step never moved"
+    assert "1/1" in shown
+
+
+@pytest.mark.parametrize("stage", ["semantic_jsonl", "trained_checkpoint"])
+def test_ctrl_c_is_one_sentence_and_leaves_no_process(tmp_path: Path, stage: str) -> None:
+    terminal = Terminal(
+        tmp_path / "data", ("run", "--repos", "sample-kernel", "--specialists", "base", "--until", stage)
+    )
+    at_work = re.compile(rf"{stage} .*(sample-kernel@v1\.0\.0|base/4k) [1-9]\d*/")
+    assert at_work.search(terminal.watch(lambda text: bool(at_work.search(text))))
+    family = terminal.interrupt()
+    said = terminal.watch(lambda _: False)
+    assert terminal.process.wait(60) == 130
+    assert said.rstrip().endswith("interrupted; run the same command again to go on")
+    assert "Traceback" not in said
+    assert family and not psutil.wait_procs(family, timeout=30)[1]
