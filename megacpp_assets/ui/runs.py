@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import dagster as dg
 from dagster._core.errors import DagsterUserCodeUnreachableError
 
-from megacpp_assets.defs.runner import LAUNCHER, LAUNCHER_TAG
+from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.ui.ending import Deadline
 
 _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]

@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+DATASET = "sample_semantic_4k_v1"
 PARTITION = "sample-kernel@v1.0.0"
 LAUNCH = """mutation Launch($execution: ExecutionParams!) {
   launchRun(executionParams: $execution) { __typename ... on LaunchRunSuccess { run { runId } } } }"""
@@ -101,13 +102,13 @@ def wait_for(condition: Callable[[], Any]) -> Any:
     raise AssertionError("it did not happen within three minutes")
 
 
-def launch_of(job: str, asset: str) -> dict[str, object]:
+def launch_of(stage: str) -> dict[str, object]:
     return {
         "selector": {
             "repositoryLocationName": "megacpp_assets.definitions",
             "repositoryName": "__repository__",
-            "jobName": job,
-            "assetSelection": [{"path": [asset]}],
+            "jobName": f"{DATASET}__pinned_repos__semantic_jsonl__job",
+            "assetSelection": [{"path": [DATASET, stage]}],
         },
         "runConfigData": {},
         "executionMetadata": {"tags": [{"key": "dagster/partition", "value": PARTITION}]},

@@ -16,7 +16,7 @@ from tests.ui.running import LAUNCH, launch_of, running_ui, status_of, wait_for
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_everything_while_a_run_is_active(root: Path, number: signal.Signals) -> None:
     with running_ui(root) as ui:
-        execution = launch_of("index_repository", "semantic_jsonl")
+        execution = launch_of("semantic_jsonl")
         run_id = ui.graphql(LAUNCH, execution=execution)["launchRun"]["run"]["runId"]
         assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
         assert ui.end(number) == 0

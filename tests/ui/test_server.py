@@ -16,11 +16,12 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from tests.listening import Seen, listening_sockets
-from tests.ui.running import LAUNCH, RUNS, Ui, launch_of, running_ui, status_of, wait_for
+from tests.ui.running import DATASET, LAUNCH, RUNS, Ui, launch_of, running_ui, status_of, wait_for
 
-WIPE = 'mutation { wipeAssets(assetPartitionRanges: [{assetKey: {path: ["pinned_repos"]}}]) { __typename } }'
+ASSET = f'{{path: ["{DATASET}", "pinned_repos"]}}'
+WIPE = f"mutation {{ wipeAssets(assetPartitionRanges: [{{assetKey: {ASSET}}}]) {{ __typename }} }}"
 RELOAD = "mutation { reloadWorkspace { __typename } }"
-MADE = '{ assetOrError(assetKey: {path: ["pinned_repos"]}) { ... on Asset { assetMaterializations { runId } } } }'
+MADE = f"{{ assetOrError(assetKey: {ASSET}) {{ ... on Asset {{ assetMaterializations {{ runId }} }} }} }}"
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def untouched(ui: Ui) -> Iterator[None]:
 
 @pytest.mark.usefixtures("untouched")
 def test_a_foreign_page_cannot_launch_by_get(ui: Ui) -> None:
-    variables = quote(json.dumps({"execution": launch_of("index_repository", "pinned_repos")}))
+    variables = quote(json.dumps({"execution": launch_of("pinned_repos")}))
     query = f"/graphql?query={quote(LAUNCH)}&variables={variables}"
     foreign = {"host": "evil.example", "origin": "http://evil.example"}
     assert ui.ask("GET", query, **foreign).status == 403
@@ -78,7 +79,7 @@ def test_a_foreign_page_cannot_change_anything_by_post(ui: Ui, query: str) -> No
 
 @pytest.mark.usefixtures("untouched")
 def test_an_event_cannot_be_reported_from_outside(ui: Ui) -> None:
-    path = "/report_asset_materialization/pinned_repos"
+    path = f"/report_asset_materialization/{DATASET}/pinned_repos"
     assert ui.ask("POST", path, b"{}", content_type="application/json", cookie=None).status == 401
     assert ui.ask("POST", path, b"metadata=%7B%7D", content_type="application/x-www-form-urlencoded").status == 415
 
@@ -128,7 +129,7 @@ def test_the_address_opens_the_page_and_all_that_it_loads(ui: Ui) -> None:
 
 
 def test_its_own_page_launches_a_run_that_succeeds_and_reloads(ui: Ui) -> None:
-    launched = ui.graphql(LAUNCH, execution=launch_of("index_repository", "pinned_repos"))["launchRun"]
+    launched = ui.graphql(LAUNCH, execution=launch_of("pinned_repos"))["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess"
     run_id = launched["run"]["runId"]
     assert wait_for(lambda: status_of(ui, run_id) in ("SUCCESS", "FAILURE") and status_of(ui, run_id)) == "SUCCESS"
