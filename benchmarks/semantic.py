@@ -38,7 +38,8 @@ from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.analysis import analyse
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, ParsedFile
-from megacpp_assets.semantic.plan import WORK_FOLDER, Unit, plan_units
+from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.planning import Question, make_plan
 from megacpp_assets.semantic.repository import Repository, build_repository
 from megacpp_assets.semantic.scratch import Sources, export
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
@@ -249,7 +250,9 @@ def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
         files = [*(file for file, _ in sources.taken), *sources.companions]
         files = [file if file.path in chosen else replace(file, skipped="not in the sample") for file in files]
         toolchain = find_toolchain()
-        units = plan_units(tree, files, DEFAULT_OPTIONS.standards, header_roots=toolchain.header_roots)
+        units = make_plan(
+            Question(str(tree), tuple(files), DEFAULT_OPTIONS.standards, toolchain.header_roots, IN_PROCESS.limits)
+        ).units
         spec = SemanticJsonlSpec(
             root, DATASETS[0], pinned.partition, pinned.commit, pinned.license, SemanticRecipe(), toolchain
         )

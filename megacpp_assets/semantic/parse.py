@@ -22,8 +22,9 @@ from megacpp_assets.semantic.budget import OVER_BUDGET, Budget, Purse
 from megacpp_assets.semantic.compiler_view import write_view
 from megacpp_assets.semantic.lots import Crew
 from megacpp_assets.semantic.parsed import ParsedFile
-from megacpp_assets.semantic.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
-from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader, shared_headers
+from megacpp_assets.semantic.plan import Standards, Unit
+from megacpp_assets.semantic.planning import Question, plan_parse
+from megacpp_assets.semantic.precompiled import PCH_FOLDER, SharedHeader
 from megacpp_assets.semantic.toolchain import Toolchain
 from megacpp_assets.semantic.uncollected import uncollected
 from megacpp_assets.semantic.unit_cache import Memory, UnitCache
@@ -70,8 +71,9 @@ _HEADER_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderReport:
+class ParseReport:
     """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
+    `database_unread` says why the tree's compile database counts not, or in part; "" if that is not so.
 
     `units_audited` are units parsed with and without, `calls_compared` the calls of those without errors.
     """
@@ -82,9 +84,10 @@ class HeaderReport:
     units_audited: int = 0
     calls_compared: int = 0
     calls_differing: int = 0
+    database_unread: str = ""
 
 
-def unheard(report: HeaderReport) -> None:
+def unheard(report: ParseReport) -> None:
     """Where nobody asks for the report."""
 
 
@@ -97,7 +100,7 @@ def parse_tree(
     progress: Progress = silent,
     *,
     options: ParseOptions = DEFAULT_OPTIONS,
-    report: Callable[[HeaderReport], None] = unheard,
+    report: Callable[[ParseReport], None] = unheard,
     memory: Memory | None = None,
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
@@ -106,15 +109,14 @@ def parse_tree(
     the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
     and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
     where the tree lies, who parses, or what the `memory` of earlier runs spares them.
-    `report` is told once what became of the shared headers, equal for equal results. Of files whose symbols share one
-    64-bit hash but are not the same, the first in path order stays and the others fail.
+    `report` is told once what became of the shared headers and the database, equal for equal results. Of files whose
+    symbols share one 64-bit hash but are not the same, the first in path order stays and the others fail.
     """
     root = Path(os.path.realpath(tree))
-    units = plan_units(root, files, options.standards, database=options.database, header_roots=toolchain.header_roots)
+    units, shared, unread = plan_parse(_question(root, files, toolchain, options), executor)
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
-    shared = _shared(root, files, units) if options.precompile else []
     allowance = Purse(_planned(units, shared), options.budget, options.limits.wall_s)
     parsed: dict[str, ParsedFile] = {}
     checks: dict[str, NDArray[np.uint64]] = {}
@@ -132,18 +134,23 @@ def parse_tree(
             checks[unit.path] = NO_CHECKS
     for path in _colliding({unit.path: checks[unit.path] for unit in units}):
         parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
-    report(usable.report)
+    report(replace(usable.report, database_unread=unread))
     if memory:
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)
     return [parsed[unit.path] for unit in units]
 
 
-def _shared(root: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
-    """The headers that pay; none where the tree itself uses our folder."""
-    if (root / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
-        return []
-    return shared_headers(units, lambda path: read_source(f"{root}/{path}"))
+def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, options: ParseOptions) -> Question:
+    return Question(
+        tree=str(root),
+        files=tuple(files),
+        standards=options.standards,
+        header_roots=toolchain.header_roots,
+        limits=options.limits,
+        database=options.database,
+        precompile=options.precompile,
+    )
 
 
 class _Headers:
@@ -165,7 +172,7 @@ class _Headers:
             for index, header in enumerate(shared)
         ]
         self._built: dict[str, Header | None] = {}
-        self.report = HeaderReport(headers=len(shared))
+        self.report = ParseReport(headers=len(shared))
 
     def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
         """Every unit's outcome, each once."""

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.arguments import for_language, include_folder, language_of
-from megacpp_assets.semantic.compile_database import find_database, read_database
 from megacpp_assets.semantic.infer import header_stubs, infer, is_template
 from megacpp_assets.semantic.kernel import kernel_of, kernel_stubs
 from megacpp_assets.semantic.real_paths import RealPaths
@@ -46,24 +45,15 @@ class Standards:
 
 
 def plan_units(
-    tree: Path,
-    files: Sequence[SourceFile],
-    standards: Standards,
-    *,
-    database: str | None = None,
-    header_roots: tuple[str, ...] = (),
+    tree: Path, files: Sequence[SourceFile], standards: Standards, entries: Mapping[str, tuple[str, ...]]
 ) -> list[Unit]:
     """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
 
-    `database` names a compile database of the tree; without it the tree is searched for one. Its folders may be
-    those of the tree and those below `header_roots`, the toolchain's.
+    `entries` are those of the tree's compile database; without any, arguments are inferred.
     """
     selected = sorted(
         (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
     )
-    found = find_database(tree, database)
-    wanted = {file.path for file in files if file.language}
-    entries = read_database(tree, found, header_roots, wanted=wanted).entries if found else {}
     if entries:
         nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]

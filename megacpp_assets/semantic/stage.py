@@ -30,7 +30,7 @@ from megacpp_assets.semantic.documents import Document, Skipped, documents
 from megacpp_assets.semantic.link import CALL_EDGE
 from megacpp_assets.semantic.lots import Crew
 from megacpp_assets.semantic.paint import CHAR_DTYPE
-from megacpp_assets.semantic.parse import HeaderReport, options_of, parse_tree
+from megacpp_assets.semantic.parse import ParseReport, options_of, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from megacpp_assets.semantic.records import Origin, record, write_shards
 from megacpp_assets.semantic.repository import Repository, build_repository
@@ -124,9 +124,11 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            index, headers = _index(scratch, sources, spec, memory, progress)
+            index, report = _index(scratch, sources, spec, memory, progress)
             stats = _write(publication, spec, sources, index)
-            return {**stats, **configured, "shared_headers": asdict(headers)}
+            told = asdict(report)
+            unread = told.pop("database_unread")
+            return {**stats, **configured, **({"database_unread": unread} if unread else {}), "shared_headers": told}
 
     memory = Memory(Cache(spec.root / semantic_cache_path()))
     artifact = publish(target(spec), produce)
@@ -138,10 +140,10 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
 
 def _index(
     scratch: Path, sources: Sources, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
-) -> tuple[_Index, HeaderReport]:
+) -> tuple[_Index, ParseReport]:
     """Parse and analyse the files of `scratch/tree` and link them."""
     files = [*(file for file, _ in sources.taken), *sources.companions]
-    reports = [HeaderReport()]
+    reports = [ParseReport()]
     if not sources.taken:
         return _Index(build_repository([]), CharStore(scratch).seal(), ()), reports[-1]
     with open_executor() as executor:

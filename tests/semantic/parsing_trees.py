@@ -12,6 +12,8 @@ from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, ParseOptions, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
+from megacpp_assets.semantic.plan import Standards, Unit
+from megacpp_assets.semantic.planning import Question, make_plan
 from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.worker import Limits
 
@@ -52,6 +54,11 @@ def listing(files: Mapping[str, str | bytes]) -> list[SourceFile]:
         skipped = "" if language else "not C or C++"
         result.append(SourceFile(path, "0" * 40, len(text), language, suffix in HEADERS, "MIT", skipped))
     return result
+
+
+def planned(folder: Path, files: Sequence[SourceFile], standards: Standards) -> list[Unit]:
+    """The units of a tree, without its database's headers of this machine."""
+    return make_plan(Question(str(folder), tuple(files), standards, (), IN_PROCESS.limits)).units
 
 
 def parse_in_process(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from megacpp_assets.semantic.kernel import kernel_of, kernel_stubs
-from megacpp_assets.semantic.plan import Standards, plan_units
-from tests.semantic.parsing_trees import listing, parse_in_process, write_tree
+from megacpp_assets.semantic.plan import Standards
+from tests.semantic.parsing_trees import listing, parse_in_process, planned, write_tree
 
 TREE = {
     "Kbuild": "obj-y += core/\n",
@@ -36,7 +36,7 @@ def test_every_file_of_a_kernel_parses_without_an_error(tmp_path: Path) -> None:
 
 
 def test_the_arguments_are_those_of_the_kernels_build_as_far_as_its_files_exist(tmp_path: Path) -> None:
-    units = {unit.path: unit for unit in plan_units(tmp_path, write_tree(tmp_path, TREE), Standards())}
+    units = {unit.path: unit for unit in planned(tmp_path, write_tree(tmp_path, TREE), Standards())}
     arguments = units["core/main.c"].arguments
     assert arguments[:4] == ("-x", "c", "-std=gnu11", "-D__KERNEL__")
     folders = [argument for argument in arguments if argument.startswith("-I")]
@@ -58,7 +58,7 @@ def test_a_tree_is_a_kernel_only_with_its_build_file_and_its_headers(tmp_path: P
     assert kernel_of([path for path in TREE if not path.startswith("include/linux/")]) is None
     without = {path: text for path, text in TREE.items() if path != "Kbuild"}
     write_tree(tmp_path, without)
-    units = plan_units(tmp_path, listing(without), Standards())
+    units = planned(tmp_path, listing(without), Standards())
     assert not any("-D__KERNEL__" in unit.arguments for unit in units)
 
 

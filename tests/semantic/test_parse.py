@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.semantic.budget import OVER_BUDGET, Budget
-from megacpp_assets.semantic.parse import COLLISION, DEFAULT_OPTIONS, HeaderReport, _colliding, parse_tree
+from megacpp_assets.semantic.parse import COLLISION, DEFAULT_OPTIONS, ParseReport, _colliding, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.semantic.worker import Limits
@@ -91,7 +91,7 @@ def test_a_shared_header_that_kills_the_parser_takes_its_includers_only(tmp_path
     users = {f"use{index}.cpp": '#include "deadly.h"\nint a;\n' for index in range(2)}
     good = {f"good{index}.cpp": "#include <cstdio>\nint a;\n" for index in range(3)}
     files = write_tree(tmp_path, {"deadly.h": deadly, **users, **good})
-    reports: list[HeaderReport] = []
+    reports: list[ParseReport] = []
     parsed = parse_tree(tmp_path, files, toolchain(), pool, report=reports.append)
     assert {file.path for file in parsed if file.status == "failed"} == {"deadly.h", *users}
     assert {file.path for file in parsed if file.status == "clean"} == set(good)

@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from megacpp_assets.semantic.plan import STUB_FOLDER, Standards, plan_units
-from tests.semantic.parsing_trees import parse_in_process, write_tree
+from megacpp_assets.semantic.plan import STUB_FOLDER, Standards
+from tests.semantic.parsing_trees import parse_in_process, planned, write_tree
 
 
 def test_without_a_database_every_file_gets_inferred_folders_and_its_languages_standard(tmp_path: Path) -> None:
     files = write_tree(tmp_path, {"include/a.h": "", "src/a.cpp": "#include <a.h>\n", "src/b.c": "", "readme.md": ""})
-    units = plan_units(tmp_path, files, Standards(c="gnu17", cpp="c++20"))
+    units = planned(tmp_path, files, Standards(c="gnu17", cpp="c++20"))
     assert [(unit.path, unit.mode, unit.header) for unit in units] == [
         ("include/a.h", "inferred", True),
         ("src/a.cpp", "inferred", False),
@@ -21,7 +21,7 @@ def test_without_a_database_every_file_gets_inferred_folders_and_its_languages_s
 
 def test_a_byte_order_mark_hides_no_include(tmp_path: Path) -> None:
     sources = {"src/a.cc": '\ufeff#include "a.h"\n', "include/a.h": "\n"}
-    (unit, _) = plan_units(tmp_path, write_tree(tmp_path, sources), Standards())[::-1]
+    (unit, _) = planned(tmp_path, write_tree(tmp_path, sources), Standards())[::-1]
     assert "-Iinclude" in unit.arguments
 
 
@@ -32,7 +32,7 @@ def test_a_file_in_no_target_borrows_the_commonest_arguments_of_its_neighbours(t
         {"directory": ".", "file": name, "arguments": ["cc", flag, "-std=c++20"]} for name, flag in flags.items()
     ]
     files = write_tree(tmp_path, {**dict.fromkeys(names, ""), "compile_commands.json": json.dumps(entries)})
-    units = {unit.path: unit for unit in plan_units(tmp_path, files, Standards())}
+    units = {unit.path: unit for unit in planned(tmp_path, files, Standards())}
     assert units["lib/c.cpp"].mode == "database"
     assert units["lib/c.cpp"].arguments == ("-x", "c++", "-std=c++20", "-DODD")
     for path in ("lib/new.cpp", "lib/new.h"):
@@ -44,11 +44,11 @@ def test_a_file_in_no_target_borrows_the_commonest_arguments_of_its_neighbours(t
 def test_stubs_are_written_only_where_the_tree_has_nothing_of_that_name(tmp_path: Path) -> None:
     sources = {"a.cpp": '#include "config.h"\n', "config.h.in": "#cmakedefine A\n"}
     files = write_tree(tmp_path / "plain", sources)
-    (unit,) = plan_units(tmp_path / "plain", files, Standards())
+    (unit,) = planned(tmp_path / "plain", files, Standards())
     assert unit.arguments[-1] == f"-idirafter{STUB_FOLDER}"
     assert (tmp_path / "plain" / STUB_FOLDER / "config.h").read_text() == "/* #undef A */\n"
     files = write_tree(tmp_path / "taken", {**sources, ".megacpp": "a file of the repository"})
-    (unit,) = plan_units(tmp_path / "taken", files, Standards())
+    (unit,) = planned(tmp_path / "taken", files, Standards())
     assert unit.arguments[-1] == "-std=c++17"
 
 
@@ -56,7 +56,7 @@ def test_stubs_that_cannot_all_be_files_are_written_as_far_as_they_can(tmp_path:
     """Of a header and one in a folder of its name, the header stays: whatever a tree includes, the plan is made."""
     text = '#include "config.h"\n#include "config.h/x.h"\n#include <generated/a>\n#include <generated/a/b>\n'
     kernel = {"Kbuild": "\n", "include/linux/kconfig.h": "\n", "core/a.c": text}
-    plan_units(tmp_path, write_tree(tmp_path, {**kernel, "config.h.in": "", "x.h.in": ""}), Standards())
+    planned(tmp_path, write_tree(tmp_path, {**kernel, "config.h.in": "", "x.h.in": ""}), Standards())
     stubs = tmp_path / STUB_FOLDER
     found = {path.relative_to(stubs).as_posix() for path in stubs.rglob("*") if path.is_file()}
     assert found == {"config.h", "generated/a"}
@@ -72,7 +72,7 @@ def test_stubs_are_there_beside_a_database_too_for_its_files_and_for_their_neigh
                "new.cpp": '#include "config.h"\nint w = B;\n', "samples/config.h": "#error another one\n",
                "compile_commands.json": _database(a="-DA=1")}  # fmt: skip
     units = {
-        unit.path: unit for unit in plan_units(tmp_path / "plan", write_tree(tmp_path / "plan", sources), Standards())
+        unit.path: unit for unit in planned(tmp_path / "plan", write_tree(tmp_path / "plan", sources), Standards())
     }
     assert {unit.mode for unit in units.values()} == {"database", "nearest"}
     assert all(unit.arguments[-1] == f"-idirafter{STUB_FOLDER}" for unit in units.values())

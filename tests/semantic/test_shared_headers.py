@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, ParseReport, parse_tree
 from megacpp_assets.semantic.parsed import ParsedFile
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 
@@ -31,8 +31,8 @@ PLAIN = replace(IN_PROCESS, precompile=False)
 CALL = 103
 
 
-def parse(folder: Path, tree: Mapping[str, str], *, precompile: bool) -> tuple[dict[str, ParsedFile], HeaderReport]:
-    reports: list[HeaderReport] = []
+def parse(folder: Path, tree: Mapping[str, str], *, precompile: bool) -> tuple[dict[str, ParsedFile], ParseReport]:
+    reports: list[ParseReport] = []
     options = IN_PROCESS if precompile else PLAIN
     files = write_tree(folder, tree)
     found = parse_tree(folder, files, toolchain(), InProcess(), options=options, report=reports.append)
@@ -60,7 +60,7 @@ def test_with_and_without_a_shared_header_calls_includes_and_errors_are_equal(tm
     with_header, report = parse(tmp_path / "with", TREE, precompile=True)
     without, nothing = parse(tmp_path / "without", TREE, precompile=False)
     assert (tmp_path / "with/.megacpp/pch/0.pch").is_file()
-    assert nothing == HeaderReport()
+    assert nothing == ParseReport()
     assert (report.headers, report.unbuilt, report.dropped) == (1, 0, 0)
     assert report.units_audited == 1 and report.calls_compared > 0 and report.calls_differing == 0
     for path, plain in without.items():
@@ -78,7 +78,7 @@ def test_one_worker_or_two_and_any_order_of_files_give_equal_values_and_reports(
         files = write_tree(tree, TREE)
         random.Random(workers).shuffle(files)
         pool = LocalPool(workers)
-        reports: list[HeaderReport] = []
+        reports: list[ParseReport] = []
         options = replace(DEFAULT_OPTIONS, batch_files=batch_files)
         found = parse_tree(tree, files, toolchain(), pool, options=options, report=reports.append)
         pool.close()
@@ -222,5 +222,5 @@ def test_errors_that_only_the_header_makes_are_parsed_away(tmp_path: Path) -> No
 
 def test_a_tree_with_a_folder_of_our_name_shares_nothing(tmp_path: Path) -> None:
     found, report = parse(tmp_path, {**TREE, ".megacpp/own.txt": "the tree's own"}, precompile=True)
-    assert report == HeaderReport()
+    assert report == ParseReport()
     assert {file.status for file in found.values()} == {"clean"}

@@ -13,7 +13,7 @@ import pytest
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic import precompiled
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, HeaderReport, parse_tree
+from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, ParseReport, parse_tree
 from megacpp_assets.semantic.parsed import Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.unit_cache import Memory
 from megacpp_assets.semantic.unit_entry import from_bytes, to_bytes
@@ -67,7 +67,7 @@ class Line:
         self.runs += 1
         files = write_tree(self.place, tree)
         memory = Memory(self.store)
-        reports: list[HeaderReport] = []
+        reports: list[ParseReport] = []
         chosen = replace(IN_PROCESS if executor is None else DEFAULT_OPTIONS, precompile=self.precompile)
         chosen = replace(chosen, **options)
         executor = executor or InProcess()
@@ -203,7 +203,7 @@ class Loaded:
         self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
     ) -> Iterator[Outcome[Any]]:
         for index, batch in enumerate(batches):
-            struck = any(unit.path == self.victim for unit in batch.units) and function is parse_batch
+            struck = function is parse_batch and any(unit.path == self.victim for unit in batch.units)
             if struck and bool(batch.header) >= self.shared:
                 yield Outcome(index, None, self.failure)
             else:
