@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 
 import click
@@ -15,6 +16,9 @@ from megacpp_assets.cli.tokenizer import tokenizer_group
 from megacpp_assets.cli.verify import verify_command
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.urls import without_secrets
+
+_SIGNALLED = 128
+"""What a shell adds to a signal's number to say it as an exit code."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,6 +34,8 @@ for command in (
 
 def main() -> None:
     """Entry point: an expected failure is one message and exit code 1, never a traceback."""
+    # A request to end is taken like Ctrl-C: what runs unwinds, and a training saves the step that it reached.
+    signal.signal(signal.SIGTERM, lambda number, _frame: _leave(number))
     try:
         # Without its standalone mode click returns the code of `Exit` instead of leaving with it.
         sys.exit(cli(standalone_mode=False))
@@ -41,6 +47,10 @@ def main() -> None:
         error.show(words)
         click.echo(without_secrets(words.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as interrupted:
         click.secho("interrupted; run the same command again to go on", err=True)
-        sys.exit(130)
+        sys.exit(_SIGNALLED + (interrupted.args[0] if interrupted.args else signal.SIGINT))
+
+
+def _leave(number: int) -> None:
+    raise KeyboardInterrupt(number)

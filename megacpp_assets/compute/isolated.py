@@ -5,14 +5,13 @@ A pickled (function, batch) comes in, a pickled (value, failure) goes out; never
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import signal
 import subprocess
 import sys
 
-_PR_SET_PDEATHSIG = 1
+from megacpp_assets.compute.lifetime import die_with_parent
 
 
 def run_isolated(task: bytes, timeout_s: float) -> bytes:
@@ -49,7 +48,7 @@ def _failed(reason: str) -> bytes:
 
 def _serve(parent: int) -> None:
     """Be the fresh interpreter: task from standard input, answer to what was standard output."""
-    _die_with(parent)
+    die_with_parent(parent)
     # Parsers print on standard output at will: the answer has a descriptor of its own, which no child inherits.
     answers = os.dup(1)
     os.dup2(2, 1)
@@ -66,13 +65,6 @@ def _answer(task: bytes) -> bytes:
         return pickle.dumps((function(batch), None), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001 - the boundary that records a failed batch
         return _failed(f"error: {type(error).__name__}: {error}")
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel to end this process when process `parent` ends, even by SIGKILL."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 if __name__ == "__main__":

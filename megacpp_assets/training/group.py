@@ -14,9 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job, rank_command
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with, die_with_parent
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with
 
 _OF_A_SIGNAL = 128
 """What a shell adds to a signal's number to say it as an exit code."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
@@ -18,7 +17,6 @@ from megacpp_assets.contract.errors import TrainingFailed
 EXIT_STOPPED: Final = 75
 """Exit code after a request to stop: a checkpoint was saved, a rerun goes on from it (EX_TEMPFAIL)."""
 
-_PR_SET_PDEATHSIG = 1
 _START_TIME_FIELD = 19
 
 
@@ -33,16 +31,6 @@ class Owner:
     def current() -> Owner:
         """This process."""
         return Owner(os.getpid(), _start_time(os.getpid()))
-
-
-def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
-    """Ask the kernel to send this process the signal `number` when its parent ends.
-
-    `TrainingFailed` if the process `parent` that started this one ended before it could ask.
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
-    if parent not in (None, os.getppid()):
-        raise _without(f"parent process {parent}")
 
 
 def die_with(owner: Owner) -> None:

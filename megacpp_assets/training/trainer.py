@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with, die_with_parent
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with
 
 _LONGEST_REASON = 500
 

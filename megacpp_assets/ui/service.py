@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from megacpp_assets.training.process import die_with_parent
+from megacpp_assets.compute.lifetime import die_with_parent
 
 
 def main(arguments: Sequence[str]) -> None:

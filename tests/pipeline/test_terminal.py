@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -60,10 +61,10 @@ class Terminal:
     def text(self) -> str:
         return _CONTROL.sub(b"", self.shown).decode(errors="replace")
 
-    def interrupt(self) -> list[psutil.Process]:
-        """Press Ctrl-C; the processes that were at work then."""
+    def interrupt(self, number: signal.Signals) -> list[psutil.Process]:
+        """Send `number` as the driver sends Ctrl-C: to the foreground process group. The processes at work then."""
         family = psutil.Process(self.process.pid).children(recursive=True)
-        os.killpg(self.process.pid, 2)  # what the terminal's driver does to the foreground process group
+        os.killpg(self.process.pid, number)
         return family
 
 
@@ -76,16 +77,27 @@ def test_bars_move_while_a_step_runs(tmp_path: Path) -> None:
     assert "1/1" in shown
 
 
-@pytest.mark.parametrize("stage", ["semantic_jsonl", "trained_checkpoint"])
-def test_ctrl_c_is_one_sentence_and_leaves_no_process(tmp_path: Path, stage: str) -> None:
+@pytest.mark.parametrize(
+    ("stage", "number"),
+    [
+        ("semantic_jsonl", signal.SIGINT),
+        ("trained_checkpoint", signal.SIGINT),
+        ("trained_checkpoint", signal.SIGTERM),
+    ],
+)
+def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
+    tmp_path: Path, stage: str, number: signal.Signals
+) -> None:
     terminal = Terminal(
         tmp_path / "data", ("run", "--repos", "sample-kernel", "--specialists", "base", "--until", stage)
     )
     at_work = re.compile(rf"{stage} .*(sample-kernel@v1\.0\.0|base/4k) [1-9]\d*/")
     assert at_work.search(terminal.watch(lambda text: bool(at_work.search(text))))
-    family = terminal.interrupt()
+    family = terminal.interrupt(number)
     said = terminal.watch(lambda _: False)
-    assert terminal.process.wait(60) == 130
+    assert terminal.process.wait(60) == 128 + number
     assert said.rstrip().endswith("interrupted; run the same command again to go on")
     assert "Traceback" not in said
     assert family and not psutil.wait_procs(family, timeout=30)[1]
+    saved = list((tmp_path / "data").glob("checkpoints/*/base/4k/step_*/_COMPLETE"))
+    assert bool(saved) == (stage == "trained_checkpoint")
