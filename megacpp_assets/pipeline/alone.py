@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.storage.publish import LOCKS_DIRECTORY
+from megacpp_assets.storage.locks import alone
 
 
-def only_run(root: Path) -> FileLock:
-    """The held lock of `root`, a context manager; `SpecError` where another command holds it.
-
-    The lock of a killed command is free at once.
-    """
-    path = root / LOCKS_DIRECTORY / "run.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise SpecError(f"data root {root}", expected="no other run", found="one at work", do="wait for it") from error
-    return lock
+def only_run(root: Path) -> AbstractContextManager[None]:
+    """The lock of `root` while a command works on it; `SpecError` with its process and host where another holds it."""
+    return alone(root, "run")

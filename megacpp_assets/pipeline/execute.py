@@ -15,6 +15,7 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
+from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import Target, current_artifact, remove_artifact
 
 _SAMPLE_SECONDS = 0.2
@@ -29,7 +30,9 @@ class Done:
 
 
 def finished(step: Step) -> Done | None:
-    """The step's result if its artifact is current and all its checks passed, else None. Reads manifests only."""
+    """The step's result if its artifact is current and all its checks passed, else None. Of data files, those are read
+    that changed since they were last read whole.
+    """
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
     return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
@@ -80,10 +83,11 @@ def execute(step: Step, progress: Progress = silent) -> Done:
 
 def _withdraw_refused(target: Target) -> None:
     """An artifact whose checks failed would be taken for current, and fail them for ever."""
-    artifact = find_artifact(target.root, target.path)
-    receipt = read_receipt(artifact) if artifact else None
-    if artifact and receipt and not receipt.passed:
-        remove_artifact(artifact)
+    with writing(target.root, target.path):
+        artifact = find_artifact(target.root, target.path)
+        receipt = read_receipt(artifact) if artifact else None
+        if artifact and receipt and not receipt.passed:
+            remove_artifact(artifact)
 
 
 def _require_checked(artifact: Artifact) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from filelock import FileLock
-
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import LOCK_FILE
-from megacpp_assets.storage.publish import LOCKS_DIRECTORY
+from megacpp_assets.storage.locks import writing
 
 
 def read_lock(root: Path) -> LockFile:
@@ -31,9 +29,7 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
 
 def update_lock(root: Path, change: Callable[[LockFile], LockFile]) -> LockFile:
     """Apply `change` under the root's lock; the file is left alone when nothing changes."""
-    mutex = root / LOCKS_DIRECTORY / "corpus.lock"
-    mutex.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(mutex):
+    with writing(root, LOCK_FILE):
         before = read_lock(root)
         after = change(before)
         if after != before:

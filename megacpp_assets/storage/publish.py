@@ -14,16 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, write_atomic
+from megacpp_assets.storage.locks import reading, writing
 
-LOCKS_DIRECTORY = ".locks"
 _LOG = logging.getLogger(__name__)
 
 
@@ -144,12 +142,11 @@ def remove_artifact(artifact: Artifact) -> None:
 def publish(target: Target, produce: Produce) -> Artifact:
     """Make the artifact of `target`, or return the current one untouched.
 
-    Inputs are re-hashed before use. One process at a time works on an artifact. Raises `LineageGap` for an input that
-    is missing or changed, and whatever `produce` raises; nothing looks complete then.
+    Inputs are re-hashed before use and held as they are meanwhile. One process at a time works on an artifact; another
+    waits and says for whom. Raises `LineageGap` for an input that is missing or changed, and whatever `produce` raises;
+    nothing looks complete then.
     """
-    lock = target.root / LOCKS_DIRECTORY / f"{target.path.replace('/', '__')}.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock):
+    with writing(target.root, target.path), reading(target.root, target.inputs):
         withdraw_damaged(target)
         current = claimed_artifact(target)
         if current is not None:

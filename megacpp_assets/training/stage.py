@@ -9,14 +9,13 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.publish import LOCKS_DIRECTORY, Target, claimed_artifact, current_artifact, withdraw_damaged
+from megacpp_assets.storage.locks import reading, writing
+from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job, command
 from megacpp_assets.training.launch import Launch, launch_local
 from megacpp_assets.training.process import Owner
@@ -45,11 +44,9 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
     if the process ends without the final checkpoint (the loss did not fall, it was stopped or killed: run again and it
     goes on from what it saved), and whatever `launch` raises.
     """
-    key = layout.checkpoints_path(spec.dataset, spec.mixture).replace("/", "__")
-    lock = spec.root / LOCKS_DIRECTORY / f"{key}.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    scratch = spec.root / SCRATCH_DIRECTORY / key
-    with FileLock(lock):
+    path = layout.checkpoints_path(spec.dataset, spec.mixture)
+    scratch = spec.root / SCRATCH_DIRECTORY / path.replace("/", "__")
+    with writing(spec.root, path), reading(spec.root, input_paths(spec)):
         withdraw_damaged(target(spec))
         final = claimed_artifact(target(spec)) or _train(spec, launch, progress, scratch)
         if scratch.exists():

@@ -16,6 +16,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.layout import seen_cache_path
+from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 pytestmark = pytest.mark.line
 DATASET = "sample_semantic_4k_v1"
@@ -50,9 +51,10 @@ def test_the_tokenizer_shows_what_it_does_to_each_category_of_each_repository(ro
 
 
 def times(root: Path) -> dict[Path, int]:
-    """When each file was last written, but for the notes of what was read."""
-    seen = root / seen_cache_path()
-    return {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file() and seen not in path.parents}
+    """When each file was last written, but for the notes of what was read and of who held a lock last."""
+    notes = {root / seen_cache_path(), root / LOCKS_DIRECTORY}
+    files = (path for path in root.rglob("*") if path.is_file() and notes.isdisjoint(path.parents))
+    return {path: path.stat().st_mtime_ns for path in files}
 
 
 def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
