@@ -10,6 +10,7 @@ import click
 
 from megacpp_assets.cli.audit import audit_command
 from megacpp_assets.cli.machine import bench_command, doctor_command, ui_command
+from megacpp_assets.cli.recipe import recipe_group
 from megacpp_assets.cli.repos import repos_group
 from megacpp_assets.cli.run import run_command
 from megacpp_assets.cli.tokenizer import tokenizer_group
@@ -27,7 +28,8 @@ def cli() -> None:
 
 
 for command in (
-    run_command, audit_command, verify_command, doctor_command, repos_group, tokenizer_group, bench_command, ui_command,
+    run_command, audit_command, verify_command, doctor_command, recipe_group, repos_group, tokenizer_group,
+    bench_command, ui_command,
 ):  # fmt: skip
     cli.add_command(command)
 

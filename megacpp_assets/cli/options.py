@@ -18,6 +18,14 @@ dataset_option: Callable[[Any], Any] = click.option(
     "--dataset", default="", metavar="NAME", help="A dataset of corpus.lock. Default: the active one."
 )
 
+recipe_settings_option: Callable[[Any], Any] = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A key of the recipe, such as training.steps=2000; may be given several times.",
+)
+
 
 def split_list(text: str) -> tuple[str, ...]:
     """Words of a comma-separated option, empty ones dropped."""

@@ -9,7 +9,6 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import PROFILES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, load_catalogue
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
@@ -24,11 +23,11 @@ def repos_group() -> None:
 
 
 @repos_group.command("list")
-@click.option("--profile", type=click.Choice(PROFILES), default="upstream", show_default=True)
+@click.option("--catalogue", default="upstream", show_default=True, help="sample, upstream, or a TOML file of yours.")
 @data_root_option
-def list_command(profile: str, data_root: str | None) -> None:
+def list_command(catalogue: str, data_root: str | None) -> None:
     """Print the catalogue, one repository a line."""
-    for entry in load_catalogue(profile, resolve_root(data_root)).values():
+    for entry in load_catalogue(catalogue, resolve_root(data_root)).values():
         submodules = " (with submodules)" if entry.submodules else ""
         words = (f"{entry.name}@{entry.ref}", entry.license, entry.specialist or "-", entry.size_class, entry.url)
         click.echo("{:<32} {:<32} {:<12} {} {}".format(*words) + submodules)
@@ -66,7 +65,7 @@ def add_command(
     made = pin(entry, ref, root)
     add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
     click.echo(f"{made.partition.key} is commit {made.commit}")
-    click.echo(f"next: megacpp run --profile upstream --repos {entry.name}@{ref}")
+    click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}")
 
 
 def _name(url: str) -> str:

@@ -9,11 +9,12 @@ import click
 from rich.console import Console
 
 from megacpp_assets.cli.bars import Bars, wide_console
-from megacpp_assets.cli.options import data_root_option, split_list
+from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
-from megacpp_assets.contract.recipe import PROFILES, Recipe, configuring, load_recipe
+from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.pipeline.stages import STAGE_NAMES, Kind, until
@@ -23,8 +24,10 @@ from megacpp_assets.storage.seen import forget
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
 
 \b
-Profiles    sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
+Recipes     sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
+            smoke     one of them and a tiny model, a minute
             upstream  the eight pinned upstream repositories, 131,072 ids (default with --repos)
+            FILE      your own: start from megacpp recipe show sample
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             phases: {", ".join(f"{name} (T = {tokens})" for name, tokens in PHASE_ROW_TOKENS.items())}
 Stages      {", ".join(STAGE_NAMES[:4])},
@@ -37,7 +40,8 @@ that was damaged since is named, and what it belongs to is made again.
 
 
 @click.command("run", help=_HELP)
-@click.option("--profile", type=click.Choice(PROFILES), help="Recipe to follow.")
+@click.option("--recipe", metavar="NAME|FILE", help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.")
+@recipe_settings_option
 @click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
 @click.option(
     "--specialists", default="", metavar="NAME,…", help="Default: base and one per repository that defines one."
@@ -49,7 +53,8 @@ that was damaged since is named, and what it belongs to is made again.
 @data_root_option
 def run_command(
     *,
-    profile: str | None,
+    recipe: str | None,
+    settings: tuple[str, ...],
     repos: str,
     specialists: str,
     phases: str,
@@ -60,16 +65,17 @@ def run_command(
 ) -> None:
     """Arguments to a plan; the rest is `_run`."""
     wanted = split_list(repos)
-    recipe = configuring(load_recipe(profile or _profile_of(wanted)), configure)
+    asked = ("semantic.configure=true",) if configure else ()
+    followed = load_recipe(recipe or _recipe_for(wanted), (*settings, *asked))
     root = _root(data_root)
     with only_run(root):
         if verify:
             forget(root)
-        corpus = pin_corpus(root, recipe, wanted or recipe.repos)
-        _run(corpus, recipe, split_list(specialists), split_list(phases), last)
+        corpus = pin_corpus(root, followed, wanted or followed.repos)
+        _run(corpus, followed, split_list(specialists), split_list(phases), last)
 
 
-def _profile_of(wanted: Sequence[str]) -> str:
+def _recipe_for(wanted: Sequence[str]) -> str:
     return "sample" if all(name.startswith("sample-") for name in wanted) else "upstream"
 
 

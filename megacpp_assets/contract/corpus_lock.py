@@ -52,14 +52,13 @@ class TokenizerPin:
 class CorpusLock:
     """The pins of one dataset. Mixtures read exactly these repositories, so an old tag never leaks into a new one.
 
-    `configure` tells whether its trees were asked for their compile databases.
+    `recipe` is the sha256 of the recipe that its last run followed; the data root keeps it.
     """
 
     dataset: str
-    profile: str
+    recipe: str
     repos: tuple[RepoPin, ...] = ()
     tokenizer: TokenizerPin | None = None
-    configure: bool = False
 
     def pin(self, name: str) -> RepoPin:
         """The pin of repository `name`; `SpecError` if the lock has none."""
@@ -92,9 +91,7 @@ class LockFile:
         document: dict[str, Any] = {"active": self.active, "dataset": {}}
         for name in sorted(self.datasets):
             corpus = self.datasets[name]
-            table: dict[str, Any] = {"profile": corpus.profile}
-            if corpus.configure:
-                table["configure"] = True
+            table: dict[str, Any] = {"recipe": corpus.recipe}
             if corpus.tokenizer is not None:
                 table["tokenizer"] = asdict(corpus.tokenizer)
             table["repo"] = {pin.name: _pin_table(pin) for pin in sorted(corpus.repos, key=lambda pin: pin.name)}
@@ -115,10 +112,9 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
     tokenizer = table.get("tokenizer")
     return CorpusLock(
         dataset=name,
-        profile=table["profile"],
+        recipe=table["recipe"],
         repos=tuple(_pin(repo, pin) for repo, pin in table["repo"].items()),
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
-        configure=bool(table.get("configure", False)),
     )
 
 

@@ -1,17 +1,18 @@
-"""A profile's recipe: everything a person may choose about a corpus, read from TOML into frozen values."""
+"""A recipe: everything that a person may choose about a corpus, as frozen values; `recipe_text.py` reads it."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from importlib import resources
+import re
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import PHASE_ROW_TOKENS
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
-PROFILES = ("sample", "upstream")
+DEVICES = ("cpu", "cuda")
+_LEAST_STEPS = 4
+_DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,55 +111,48 @@ class TrainingRecipe:
     structure_components: str = "core"
     structure_bottleneck: int = 64
 
+    def __post_init__(self) -> None:
+        _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
+        for name in ("layers", "heads", "save_every", "batch_rows", "threads", "processes"):
+            _require(name, getattr(self, name) >= 1, "at least 1", getattr(self, name))
+        _require("device", self.device in DEVICES, " or ".join(DEVICES), self.device)
+        pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
+        _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
+        shares = self.batch_rows % self.processes == 0
+        _require("batch_rows", shares, f"a multiple of {self.processes} processes", self.batch_rows)
+
+
+def _require(name: str, holds: bool, expected: str, found: object) -> None:
+    if not holds:
+        raise SpecError(f"training.{name}", expected=expected, found=found)
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A whole profile. `dataset` names its corpus, `catalogue` the file that lists its repositories."""
+    """All of it. `dataset` names the corpus; `catalogue` is a shipped one (`sample`, `upstream`) or the path of a file.
 
-    profile: str
+    `repos` are `NAME` or `NAME@REF` of that catalogue, `phases` the curriculum phases that a run builds by default.
+    """
+
     dataset: str
     catalogue: str
     repos: tuple[str, ...]
     phases: tuple[str, ...]
-    sources: SourcesRecipe
-    semantic: SemanticRecipe
-    tokenizer: TokenizerRecipe
-    mixture: MixtureRecipe
-    training: TrainingRecipe
+    sources: SourcesRecipe = field(default_factory=SourcesRecipe)
+    semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
+    tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
+    mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
+    training: TrainingRecipe = field(default_factory=TrainingRecipe)
 
-
-def configuring(recipe: Recipe, wanted: bool) -> Recipe:
-    """`recipe` with or without asking trees for their compile databases."""
-    return replace(recipe, semantic=replace(recipe.semantic, configure=wanted))
-
-
-def load_recipe(profile: str) -> Recipe:
-    """The recipe shipped as `recipes/<profile>.toml`; `SpecError` for an unknown profile or key."""
-    if profile not in PROFILES:
-        raise SpecError("profile", expected=" or ".join(PROFILES), found=repr(profile))
-    text = resources.files("megacpp_assets").joinpath("recipes", f"{profile}.toml").read_text(encoding="utf-8")
-    raw = tomllib.loads(text)
-    return Recipe(
-        profile=profile,
-        dataset=raw["dataset"],
-        catalogue=raw["catalogue"],
-        repos=tuple(raw["repos"]),
-        phases=tuple(raw["phases"]),
-        sources=_section(SourcesRecipe, raw, "sources"),
-        semantic=_section(SemanticRecipe, raw, "semantic"),
-        tokenizer=_section(TokenizerRecipe, raw, "tokenizer"),
-        mixture=_section(MixtureRecipe, raw, "mixture"),
-        training=_section(TrainingRecipe, raw, "training"),
-    )
-
-
-def _section(kind: Any, raw: Mapping[str, Any], name: str) -> Any:
-    try:
-        return kind(**raw.get(name, {}))
-    except TypeError as error:
-        raise SpecError(
-            f"recipe section [{name}]", expected=", ".join(kind.__dataclass_fields__), found=str(error)
-        ) from error
+    def __post_init__(self) -> None:
+        if not _DATASET.fullmatch(self.dataset):
+            raise SpecError("dataset", expected="1 to 100 letters, digits and '_'", found=repr(self.dataset))
+        for phase in self.phases:
+            if phase not in PHASE_ROW_TOKENS:
+                raise SpecError("phases", expected=f"some of {', '.join(PHASE_ROW_TOKENS)}", found=repr(phase))
+        for name, value in (("repos", self.repos), ("phases", self.phases)):
+            if not value or len(set(value)) < len(value):
+                raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
 
 
 def as_config(section: Any) -> dict[str, Any]:

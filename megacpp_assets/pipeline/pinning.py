@@ -16,6 +16,7 @@ from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.storage.artifact import find_artifact, open_artifact
 from megacpp_assets.storage.layout import raw_path, tokenizer_path
 from megacpp_assets.storage.lock_file import read_lock, update_lock
+from megacpp_assets.storage.recipes import keep_recipe
 from megacpp_assets.tokenizer.stage import pin_of
 
 
@@ -28,14 +29,14 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     if recipe.catalogue == "sample":
         make_sample_repositories(root)
     catalogue = load_catalogue(recipe.catalogue, root)
-    before = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, recipe.profile))
+    before = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
     known = {existing.name: existing for existing in before.repos}
     pins = tuple(_pin(root, catalogue, known, text) for text in wanted)
     names = [made.name for made in pins]
     if len(set(names)) != len(names):
         raise SpecError("--repos", expected="each repository once", found=", ".join(names))
     ordered = tuple(sorted(pins, key=lambda made: made.name))
-    corpus = replace(before, repos=ordered, configure=recipe.semantic.configure)
+    corpus = replace(before, repos=ordered, recipe=keep_recipe(root, recipe))
     update_lock(root, lambda lock: _with(lock, corpus))
     return Corpus(root, corpus, recipe)
 

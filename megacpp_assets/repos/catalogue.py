@@ -20,6 +20,7 @@ from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.atomic import write_atomic
 
 USER_CATALOGUE = "catalogue.toml"
+SHIPPED = ("sample", "upstream")
 _MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
 SIZE_CLASSES = ("S", "M", "L", "H")
 
@@ -53,7 +54,14 @@ class CatalogueEntry:
 
 
 def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
-    """The shipped catalogue `name` ("sample", "upstream") and what `megacpp repos add` put into this data root."""
+    """The shipped catalogue `name` (one of `SHIPPED`), or the file at the path `name`, and what `megacpp repos add` put
+    into this data root. `SpecError` for another name, or a file that is no catalogue.
+    """
+    if name not in SHIPPED:
+        if not Path(name).is_file():
+            expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
+            raise SpecError(f"catalogue {name!r}", expected=expected, found="no such file")
+        return _added(Path(name)) | _added(root / USER_CATALOGUE)
     shipped = resources.files("megacpp_assets.repos").joinpath(f"catalogue_{name}.toml").read_text(encoding="utf-8")
     return _parse(shipped, f"catalogue {name}") | _added(root / USER_CATALOGUE)
 

@@ -19,7 +19,7 @@ def over_limit(repository: str, limits: SourcesRecipe, name: str, found: str) ->
         f"repository {repository}",
         expected=f"{name} of at most {getattr(limits, name):,}",
         found=found,
-        do=f"raise {name} in section [sources] of the profile's recipe, or leave the repository out",
+        do=f"raise {name} in section [sources] of the recipe, or leave the repository out",
     )
 
 

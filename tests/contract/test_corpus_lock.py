@@ -58,7 +58,7 @@ def test_a_new_corpus_replaces_the_one_of_its_name_and_becomes_active() -> None:
     lock = LockFile().with_corpus(CorpusLock("a", "sample")).with_corpus(CorpusLock("b", "sample"))
     assert lock.active == "b"
     again = lock.with_corpus(CorpusLock("a", "upstream"))
-    assert (again.active, again.datasets["a"].profile, sorted(again.datasets)) == ("a", "upstream", ["a", "b"])
+    assert (again.active, again.datasets["a"].recipe, sorted(again.datasets)) == ("a", "upstream", ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_new_corpus_replaces_the_one_of_its_name_and_becomes_active() -> None:
         b"\xff",
         b"active = 1",
         b'active = "a"\n[dataset.a]\n',
-        b'active = "a"\n[dataset.a]\nprofile = "p"\n[dataset.a.repo.x]\nref = "1"\n',
+        b'active = "a"\n[dataset.a]\nrecipe = "p"\n[dataset.a.repo.x]\nref = "1"\n',
     ],
 )
 def test_bytes_that_are_no_lock_are_refused(data: bytes) -> None:

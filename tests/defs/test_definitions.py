@@ -12,10 +12,12 @@ import dagster as dg
 import pytest
 
 from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
 from megacpp_assets.pipeline.stages import STAGES, Kind
 from megacpp_assets.storage.lock_file import update_lock
+from megacpp_assets.storage.recipes import keep_recipe
 
 GRAPH = Path(__file__).with_name("graph.json")
 
@@ -25,7 +27,8 @@ def _lock(root: Path, *keys: str, dataset: str = "d") -> None:
         RepoPin(name, ref, f"refs/tags/{ref}", "0" * 40, "sample://x", "MIT", "")
         for name, ref in (key.split("@") for key in keys)
     )
-    update_lock(root, lambda lock: lock.with_corpus(CorpusLock(dataset, "sample", pins)))
+    recipe = keep_recipe(root, load_recipe("sample"))
+    update_lock(root, lambda lock: lock.with_corpus(CorpusLock(dataset, recipe, pins)))
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import pytest
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
-from megacpp_assets.contract.recipe import load_recipe
+from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import pin_corpus, pin_tokenizer
 from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.pipeline.tokenizers import registered_pin
+from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.tokenizer.registry import commit_tokenizer
 
 SAMPLE = load_recipe("sample")
@@ -97,3 +98,18 @@ def test_a_specialist_without_a_repository_is_refused(tmp_path: Path) -> None:
     corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
     with pytest.raises(SpecError, match="templates"):
         corpus.mixtures(["small_cpp"], ["4k"])
+
+
+def test_a_persons_own_recipe_and_catalogue_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(
+        '[repo.mine]\nurl = "sample://sample-expr"\nref = "v1.0.0"\nlicense = "MIT"\nspecialist = "small_cpp"\n'
+    )
+    (tmp_path / "mine.toml").write_text(
+        'dataset = "mine"\ncatalogue = "own.toml"\nrepos = ["mine"]\nphases = ["16k"]\n[training]\nsteps = 9\n'
+    )
+    recipe = load_recipe(str(tmp_path / "mine.toml"))
+    make_sample_repositories(tmp_path / "data")
+    pin_corpus(tmp_path / "data", recipe, recipe.repos)
+    corpus = open_corpus(tmp_path / "data")
+    assert (corpus.dataset, corpus.recipe.training.steps, corpus.recipe.phases) == ("mine", 9, ("16k",))
+    assert [(pin.name, pin.ref) for pin in corpus.lock.repos] == [("mine", "v1.0.0")]

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import PROFILES
-from megacpp_assets.repos.catalogue import load_catalogue
+from megacpp_assets.repos.catalogue import SHIPPED, load_catalogue
 from megacpp_assets.repos.spdx import spdx_expression
 
 
@@ -22,7 +21,7 @@ def test_an_expression_is_taken_as_it_is(text: str) -> None:
 
 
 def test_every_licence_of_the_shipped_catalogues_is_an_expression(tmp_path: Path) -> None:
-    for profile in PROFILES:
+    for profile in SHIPPED:
         for entry in load_catalogue(profile, tmp_path).values():
             assert spdx_expression(entry.license, entry.name) == entry.license
 

@@ -21,7 +21,7 @@ def add(root: Path, dataset: str) -> LockFile:
 def test_an_absent_lock_is_empty_and_an_unknown_dataset_is_refused_with_those_there_are(tmp_path: Path) -> None:
     assert read_lock(tmp_path) == LockFile()
     add(tmp_path, "tiny")
-    assert read_corpus(tmp_path, "tiny").profile == "sample"
+    assert read_corpus(tmp_path, "tiny").recipe == "sample"
     with pytest.raises(SpecError, match="found tiny"):
         read_corpus(tmp_path, "huge")
 

@@ -1,0 +1,165 @@
+"""Recipes as TOML: read strictly, changed key by key, compared, and written whole."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, get_type_hints
+
+import tomlkit
+
+from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import Recipe
+
+SHIPPED: Final = ("sample", "smoke", "upstream")
+"""Recipes that come with the package, as examples of the schema."""
+_BYTES: Final = 1 << 20
+"""No recipe of a person is as large as this."""
+
+
+def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
+    """The shipped recipe `name`, or that of the file at the path `name`, with `settings` of the form `KEY=VALUE`.
+
+    `SpecError` with the path of the key, what was expected and what was found: for a name that is neither, TOML that is
+    none, an unknown key, a value of another type, and one that cannot be.
+    """
+    text, where = _text(name)
+    raw = _toml(text, where)
+    for setting in settings:
+        _set(raw, setting)
+    if "/" in str(raw.get("catalogue", "")) or str(raw.get("catalogue", "")).endswith(".toml"):
+        raw["catalogue"] = str((Path(name).parent / raw["catalogue"]).resolve())
+    return parse_recipe(raw, where)
+
+
+def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
+    """The recipe that the tables of a TOML file say. `SpecError` naming `where` and the key."""
+    # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    try:
+        valid = _model(Recipe).model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        raise SpecError(
+            f"{where}: {path}", expected=_expected(first, path), found=_found(first), do="megacpp recipe show sample"
+        ) from error
+    try:
+        recipe: Recipe = _build(Recipe, valid)
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from error
+    return recipe
+
+
+def recipe_toml(recipe: Recipe) -> str:
+    """Every key of the recipe with its value, defaults included, in one byte form; `parse_recipe` gives it back."""
+    document = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()}
+    return tomlkit.dumps(document)
+
+
+def recipe_sha256(recipe: Recipe) -> str:
+    """Identity of a recipe: the hash of all that it says, however it was written."""
+    return sha256_bytes(recipe_toml(recipe).encode())
+
+
+def differences(one: Recipe, other: Recipe) -> Iterator[tuple[str, Any, Any]]:
+    """(key path, value in `one`, value in `other`) wherever they differ."""
+    first, second = _flat(asdict(one)), _flat(asdict(other))
+    yield from ((key, first[key], second[key]) for key in first if first[key] != second[key])
+
+
+def _text(name: str) -> tuple[str, str]:
+    if name in SHIPPED:
+        file = resources.files("megacpp_assets").joinpath("recipes", f"{name}.toml")
+        return file.read_text(encoding="utf-8"), f"recipe {name}"
+    try:
+        with Path(name).open("rb") as stream:
+            data = stream.read(_BYTES + 1)
+        if len(data) > _BYTES:
+            raise SpecError(f"recipe {name}", expected=f"at most {_BYTES:,} bytes", found="more")
+        return data.decode(), name
+    except (OSError, UnicodeDecodeError) as error:
+        expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file in UTF-8"
+        raise SpecError(f"recipe {name!r}", expected=expected, found=str(error)) from error
+
+
+def _toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpecError(where, expected="TOML", found=str(error)) from error
+
+
+def _set(raw: dict[str, Any], setting: str) -> None:
+    """Apply `KEY=VALUE`, the key dotted; the value is TOML, or a text where it is none."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key.strip():
+        raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting))
+    *tables, last = key.strip().split(".")
+    place = raw
+    for table in tables:
+        place = place.setdefault(table, {})
+        if not isinstance(place, dict):
+            raise SpecError(f"--set {key}", expected="a key of a section", found=f"{table}, which is a value")
+    try:
+        place[last] = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        place[last] = text
+
+
+@cache
+def _model(kind: Any) -> Any:
+    """A strict pydantic model with the fields of the dataclass `kind`."""
+    from pydantic import ConfigDict, create_model  # noqa: PLC0415
+
+    hints = get_type_hints(kind)
+    members: dict[str, Any] = {}
+    for entry in fields(kind):
+        hint: Any = hints[entry.name]
+        if is_dataclass(hint):
+            section = _model(hint)  # type: ignore[arg-type]
+            members[entry.name] = (section, section())
+        elif hint == tuple[str, ...]:
+            members[entry.name] = (list[str], ...)
+        else:
+            members[entry.name] = (hint, ... if entry.default is MISSING else entry.default)
+    return create_model(kind.__name__, __config__=ConfigDict(strict=True, extra="forbid"), **members)
+
+
+def _build(kind: Any, valid: Any) -> Any:
+    """The dataclass `kind` with the values of its model, which checks what a type cannot say."""
+    hints = get_type_hints(kind)
+    values = {}
+    for entry in fields(kind):
+        value = getattr(valid, entry.name)
+        if is_dataclass(hints[entry.name]):
+            value = _build(hints[entry.name], value)
+        values[entry.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)
+
+
+def _expected(fault: Mapping[str, Any], path: str) -> str:
+    if fault["type"] == "extra_forbidden":
+        section = Recipe if "." not in path else get_type_hints(Recipe)[path.split(".", maxsplit=1)[0]]
+        return f"one of {', '.join(entry.name for entry in fields(section))}"
+    if fault["type"] == "missing":
+        return "a value"
+    return str(fault["msg"]).removeprefix("Input should be ")
+
+
+def _found(fault: Mapping[str, Any]) -> str:
+    kinds = {"extra_forbidden": "an unknown key", "missing": "nothing"}
+    return kinds.get(fault["type"], repr(fault["input"]))
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return found

@@ -1,0 +1,41 @@
+"""The recipes of a data root: each that a run followed is kept whole, under its hash, so that the lock can name it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe_text import parse_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.layout import RECIPES
+
+
+def keep_recipe(root: Path, recipe: Recipe) -> str:
+    """Store the recipe unless it is there; its hash."""
+    sha256 = recipe_sha256(recipe)
+    path = _path(root, sha256)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, recipe_toml(recipe).encode())
+    return sha256
+
+
+def kept_recipe(root: Path, sha256: str) -> Recipe:
+    """The recipe of that hash; `LineageGap` if it is missing or no longer what it was."""
+    path = _path(root, sha256)
+    try:
+        recipe = parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LineageGap(str(path), expected="the recipe that corpus.lock names", found=str(error), do=_DO) from error
+    if recipe_sha256(recipe) != sha256:
+        raise LineageGap(str(path), expected=f"a recipe of sha256 {sha256}", found=recipe_sha256(recipe), do=_DO)
+    return recipe
+
+
+_DO = "megacpp run --recipe with the recipe of this dataset writes it again"
+
+
+def _path(root: Path, sha256: str) -> Path:
+    return root / RECIPES / f"{sha256}.toml"
