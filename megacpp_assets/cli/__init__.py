@@ -51,7 +51,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as interrupted:
         click.secho("interrupted; run the same command again to go on", err=True)
-        sys.exit(_SIGNALLED + (interrupted.args[0] if interrupted.args else signal.SIGINT))
+        # click raises its own Abort from ours.
+        told = (interrupted.__cause__ or interrupted).args
+        sys.exit(_SIGNALLED + (told[0] if told else signal.SIGINT))
 
 
 def _leave(number: int) -> None:

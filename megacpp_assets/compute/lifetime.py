@@ -5,8 +5,32 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _PR_SET_PDEATHSIG = 1
+_ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A request to end this process that comes inside the block is heard when the block is over.
+
+    For what libraries of others do halfway badly, such as a write to a database.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears signals
+        return
+    heard: list[int] = []
+    earlier = [signal.signal(number, lambda number, _frame: heard.append(number)) for number in _ENDINGS]
+    try:
+        yield
+    finally:
+        for number, handler in zip(_ENDINGS, earlier, strict=True):
+            signal.signal(number, handler)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:

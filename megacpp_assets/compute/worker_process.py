@@ -114,7 +114,9 @@ def serve(handle: Handle) -> None:
             talk.say(_answer(handle, json.loads(line), talk.progress))
 
 
-def _leave(_signal: int, _frame: object) -> None:
+def _leave(number: int, _frame: object) -> None:
+    """Once: asked again, what unwinds must not be cut short."""
+    signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + signal.SIGTERM)
 
 

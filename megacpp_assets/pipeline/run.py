@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import psutil
 
+from megacpp_assets.compute.lifetime import undisturbed
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.compute.tasks import Budget, Task, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
@@ -122,8 +123,9 @@ class _Run:
 
     def _settle(self, step: Step, done: Done) -> None:
         """Everything that follows from a result: its record, its verdict, and the pin of a tokenizer."""
-        if not self.records.has(step, done):
-            self.records.record(step, done)
+        with undisturbed():
+            if not self.records.has(step, done):
+                self.records.record(step, done)
         require_passed(step, done)
         if step.stage.name == TOKENIZER:
             self.corpus = pin_published(self.corpus, replace_pinned=self.retrain)
