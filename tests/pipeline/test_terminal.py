@@ -91,7 +91,7 @@ def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
     terminal = Terminal(
         tmp_path / "data", ("run", "--repos", "sample-kernel", "--specialists", "base", "--until", stage)
     )
-    at_work = re.compile(rf"{stage} .*(sample-kernel@v1\.0\.0|base/4k) [1-9]\d*/")
+    at_work = re.compile(rf"{stage} [^\r\n]*(sample-kernel@v1\.0\.0|base/4k) [1-9]\d*/")
     assert at_work.search(terminal.watch(lambda text: bool(at_work.search(text))))
     family = terminal.interrupt(number)
     said = terminal.watch(lambda _: False)
