@@ -15,6 +15,7 @@ from megacpp_assets.cli.repos import repos_group
 from megacpp_assets.cli.run import run_command
 from megacpp_assets.cli.tokenizer import tokenizer_group
 from megacpp_assets.cli.verify import verify_command
+from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.urls import without_secrets
 
@@ -43,6 +44,9 @@ def main() -> None:
         sys.exit(cli(standalone_mode=False))
     except MegacppError as error:
         click.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(1)
+    except OSError as error:
+        click.secho(f"error: {disk_failure(error)}", fg="red", err=True)
         sys.exit(1)
     except click.ClickException as error:
         words = io.StringIO()

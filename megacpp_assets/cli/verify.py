@@ -34,7 +34,7 @@ def verify_command(target: Path | None, vocabulary_size: int | None, data_root: 
     tokenizers are checked by git, and every token of a pair against the vocabulary.
     """
     place = resolve_root(data_root) if target is None else target.resolve()
-    if not place.is_dir():
+    if target is not None and not place.is_dir():
         _verify_pair(place, vocabulary_size)
     elif _is_sealed(place):
         root, path = _below_root(place)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract import errors
+from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.progress import Progress
 
 Message = Mapping[str, Any]
@@ -125,6 +126,8 @@ def _answer(handle: Handle, task: Message, progress: Progress) -> Message:
         return {"result": handle(task, progress)}
     except errors.MegacppError as error:
         return {"error": [type(error).__name__, str(error)]}
+    except OSError as error:
+        return {"error": [errors.DiskFailure.__name__, str(disk_failure(error))]}
     except Exception:  # noqa: BLE001 - the boundary of a process: the parent raises it
         return {"error": [errors.WorkerDied.__name__, traceback.format_exc()]}
 

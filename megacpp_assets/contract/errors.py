@@ -27,6 +27,10 @@ class EnvironmentLacks(MegacppError):
     """The machine lacks a tool, a header, memory or a setting."""
 
 
+class DiskFailure(MegacppError):
+    """The operating system refused a file: no room, no permission, a broken disk."""
+
+
 class SourcePinMismatch(MegacppError):
     """A reference no longer names the commit that `corpus.lock` pinned."""
 

@@ -110,17 +110,13 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         scratch = publication.directory / _SCRATCH
-        try:
-            train, valid = (_split(spec, split, inputs, scratch) for split in (TRAIN_SPLIT, VALID_SPLIT))
-            if not len(train.taken):
-                raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
-            rows = train.plan.rows + valid.plan.rows
-            _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
-            _write(
-                publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(train.plan.rows + done, rows)
-            )
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        train, valid = (_split(spec, split, inputs, scratch) for split in (TRAIN_SPLIT, VALID_SPLIT))
+        if not len(train.taken):
+            raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
+        rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
+        _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
+        _write(publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(first + done, rows))
+        shutil.rmtree(scratch)
         return _stats(spec, train, valid)
 
     return publish(target(spec), produce)

@@ -10,7 +10,7 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.layout import RECEIPTS
 
 
@@ -41,17 +41,17 @@ class Receipt:
 
 def write_receipt(artifact: Artifact, receipt: Receipt) -> None:
     """Store the receipt beside the data, outside the artifact."""
-    write_atomic(_path(artifact.root, artifact.path), canonical_json(asdict(receipt)))
+    write_any(_path(artifact.root, artifact.path), canonical_json(asdict(receipt)))
 
 
 def read_receipt(artifact: Artifact) -> Receipt | None:
-    """The receipt of exactly this artifact, None if it has none (never checked, or changed since)."""
-    path = _path(artifact.root, artifact.path)
-    if not path.is_file():
+    """The receipt of exactly this artifact, None if it has none: never checked, changed since, or not to be read."""
+    try:
+        raw = json.loads(_path(artifact.root, artifact.path).read_bytes())
+        checks: Sequence[dict[str, object]] = raw.pop("checks")
+        receipt = Receipt(checks=tuple(CheckResult(**check) for check in checks), **raw)  # type: ignore[arg-type]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    raw = json.loads(path.read_bytes())
-    checks: Sequence[dict[str, object]] = raw.pop("checks")
-    receipt = Receipt(checks=tuple(CheckResult(**check) for check in checks), **raw)  # type: ignore[arg-type]
     return receipt if receipt.manifest_sha256 == artifact.manifest.sha256 else None
 
 

@@ -28,7 +28,10 @@ def data_root(value: str | None = None) -> Path:
         raise SpecError(
             "data root", expected="a local path", found=chosen, do="use a mounted path; buckets are not supported yet"
         )
-    return Path(chosen).expanduser().resolve()
+    root = Path(chosen).expanduser().resolve()
+    if root.exists() and not root.is_dir():
+        raise SpecError(f"data root {root}", expected="a folder", found="a file", do="name another path")
+    return root
 
 
 def raw_path(repo: RepoRef) -> str:

@@ -7,15 +7,17 @@ ends with the same bytes.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.disk import naming
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
@@ -77,8 +79,9 @@ class Publication:
         final = self.directory / name
         final.parent.mkdir(parents=True, exist_ok=True)
         pending = PendingFile(temporary_path(final))
-        yield pending
-        promote(pending.path, final)
+        with naming(final):
+            yield pending
+            promote(pending.path, final)
         self._record(name, final, pending.rows)
 
     def write(self, name: str, data: bytes, rows: int | None = None) -> None:
@@ -160,7 +163,28 @@ def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> 
     _clear(directory)
     directory.mkdir(parents=True)
     publication = Publication(directory)
-    stats = produce(publication, inputs)
+    try:
+        stats = produce(publication, inputs)
+        _require_nothing_else(publication)
+        return _seal(target, inputs, publication, stats)
+    except BaseException:
+        with suppress(OSError):
+            _clear(directory)
+        raise
+
+
+def _require_nothing_else(publication: Publication) -> None:
+    """What a stage needed only while it worked must be gone before the seal."""
+    recorded = {entry.name for entry in publication.entries}
+    for place, _, names in os.walk(publication.directory):
+        for name in names:
+            path = Path(place, name)
+            if path.relative_to(publication.directory).as_posix() not in recorded:
+                raise LineageGap(f"{path}", expected="only files of the artifact", found="another", do="remove it")
+
+
+def _seal(target: Target, inputs: tuple[Artifact, ...], publication: Publication, stats: Mapping[str, Any]) -> Artifact:
+    directory = publication.directory
     manifest = Manifest(
         stage=target.stage,
         partition=target.partition,

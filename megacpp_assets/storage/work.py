@@ -8,7 +8,7 @@ from typing import Any
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.layout import RECEIPTS
 
 _MANIFEST = "manifest_sha256"
@@ -17,11 +17,14 @@ _MANIFEST = "manifest_sha256"
 def write_work(artifact: Artifact, counts: Mapping[str, int]) -> None:
     """Remember `counts` of the run that made `artifact`."""
     file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
-    write_atomic(file, canonical_json({**counts, _MANIFEST: artifact.manifest.sha256}))
+    write_any(file, canonical_json({**counts, _MANIFEST: artifact.manifest.sha256}))
 
 
 def read_work(artifact: Artifact) -> dict[str, int]:
-    """The counts of the run that made exactly this artifact; empty if there are none."""
+    """The counts of the run that made exactly this artifact; empty if there are none that can be read."""
     file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
-    counts: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
-    return counts if counts.pop(_MANIFEST, None) == artifact.manifest.sha256 else {}
+    try:
+        counts: dict[str, Any] = json.loads(file.read_bytes())
+        return counts if counts.pop(_MANIFEST, None) == artifact.manifest.sha256 else {}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.encoding import TextEncoder
@@ -13,6 +14,9 @@ from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import Trained, count_words, train_model
+
+if TYPE_CHECKING:
+    import torch
 
 VARIABLE = "MEGACPP_TOKENIZER_DEVICE"
 CPU = "cpu"
@@ -35,20 +39,20 @@ def load_encoder(directory: Path) -> TextEncoder:
     encoder = Encoder.load(directory, threads=worker_count())
     if (name := tokenizer_device()) == CPU:
         return encoder
-    from megacpp_assets.tokenizer.gpu.device import open_device
+    device = _open(name)
     from megacpp_assets.tokenizer.gpu.encode import GpuEncoder
 
-    return GpuEncoder(encoder.model, open_device(name))
+    return GpuEncoder(encoder.model, device)
 
 
 def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
     """The words of `texts`, counted on the chosen device. `EnvironmentLacks` if there is none."""
     if (name := tokenizer_device()) == CPU:
         return count_words(recipe, texts, threads=worker_count())
-    from megacpp_assets.tokenizer.gpu.device import open_device
+    device = _open(name)
     from megacpp_assets.tokenizer.gpu.train import count_on
 
-    return count_on(open_device(name), texts, recipe)
+    return count_on(device, texts, recipe)
 
 
 def train_counted(
@@ -57,7 +61,14 @@ def train_counted(
     """The model of counted words, merged on the chosen device; `SpecError` if there are none."""
     if (name := tokenizer_device()) == CPU:
         return train_model(counter, recipe, report)
-    from megacpp_assets.tokenizer.gpu.device import open_device
+    device = _open(name)
     from megacpp_assets.tokenizer.gpu.train import train_on
 
-    return train_on(open_device(name), counter, recipe, report)
+    return train_on(device, counter, recipe, report)
+
+
+def _open(name: str) -> torch.device:
+    """The device, before the kernels are imported: they need what it may lack."""
+    from megacpp_assets.tokenizer.gpu.device import open_device
+
+    return open_device(name)

@@ -113,3 +113,14 @@ def test_a_receipt_tells_what_the_step_cost(tmp_path: Path) -> None:
     receipt = execute(_step(tmp_path, "a")).receipt
     assert receipt.peak_bytes > 1_000_000
     assert receipt.seconds >= 0
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"checks": 3}', b"\xff"])
+def test_a_receipt_that_cannot_be_read_is_none_and_the_step_is_checked_again(tmp_path: Path, data: bytes) -> None:
+    step = _step(tmp_path, "a")
+    artifact = execute(step).artifact
+    (file,) = (tmp_path / "receipts").rglob("*.json")
+    file.write_bytes(data)
+    assert read_receipt(artifact) is None and finished(step) is None
+    assert execute(step).artifact == artifact
+    assert finished(step) is not None

@@ -244,3 +244,10 @@ def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
 def test_a_document_of_the_wrong_split_is_seen(packed: Artifact) -> None:
     shutil.copyfile(packed.file(FIRST), packed.file(c.packed_shard(VALID_SPLIT, 0)))
     assert set(_failing(seal(packed))) == {"documents_are_taken_as_the_mixture_says", "tokens_are_conserved"}
+
+
+@pytest.mark.parametrize("name", ["a[b]", "a*b", "a?b", "a'b", "[!a]{b,c}%41 #"])
+def test_a_data_root_is_never_taken_for_a_pattern(tmp_path: Path, name: str) -> None:
+    (tmp_path / "ab").mkdir()
+    packed = run(small_corpus(tmp_path / name).spec(own_repo="fmt"))
+    assert _failing(packed) == []

@@ -73,6 +73,8 @@ def publish_raw(root: Path, files: dict[str, bytes], repo: RepoRef = REPO) -> Ar
             )
             for path, data in sorted(files.items(), key=lambda item: os.fsencode(item[0]))
         ]
+        for path in sorted(path for path in objects.rglob("*") if path.is_file()):
+            publication.adopt(path.relative_to(publication.directory).as_posix())
         publication.write(FILES_LIST, dump_files(listed))
         return {"files": len(listed)}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import pytest
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.device import load_encoder
+from megacpp_assets.tokenizer.device import VARIABLE, count_texts, load_encoder
 from megacpp_assets.tokenizer.encoder import Encoder
+from tests.tokenizer.conftest import RECIPE
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -27,3 +29,18 @@ def test_a_number_of_workers_that_is_none_is_refused(published: Artifact, monkey
     monkeypatch.setenv("MEGACPP_WORKERS", "all")
     with pytest.raises(SpecError, match="MEGACPP_WORKERS"):
         load_encoder(published.directory)
+
+
+@pytest.mark.parametrize("device", ["cuda", "interpreter"])
+def test_without_triton_a_gpu_is_refused_in_a_sentence(
+    published: Artifact, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "triton" or ".tokenizer.gpu" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "triton", None)
+    monkeypatch.setenv(VARIABLE, device)
+    said = "Triton; expected the package triton; found none; what to do: pip install triton"
+    with pytest.raises(EnvironmentLacks, match=said):
+        load_encoder(published.directory)
+    with pytest.raises(EnvironmentLacks, match=said):
+        count_texts([b"int x;"], RECIPE)

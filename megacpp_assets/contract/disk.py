@@ -1,0 +1,46 @@
+"""What the operating system refuses, as an error of ours: the file, what was expected of it, what came, what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.errors import DiskFailure
+
+_AGAIN: Final = "and run the same command again: it goes on"
+_MEANINGS: Final = {
+    errno.ENOSPC: ("room on its disk", f"free some {_AGAIN}"),
+    errno.EDQUOT: ("room in its quota", f"free some {_AGAIN}"),
+    errno.EFBIG: ("room under the limit of file sizes", f"raise the limit (ulimit -f) {_AGAIN}"),
+    errno.EIO: ("a disk that can be read and written", "look into the system's log; restore the disk or take another"),
+    errno.EROFS: ("a disk that may be written", f"mount it for writing, or choose another data root, {_AGAIN}"),
+    errno.EACCES: ("permission", f"grant it, or choose another data root, {_AGAIN}"),
+    errno.EPERM: ("permission", f"grant it (chattr, mount), or choose another data root, {_AGAIN}"),
+    errno.ENOTDIR: ("a folder", "choose another path"),
+    errno.EEXIST: ("a folder, or nothing", "choose another path"),
+    errno.ENOENT: ("a file", "restore it, or run the stage that makes it"),
+    errno.EMFILE: ("a file more", f"raise the limit of open files (ulimit -n) {_AGAIN}"),
+    errno.ENAMETOOLONG: ("a shorter path", "choose a data root with a shorter path"),
+}
+_OTHERWISE: Final = ("an answer of the operating system", f"remove the cause {_AGAIN}")
+
+
+def disk_failure(error: OSError) -> DiskFailure:
+    """The error as one sentence; the file is named where the system or `naming` has named it."""
+    expected, do = _MEANINGS.get(error.errno or 0, _OTHERWISE)
+    what = str(error.filename) if error.filename is not None else "a file or a process"
+    return DiskFailure(what, expected=expected, found=error.strerror or str(error), do=do)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """An OSError raised here that names no file (a write to an open one) names `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise

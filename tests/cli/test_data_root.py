@@ -1,0 +1,37 @@
+"""Data roots that cannot be one: a sentence with its four parts, no traceback, exit code 1, and nothing left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import exit_code
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "doctor", "tokenizer show"])
+def test_a_data_root_that_is_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "file").write_bytes(b"mine")
+    assert exit_code(monkeypatch, *command.split(), "--data-root", str(tmp_path / "file")) == 1
+    expected = f"error: data root {tmp_path / 'file'}; expected a folder; found a file; what to do: name another path"
+    assert capsys.readouterr().err.strip() == expected
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+def test_a_data_root_that_cannot_be_made_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """/proc takes no folder, not even root's."""
+    assert exit_code(monkeypatch, "run", "--data-root", "/proc/data") == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: /proc/data; expected ") and "; what to do: " in said
+    assert "Traceback" not in said
+
+
+def test_a_data_root_without_anything_has_nothing_to_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "verify", "--data-root", str(tmp_path / "none")) == 1
+    assert "expected artifacts below it; found none; what to do: " in capsys.readouterr().err
