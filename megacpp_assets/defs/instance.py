@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
+from sqlalchemy.exc import DBAPIError
 
-from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.contract.errors import DiskFailure, EnvironmentLacks
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 
@@ -33,7 +34,11 @@ def prepare_home(root: Path) -> Path:
 
 @contextmanager
 def open_instance(root: Path) -> Iterator[dg.DagsterInstance]:
-    """The instance of `root`."""
+    """The instance of `root`; `DiskFailure` where its database cannot be written or read."""
     home = prepare_home(root)
-    with dg.DagsterInstance.from_config(str(home)) as instance:
-        yield instance
+    try:
+        with dg.DagsterInstance.from_config(str(home)) as instance:
+            yield instance
+    except DBAPIError as error:
+        do = "free room or repair its disk and run the same command again; dagster/ may be removed: a run records anew"
+        raise DiskFailure(f"{home}", expected="a database to write", found=str(error.orig), do=do) from error
