@@ -20,6 +20,7 @@ import psutil
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.layout import seen_cache_path
+from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 MOMENT_NS: Final = 100_000_000
 """A file that changed less than this before it was read may change once more without another state to show for it: the
@@ -74,7 +75,8 @@ def read_seen(root: Path, path: str, manifest_sha256: str) -> Seen:
 
 def write_seen(root: Path, path: str, manifest_sha256: str, seen: Seen) -> None:
     """Remember what was seen of an artifact, in place of what was known of its path."""
-    if not _is_trusted(str(root / path)):
+    # Only a data root has a cache: beside a folder that was copied out of one, nothing is written.
+    if not (root / LOCKS_DIRECTORY).is_dir() or not _is_trusted(str(root / path)):
         return
     states = {name: astuple(state) for name, state in seen.items()}
     try:

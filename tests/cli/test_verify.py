@@ -92,6 +92,7 @@ def test_the_folder_of_an_artifact_is_held_against_its_manifest(
 ) -> None:
     assert exit_code(monkeypatch, "verify", str(copy)) in (0, None)
     assert "damaged 0" in capsys.readouterr().out
+    assert list(copy.parent.iterdir()) == [copy]
     (copy / ".scratch").mkdir()
     (copy / ".scratch" / "left").touch()
     part(copy / PREFIX, BIN).unlink()
