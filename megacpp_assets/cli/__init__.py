@@ -9,6 +9,7 @@ import sys
 import click
 
 from megacpp_assets.cli.audit import audit_command
+from megacpp_assets.cli.lock import lock_group
 from megacpp_assets.cli.machine import bench_command, doctor_command, ui_command
 from megacpp_assets.cli.recipe import recipe_group
 from megacpp_assets.cli.repos import repos_group
@@ -29,7 +30,7 @@ def cli() -> None:
 
 
 for command in (
-    run_command, audit_command, verify_command, doctor_command, recipe_group, repos_group, tokenizer_group,
+    run_command, audit_command, verify_command, doctor_command, recipe_group, lock_group, repos_group, tokenizer_group,
     bench_command, ui_command,
 ):  # fmt: skip
     cli.add_command(command)

@@ -13,10 +13,10 @@ from megacpp_assets.cli.options import data_root_option, recipe_settings_option,
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.pinning import pin_corpus
+from megacpp_assets.pipeline.pinning import for_repositories, locked_references, resolve_corpus, write_pins
 from megacpp_assets.pipeline.stages import STAGE_NAMES, Kind, until
 from megacpp_assets.storage.layout import checkpoint_path, data_root
 from megacpp_assets.storage.seen import forget
@@ -32,6 +32,8 @@ Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             phases: {", ".join(f"{name} (T = {tokens})" for name, tokens in PHASE_ROW_TOKENS.items())}
 Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
+Datasets    --repos with others than the recipe's makes a dataset of its own; nothing is taken from the recipe's
+            the references of pinned repositories are the lock's: move them with megacpp lock set
 Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
 
 Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
@@ -66,13 +68,17 @@ def run_command(
     """Arguments to a plan; the rest is `_run`."""
     wanted = split_list(repos)
     asked = ("semantic.configure=true",) if configure else ()
-    followed = load_recipe(recipe or _recipe_for(wanted), (*settings, *asked))
+    whole = load_recipe(recipe or _recipe_for(wanted), (*settings, *asked))
+    named = any(setting.partition("=")[0].strip() == "dataset" for setting in settings)
+    followed = whole if named else for_repositories(whole, wanted)
     root = _root(data_root)
     with only_run(root):
         if verify:
             forget(root)
-        corpus = pin_corpus(root, followed, wanted or followed.repos)
-        _run(corpus, followed, split_list(specialists), split_list(phases), last)
+        corpus = resolve_corpus(root, followed, wanted or locked_references(root, followed))
+        mixtures = corpus.mixtures(split_list(specialists) or corpus.specialists, split_list(phases) or followed.phases)
+        corpus = write_pins(corpus, activate=followed is whole)
+        _run(corpus, mixtures, last)
 
 
 def _recipe_for(wanted: Sequence[str]) -> str:
@@ -85,17 +91,16 @@ def _root(value: str | None) -> Path:
     return root
 
 
-def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Sequence[str], last: str) -> None:
+def _run(corpus: Corpus, mixtures: Sequence[Mixture], last: str) -> None:
     from megacpp_assets.defs.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_plan
     from megacpp_assets.pipeline.steps import Plan
 
     console = wide_console()
-    mixtures = corpus.mixtures(specialists or corpus.specialists, phases or recipe.phases)
     sizes = {Kind.REPOSITORY: len(corpus.repo_refs), Kind.DATASET: 1, Kind.MIXTURE: len(mixtures)}
     with command_run(corpus.root, corpus) as records:
         with Bars({stage.name: sizes[stage.kind] for stage in until(last)}, console) as bars:
-            run_plan(corpus, Plan(mixtures, last), bars, records, machine_budget())
+            run_plan(corpus, Plan(tuple(mixtures), last), bars, records, machine_budget())
     if not bars.ran:
         if records.recorded:
             console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
@@ -107,7 +112,7 @@ def _run(corpus: Corpus, recipe: Recipe, specialists: Sequence[str], phases: Seq
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
     if last == STAGE_NAMES[-1]:
-        paths = [checkpoint_path(corpus.dataset, mixture, recipe.training.steps) for mixture in mixtures]
+        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in mixtures]
         _audit(corpus, paths, console)
 
 

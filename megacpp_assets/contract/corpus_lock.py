@@ -77,14 +77,18 @@ class CorpusLock:
 
 @dataclass(frozen=True, slots=True)
 class LockFile:
-    """All datasets of a data root; `active` is the one that Dagster's definitions show."""
+    """All datasets of a data root; `active` is the one that commands mean when none is named."""
 
     active: str = ""
     datasets: Mapping[str, CorpusLock] = field(default_factory=dict)
 
     def with_corpus(self, corpus: CorpusLock) -> LockFile:
-        """A copy in which `corpus` replaces the dataset of its name and is active."""
-        return replace(self, active=corpus.dataset, datasets={**self.datasets, corpus.dataset: corpus})
+        """A copy in which `corpus` replaces the dataset of its name; it is active only if none was."""
+        return replace(self, active=self.active or corpus.dataset, datasets={**self.datasets, corpus.dataset: corpus})
+
+    def activated(self, dataset: str) -> LockFile:
+        """A copy whose active dataset is `dataset`."""
+        return replace(self, active=dataset)
 
     def to_bytes(self) -> bytes:
         """TOML bytes, in a fixed order."""

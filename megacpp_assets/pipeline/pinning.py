@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
@@ -19,9 +21,61 @@ from megacpp_assets.storage.lock_file import read_lock, update_lock
 from megacpp_assets.storage.recipes import keep_recipe
 from megacpp_assets.tokenizer.stage import pin_of
 
+_NAMED_REPOSITORIES = 3
+"""More than these are told by a hash in the name of their dataset."""
 
-def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
-    """The corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`), pinned in `corpus.lock`.
+
+def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str], *, activate: bool = True) -> Corpus:
+    """`resolve_corpus`, and its pins written into `corpus.lock`; with `activate` it becomes the active dataset."""
+    return write_pins(resolve_corpus(root, recipe, wanted), activate=activate)
+
+
+def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
+    """The recipe for the repositories `wanted`: a dataset of its own unless they are those that the recipe names, so
+    that nothing is taken away from the whole corpus.
+    """
+    names = sorted({text.partition("@")[0] for text in wanted})
+    if not names or names == sorted(text.partition("@")[0] for text in recipe.repos):
+        return recipe
+    plain = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
+    if len(plain) > _NAMED_REPOSITORIES:
+        plain = [f"{len(plain)}_repositories", sha256_bytes(" ".join(names).encode())[:12]]
+    return replace(recipe, dataset="__".join([recipe.dataset, *plain]), repos=tuple(wanted))
+
+
+def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
+    """The recipe's repositories, those that its dataset pins already at the reference that the lock says."""
+    lock = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
+    pinned = {pin.name: pin.partition.key for pin in lock.repos}
+    return tuple(pinned.get(text.partition("@")[0], text) for text in recipe.repos)
+
+
+def move_pin(corpus: Corpus, text: str) -> Corpus:
+    """The corpus with the repository of `text` (`NAME@REF`) pinned there, in `corpus.lock` too.
+
+    The next run makes what follows from it; the earlier pin stays in the lock's history.
+    """
+    corpus.lock.pin(text.partition("@")[0])
+    catalogue = load_catalogue(corpus.recipe.catalogue, corpus.root)
+    moved = _pin(corpus.root, catalogue, {}, text)
+    pins = tuple(moved if pin.name == moved.name else pin for pin in corpus.lock.repos)
+    return write_pins(replace(corpus, lock=replace(corpus.lock, repos=pins)), activate=False)
+
+
+def write_pins(corpus: Corpus, *, activate: bool) -> Corpus:
+    """Write the corpus's recipe and pins into the data root."""
+    lock = replace(corpus.lock, recipe=keep_recipe(corpus.root, corpus.recipe))
+
+    def change(file: LockFile) -> LockFile:
+        changed = file.with_corpus(lock)
+        return changed.activated(lock.dataset) if activate else changed
+
+    update_lock(corpus.root, change)
+    return replace(corpus, lock=lock)
+
+
+def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
+    """The corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`); `corpus.lock` is only read.
 
     A repository already pinned at the wanted reference keeps its commit. Raises `SourcePinMismatch` if its tag moved,
     `SourceUnreachable` if a new reference cannot be resolved, `SpecError` for an unknown repository or reference.
@@ -36,9 +90,7 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     if len(set(names)) != len(names):
         raise SpecError("--repos", expected="each repository once", found=", ".join(names))
     ordered = tuple(sorted(pins, key=lambda made: made.name))
-    corpus = replace(before, repos=ordered, recipe=keep_recipe(root, recipe))
-    update_lock(root, lambda lock: _with(lock, corpus))
-    return Corpus(root, corpus, recipe)
+    return Corpus(root, replace(before, repos=ordered), recipe)
 
 
 def pin_published(corpus: Corpus, *, replace_pinned: bool = False) -> Corpus:
@@ -68,13 +120,8 @@ def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
 def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
     """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
     lock = replace(corpus.lock, tokenizer=pin)
-    update_lock(corpus.root, lambda file: _with(file, lock))
+    update_lock(corpus.root, lambda file: file.with_corpus(lock))
     return replace(corpus, lock=lock)
-
-
-def _with(lock: LockFile, corpus: CorpusLock) -> LockFile:
-    """Keep `active` where nothing else changes, so that a rerun touches no file."""
-    return lock if lock.datasets.get(corpus.dataset) == corpus else lock.with_corpus(corpus)
 
 
 def _pin(root: Path, catalogue: Mapping[str, CatalogueEntry], known: Mapping[str, RepoPin], text: str) -> RepoPin:

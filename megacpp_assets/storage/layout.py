@@ -10,6 +10,8 @@ from megacpp_assets.contract.partition import Mixture, RepoRef
 
 DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
 LOCK_FILE = "corpus.lock"
+LOCK_HISTORY = "corpus.lock.d"
+"""Every state that the lock had before, numbered."""
 CACHE = "cache"
 """What can be made again and is part of no artifact; removing it costs only time."""
 RECIPES = "recipes"

@@ -54,9 +54,9 @@ def test_a_pin_is_found_by_name_and_gives_its_partition() -> None:
         corpus.pin("folly")
 
 
-def test_a_new_corpus_replaces_the_one_of_its_name_and_becomes_active() -> None:
+def test_a_new_corpus_replaces_the_one_of_its_name_and_is_active_only_as_the_first_or_when_told() -> None:
     lock = LockFile().with_corpus(CorpusLock("a", "sample")).with_corpus(CorpusLock("b", "sample"))
-    assert lock.active == "b"
+    assert (lock.active, lock.activated("b").active) == ("a", "b")
     again = lock.with_corpus(CorpusLock("a", "upstream"))
     assert (again.active, again.datasets["a"].recipe, sorted(again.datasets)) == ("a", "upstream", ["a", "b"])
 

@@ -19,7 +19,7 @@ from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.artifact import open_artifact
 from tests.pipeline.roots import data_hashes, environment, megacpp
 
-DATASET = "sample_semantic_4k_v1"
+DATASET = "sample_semantic_4k_v1__sample_kernel"
 REPO = "sample-kernel@v1.0.0"
 RAW, TOKENIZER = f"cpp_raw/{REPO}", f"tokenizer/{DATASET}"
 

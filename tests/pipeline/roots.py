@@ -10,9 +10,10 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_file
 
-NOT_DATA = {"dagster", "receipts", ".locks", "cache"}
+NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d"}
 """Folders of a data root that hold facts of the machine, not data."""
 
+SMALL_DATASET = "sample_semantic_4k_v1__sample_format__sample_kernel"
 SMALL = ("--repos", "sample-format,sample-kernel", "--specialists", "base,small_cpp")
 """Two repositories and two mixtures: every stage, in about half a minute."""
 

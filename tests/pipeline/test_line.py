@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from golden import GOLDEN, golden_of
 from kill_anywhere import Campaign, campaign, killed_after
-from roots import SMALL, data_hashes, megacpp, run_small
+from roots import SMALL, SMALL_DATASET, data_hashes, megacpp, run_small
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.pipeline.stages import STAGES
@@ -19,7 +19,7 @@ from megacpp_assets.storage.layout import seen_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 pytestmark = pytest.mark.line
-DATASET = "sample_semantic_4k_v1"
+DATASET = SMALL_DATASET
 CHECKPOINT = f"checkpoints/{DATASET}/small_cpp/4k/step_00000020"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-DATASET = "sample_semantic_4k_v1"
+DATASET = "sample_semantic_4k_v1__sample_kernel"
 PARTITION = "sample-kernel@v1.0.0"
 LAUNCH = """mutation Launch($execution: ExecutionParams!) {
   launchRun(executionParams: $execution) { __typename ... on LaunchRunSuccess { run { runId } } } }"""

@@ -1,0 +1,98 @@
+"""`megacpp lock`: what each dataset pins, moving a pin, and what was pinned before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import click
+
+from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.lock_file import lock_history, read_lock
+
+_DIGITS = 12
+
+
+@click.group("lock")
+def lock_group() -> None:
+    """The pins of a data root: repositories at commits, recipes, tokenizers."""
+
+
+@lock_group.command("show")
+@data_root_option
+def show_command(data_root: str | None) -> None:
+    """Print what every dataset pins; the active one, which commands mean when none is named, is marked."""
+    lock = read_lock(resolve_root(data_root))
+    for name in sorted(lock.datasets):
+        click.echo(f"{'*' if name == lock.active else ' '} {name}")
+        for key, value in _facts(lock.datasets[name]).items():
+            click.echo(f"    {key:<32} {value}")
+
+
+@lock_group.command("set")
+@click.argument("partition", metavar="NAME@REF")
+@dataset_option
+@data_root_option
+def set_command(partition: str, dataset: str, data_root: str | None) -> None:
+    """Move the pin of repository NAME to REF. The next run makes what follows from it; the tokenizer stays."""
+    from megacpp_assets.pipeline.alone import only_run
+    from megacpp_assets.pipeline.corpus import open_corpus
+    from megacpp_assets.pipeline.pinning import move_pin
+
+    root = resolve_root(data_root)
+    with only_run(root):
+        before = open_corpus(root, dataset)
+        after = move_pin(before, partition)
+    for line in _changes(before.lock, after.lock):
+        click.echo(line)
+
+
+@lock_group.command("history")
+@data_root_option
+def history_command(data_root: str | None) -> None:
+    """Print every change of the lock, oldest first, with the number of the state before it."""
+    root = resolve_root(data_root)
+    states = [*lock_history(root), (0, read_lock(root))]
+    for (number, before), (_, after) in pairwise(states):
+        click.echo(f"after {number}")
+        for line in _all_changes(before, after):
+            click.echo(f"    {line}")
+
+
+@lock_group.command("diff")
+@click.argument("number", type=click.IntRange(min=1))
+@data_root_option
+def diff_command(number: int, data_root: str | None) -> None:
+    """Print what differs between the state NUMBER of the history and now."""
+    root = resolve_root(data_root)
+    states = dict(lock_history(root))
+    if number not in states:
+        known = f"1 to {max(states)}" if states else "none yet"
+        raise SpecError(f"state {number} of corpus.lock", expected=known, found="none of that number")
+    for line in _all_changes(states[number], read_lock(root)):
+        click.echo(line)
+
+
+def _facts(corpus: CorpusLock) -> dict[str, str]:
+    facts = {"recipe": corpus.recipe[:_DIGITS]}
+    facts["tokenizer"] = corpus.tokenizer.commit[:_DIGITS] if corpus.tokenizer else "none yet"
+    return facts | {pin.name: f"{pin.ref} {pin.commit[:_DIGITS]}" for pin in corpus.repos}
+
+
+def _all_changes(before: LockFile, after: LockFile) -> Iterator[str]:
+    if before.active != after.active:
+        yield f"active: {before.active or 'none'} -> {after.active}"
+    for name in sorted(before.datasets.keys() | after.datasets.keys()):
+        empty = CorpusLock(name, "none")
+        for line in _changes(before.datasets.get(name, empty), after.datasets.get(name, empty)):
+            yield f"{name}: {line}"
+
+
+def _changes(before: CorpusLock, after: CorpusLock) -> Iterator[str]:
+    first, second = _facts(before), _facts(after)
+    for key in sorted(first.keys() | second.keys()):
+        if first.get(key) != second.get(key):
+            yield f"{key}: {first.get(key, 'none')} -> {second.get(key, 'none')}"

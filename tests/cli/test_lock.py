@@ -1,0 +1,85 @@
+"""`megacpp lock` and `megacpp run --repos`: pins move when they are told to, and no run takes another's away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.pipeline.corpus import open_corpus
+from tests.cli.commands import exit_code
+
+WHOLE, PART = "sample_semantic_4k_v1", "sample_semantic_4k_v1__sample_kernel"
+
+
+def _megacpp(monkeypatch: pytest.MonkeyPatch, root: Path, *words: str) -> None:
+    assert not exit_code(monkeypatch, *words, "--data-root", str(root))
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data root whose sample is pinned; one repository of it is made."""
+    _megacpp(monkeypatch, tmp_path, "run", "--until", "pinned_repos")
+    return tmp_path
+
+
+def test_a_run_of_some_repositories_has_a_dataset_of_its_own_and_leaves_the_whole_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = open_corpus(root).lock
+    _megacpp(monkeypatch, root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "pinned_repos")
+    assert open_corpus(root).lock == before
+    assert [pin.ref for pin in open_corpus(root, PART).lock.repos] == ["v1.1.0"]
+
+
+def test_a_pin_moves_by_its_own_step_and_the_next_run_keeps_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _megacpp(monkeypatch, root, "lock", "set", "sample-kernel@v1.1.0")
+    assert "sample-kernel: v1.0.0 " in capsys.readouterr().out
+    _megacpp(monkeypatch, root, "run", "--until", "pinned_repos")
+    assert open_corpus(root).lock.pin("sample-kernel").ref == "v1.1.0"
+    assert {path.name for path in (root / "cpp_raw").iterdir()} >= {"sample-kernel@v1.0.0", "sample-kernel@v1.1.0"}
+
+
+def test_the_history_tells_each_change_and_diff_what_has_changed_since(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ref in ("v1.1.0", "v1.0.0"):
+        _megacpp(monkeypatch, root, "lock", "set", f"sample-kernel@{ref}")
+    capsys.readouterr()
+    _megacpp(monkeypatch, root, "lock", "history")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [(line[2], line[5]) for line in lines if line[0] != "after"] == [("v1.0.0", "v1.1.0"), ("v1.1.0", "v1.0.0")]
+    _megacpp(monkeypatch, root, "lock", "diff", "1")
+    assert capsys.readouterr().out == ""
+    _megacpp(monkeypatch, root, "lock", "diff", "2")
+    assert "sample-kernel: v1.1.0 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("lock", "set", "nonsense@v1"), "a pin of nonsense"),
+        (("lock", "diff", "7"), "state 7 of corpus.lock; expected none yet"),
+        (("run", "--specialists", "nonsense"), "specialist 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_changes_no_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in root.glob("corpus.lock*")}
+    assert exit_code(monkeypatch, *words, "--data-root", str(root)) == 1
+    assert said in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in root.glob("corpus.lock*")} == before
+
+
+def test_every_dataset_is_shown_and_the_active_one_is_marked(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _megacpp(monkeypatch, root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    capsys.readouterr()
+    _megacpp(monkeypatch, root, "lock", "show")
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if not line.startswith("    ")] == [f"* {WHOLE}", f"  {PART}"]
+    assert "tokenizer                        none yet" in said
