@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures.process import BrokenProcessPool
 from itertools import count, islice
 from typing import Any, TypeVar
 
@@ -20,16 +21,21 @@ Result = TypeVar("Result")
 
 _AHEAD = 8
 """Batches per worker that are taken before their turn: one that takes long keeps none of the others waiting."""
+_POOLS_A_BATCH = 3
 
 
 class LocalPool:
     """`workers` spawned processes, each replaced after `max_tasks` batches so that memory cannot creep."""
 
     def __init__(self, workers: int, max_tasks: int = 50) -> None:
-        self._ahead = workers * _AHEAD
-        self._pool = ProcessPool(
-            max_workers=workers,
-            max_tasks=max_tasks,
+        self._workers = workers
+        self._max_tasks = max_tasks
+        self._pool = self._start()
+
+    def _start(self) -> ProcessPool:
+        return ProcessPool(
+            max_workers=self._workers,
+            max_tasks=self._max_tasks,
             # Spawned, not forked: libclang and Arrow threads do not survive a fork.
             context=multiprocessing.get_context("spawn"),
             initializer=die_with_parent,
@@ -40,17 +46,26 @@ class LocalPool:
         self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
     ) -> Iterator[Outcome[Result]]:
         """Yield one outcome per batch, in order; see `BatchExecutor.run`."""
-        waiting: deque[Any] = deque()
-        more = iter(batches)
+        waiting: deque[tuple[Batch, Any]] = deque()
+        more, broken = iter(batches), 0
+
+        def scheduled(batch: Batch) -> tuple[Batch, Any]:
+            return batch, self._pool.schedule(function, args=[batch], timeout=timeout_s)
+
         try:
             for index in count():
-                for batch in islice(more, self._ahead - len(waiting)):
-                    waiting.append(self._pool.schedule(function, args=[batch], timeout=timeout_s))
+                waiting.extend(map(scheduled, islice(more, self._workers * _AHEAD - len(waiting))))
                 if not waiting:
                     return
-                yield _outcome(index, waiting.popleft(), timeout_s)
+                while self._is_broken(waiting[0][1]) and broken < _POOLS_A_BATCH:
+                    broken += 1
+                    self.close()
+                    self._pool = self._start()
+                    waiting = deque(scheduled(batch) for batch, _ in waiting)
+                yield _outcome(index, waiting.popleft()[1], timeout_s)
+                broken = 0
         finally:
-            for future in waiting:
+            for _, future in waiting:
                 future.cancel()
 
     def close(self) -> None:
@@ -58,13 +73,18 @@ class LocalPool:
         self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
 
+    @staticmethod
+    def _is_broken(future: Any) -> bool:
+        """Whether the pool gave up on all its batches: a worker died before pebble had heard which one it took."""
+        return isinstance(future.exception(), BrokenProcessPool)
+
 
 def _outcome(index: int, future: Any, timeout_s: float) -> Outcome[Any]:
     try:
         return Outcome(index, future.result())
     except FutureTimeout:
         return Outcome(index, None, f"timeout: no answer in {timeout_s:g} s")
-    except ProcessExpired as error:
-        return Outcome(index, None, f"crash: worker ended with exit code {error.exitcode}")
+    except (ProcessExpired, BrokenProcessPool) as error:
+        return Outcome(index, None, f"crash: worker ended with exit code {getattr(error, 'exitcode', 'unknown')}")
     except Exception as error:  # noqa: BLE001 - the boundary that records a failed batch
         return Outcome(index, None, f"error: {type(error).__name__}: {error}")

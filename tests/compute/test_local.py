@@ -64,3 +64,12 @@ def test_work_is_done_in_other_processes(pool: LocalPool) -> None:
 
 def test_no_batches_give_no_outcomes(pool: LocalPool) -> None:
     assert list(pool.run(behave, [], timeout_s=1)) == []
+
+
+def test_a_worker_that_dies_between_two_batches_takes_no_batch_with_it() -> None:
+    pool = LocalPool(workers=1)
+    (first,) = pool.run(process_of, [0], timeout_s=60)
+    assert first.value is not None
+    os.kill(first.value, signal.SIGKILL)
+    assert [outcome.value for outcome in pool.run(behave, ["x", "y"], timeout_s=60)] == ["X", "Y"]
+    pool.close()
