@@ -143,8 +143,3 @@ TOKENIZER: Final = "tokenizer"
 def until(last: str) -> tuple[Stage, ...]:
     """The stages up to and including `last`."""
     return tuple(STAGES[name] for name in STAGE_NAMES[: STAGE_NAMES.index(last) + 1])
-
-
-def of_kind(kind: Kind) -> tuple[Stage, ...]:
-    """The stages whose partitions are of `kind`."""
-    return tuple(stage for stage in STAGES.values() if stage.kind is kind)
