@@ -14,9 +14,10 @@ from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
 from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.recipe import Recipe
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.pinning import for_repositories, locked_references, resolve_corpus, write_pins
+from megacpp_assets.pipeline.pinning import for_repositories, locked_references, overruled, resolve_corpus, write_pins
 from megacpp_assets.pipeline.stages import STAGE_NAMES, Kind, until
 from megacpp_assets.storage.layout import checkpoint_path, data_root
 from megacpp_assets.storage.seen import forget
@@ -75,7 +76,7 @@ def run_command(
     with only_run(root):
         if verify:
             forget(root)
-        corpus = resolve_corpus(root, followed, wanted or locked_references(root, followed))
+        corpus = resolve_corpus(root, followed, wanted or _references(root, followed))
         mixtures = corpus.mixtures(split_list(specialists) or corpus.specialists, split_list(phases) or followed.phases)
         corpus = write_pins(corpus, activate=followed is whole)
         _run(corpus, mixtures, last)
@@ -83,6 +84,16 @@ def run_command(
 
 def _recipe_for(wanted: Sequence[str]) -> str:
     return "sample" if all(name.startswith("sample-") for name in wanted) else "upstream"
+
+
+def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
+    """The recipe's repositories where the lock has them; whoever asked for another reference is told."""
+    references = locked_references(root, recipe)
+    for asked, locked in overruled(recipe, references):
+        click.echo(
+            f"{locked} stays pinned, though the recipe says {asked}: megacpp lock set {asked} moves it", err=True
+        )
+    return references
 
 
 def _root(value: str | None) -> Path:

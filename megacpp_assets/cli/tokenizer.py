@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from megacpp_assets.storage.artifact import Artifact
 
 _EXAMPLES = 12
-_TRAINED_FROM = ("pinned_repos", "tokenizer")
 
 
 @click.group("tokenizer")
@@ -37,13 +36,14 @@ def train_command(dataset: str, data_root: str | None) -> None:
     from megacpp_assets.cli.bars import Bars, wide_console
     from megacpp_assets.defs.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
-    from megacpp_assets.pipeline.stages import TOKENIZER
+    from megacpp_assets.pipeline.stages import STAGES, TOKENIZER
     from megacpp_assets.pipeline.steps import Plan, planned_steps
 
     root = resolve_root(data_root)
     with only_run(root):
         corpus = open_corpus(root, dataset)
-        steps = [step for step in planned_steps(corpus, Plan((), TOKENIZER)) if step.stage.name in _TRAINED_FROM]
+        needed = {TOKENIZER, *STAGES[TOKENIZER].upstream}
+        steps = [step for step in planned_steps(corpus, Plan((), TOKENIZER)) if step.stage.name in needed]
         counts = Counter(step.stage.name for step in steps)
         with command_run(root, corpus) as records, Bars(counts, wide_console()) as bars:
             corpus = run_steps(corpus, steps, bars, records, machine_budget(), retrain=True)

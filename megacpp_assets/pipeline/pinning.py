@@ -50,6 +50,15 @@ def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
     return tuple(pinned.get(text.partition("@")[0], text) for text in recipe.repos)
 
 
+def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]]:
+    """(what the recipe asks for, what the lock says instead), for each repository that stays where it is pinned."""
+    return [
+        (asked, locked)
+        for asked, locked in zip(recipe.repos, references, strict=True)
+        if "@" in asked and asked != locked and not (asked.endswith(f"@{TIP}") and locked.startswith(f"{asked}-"))
+    ]
+
+
 def move_pin(corpus: Corpus, text: str) -> Corpus:
     """The corpus with the repository of `text` (`NAME@REF`) pinned there, in `corpus.lock` too.
 

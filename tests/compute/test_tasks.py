@@ -72,9 +72,10 @@ def test_a_task_starts_when_those_it_waits_for_have_ended(log: Path) -> None:
 
 
 def test_tasks_that_do_not_wait_for_each_other_run_at_once(log: Path) -> None:
-    run_tasks(
-        [task(log, "a", waits_for=["b"]), task(log, "b", waits_for=["a"])], Budget(2, GIB), Heard(), start
-    )  # each would wait for ever if the other had to end first
+    heard = Heard()
+    # Each would wait for ever if the other had to end first.
+    run_tasks([task(log, "a", waits_for=["b"]), task(log, "b", waits_for=["a"])], Budget(2, GIB), heard, start)
+    assert set(heard.ended) == {"a", "b"}
 
 
 def test_one_worker_process_runs_many_tasks(log: Path) -> None:
