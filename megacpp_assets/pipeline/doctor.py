@@ -11,8 +11,8 @@ import psutil
 
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.repos.git import MINIMUM_GIT, require_git
-from megacpp_assets.semantic.configure import require_sandbox
-from megacpp_assets.semantic.toolchain import find_toolchain
+from megacpp_assets.semantic.commands.configure import require_sandbox
+from megacpp_assets.semantic.commands.toolchain import find_toolchain
 
 _DISK_BYTES = 2_000_000_000
 _MEMORY_BYTES = 4_000_000_000

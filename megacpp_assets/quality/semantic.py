@@ -18,9 +18,9 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.file_policy import POLICY
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.quality.symbols import Ranges, lost_definitions, nameless
-from megacpp_assets.semantic.configured import CONFIGURE_DONE
-from megacpp_assets.semantic.coverage import coverage_of
-from megacpp_assets.semantic.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
+from megacpp_assets.semantic.commands.configured import CONFIGURE_DONE
+from megacpp_assets.semantic.documents.coverage import coverage_of
+from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import read_records

@@ -20,25 +20,25 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SemanticRecipe, as_config
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.analyses import Analysed, Item, analyse_files, unread
-from megacpp_assets.semantic.analysis import FileFacts
-from megacpp_assets.semantic.budget import OVER_BUDGET, Purse
-from megacpp_assets.semantic.char_store import CharStore
-from megacpp_assets.semantic.configure import require_sandbox
-from megacpp_assets.semantic.configured import leave_database
-from megacpp_assets.semantic.documents import Document, Skipped, documents
-from megacpp_assets.semantic.link import CALL_EDGE
-from megacpp_assets.semantic.lots import Crew
-from megacpp_assets.semantic.paint import CHAR_DTYPE
-from megacpp_assets.semantic.parse import ParseReport, options_of, parse_tree
-from megacpp_assets.semantic.parsed import ParsedFile
-from megacpp_assets.semantic.records import Origin, record, write_shards
-from megacpp_assets.semantic.repository import Repository, build_repository
-from megacpp_assets.semantic.scratch import Sources, export
-from megacpp_assets.semantic.symbols import write_coverage, write_skipped, write_symbols
-from megacpp_assets.semantic.text import SourceText
-from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.unit_cache import Memory
+from megacpp_assets.semantic.commands.configure import require_sandbox
+from megacpp_assets.semantic.commands.configured import leave_database
+from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files, unread
+from megacpp_assets.semantic.documents.analysis import FileFacts
+from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
+from megacpp_assets.semantic.documents.link import CALL_EDGE
+from megacpp_assets.semantic.documents.records import Origin, record, write_shards
+from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
+from megacpp_assets.semantic.labels.char_store import CharStore
+from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
+from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse
+from megacpp_assets.semantic.parsing.lots import Crew
+from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.semantic.tree.export import Sources, export
+from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files

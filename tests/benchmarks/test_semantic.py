@@ -12,7 +12,7 @@ import _clangd as clangd
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.semantic.plan import Unit
+from megacpp_assets.semantic.commands.plan import Unit
 from tests.benchmarks.conftest import FOLDER
 from tests.repos.git_tree import make_repository
 from tests.semantic.repositories import FILES

@@ -13,8 +13,8 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
+from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.stage import run, target
-from megacpp_assets.semantic.toolchain import find_toolchain
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.jsonl import read_records, write_lines
 from tests.quality.planting import Row, rewrite, seal

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from megacpp_assets.semantic.tree_paths import TreePaths
+from megacpp_assets.semantic.tree.tree_paths import TreePaths
 from tests.semantic.parsing_trees import toolchain
 
 HOSTILE = (

@@ -21,13 +21,13 @@ from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
-from megacpp_assets.semantic.analysis import FileFacts, analyse
-from megacpp_assets.semantic.parse import parse_tree
-from megacpp_assets.semantic.scratch import export
+from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
+from megacpp_assets.semantic.parsing.parse import parse_tree
+from megacpp_assets.semantic.tree.export import export
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain
 
-LABELS = Path(__file__).with_name("labels")
+LABELS = Path(__file__).with_name("labelled")
 _FILE_BYTES = 1 << 20
 
 

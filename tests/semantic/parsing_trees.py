@@ -10,12 +10,12 @@ from typing import Any
 
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, ParseOptions, parse_tree
-from megacpp_assets.semantic.parsed import ParsedFile
-from megacpp_assets.semantic.plan import Standards, Unit
-from megacpp_assets.semantic.planning import Question, make_plan
-from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.worker import Limits
+from megacpp_assets.semantic.commands.plan import Standards, Unit
+from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, ParseOptions, parse_tree
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.planning import Question, make_plan
+from megacpp_assets.semantic.parsing.worker import Limits
 
 SOURCES = {".c": "c", ".cc": "c++", ".cpp": "c++"}
 HEADERS = {".h": "c++", ".hpp": "c++"}

@@ -9,8 +9,8 @@ from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
-from megacpp_assets.semantic.toolchain import Toolchain
 from tests.repos.git_tree import make_repository
 
 FILES = {

@@ -11,7 +11,7 @@ import clang.cindex as ci
 import clang_tidy
 import numpy as np
 
-from megacpp_assets.semantic.parsed import (
+from megacpp_assets.semantic.parsing.parsed import (
     FLAG_DEFINITION,
     FLAG_OVERLOADED,
     Cursors,

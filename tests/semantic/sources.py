@@ -13,12 +13,12 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.analysis import FileFacts, analyse
-from megacpp_assets.semantic.char_store import CharStore
-from megacpp_assets.semantic.documents import Document, Skipped, documents
-from megacpp_assets.semantic.parsed import ParsedFile
-from megacpp_assets.semantic.repository import Repository, build_repository
-from megacpp_assets.semantic.text import decode
+from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
+from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
+from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.labels.char_store import CharStore
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.slow_parser import parse_file
 
 Sources = Mapping[str, str]

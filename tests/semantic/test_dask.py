@@ -16,8 +16,8 @@ from megacpp_assets.compute.dask import DaskPool
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.source_file import SourceFile
-from megacpp_assets.semantic.parse import DEFAULT_OPTIONS, parse_tree
-from megacpp_assets.semantic.toolchain import find_toolchain
+from megacpp_assets.semantic.commands.toolchain import find_toolchain
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from tests.compute.batches import AfterKillingOneWorker
 from tests.compute.dask_cluster import cluster
 

@@ -18,8 +18,8 @@ from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.contract.source_file import SourceFile
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.semantic import stage
+from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.stage import SemanticJsonlSpec, run
-from megacpp_assets.semantic.toolchain import Toolchain, find_toolchain
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import source_files
 from megacpp_assets.storage.jsonl import read_records

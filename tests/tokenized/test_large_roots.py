@@ -13,8 +13,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
-from megacpp_assets.semantic.documents import Document, documents
-from megacpp_assets.semantic.records import Origin, record
+from megacpp_assets.semantic.documents.documents import Document, documents
+from megacpp_assets.semantic.documents.records import Origin, record
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.split import Limits

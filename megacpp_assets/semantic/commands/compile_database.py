@@ -1,0 +1,156 @@
+"""`compile_commands.json`, read by a strict reader of our own: allowed arguments per file of the tree.
+
+libclang's own reader is never used: it expands response files, which would put host files into the arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from megacpp_assets.semantic.commands.arguments import MAX_ARGUMENTS, AllowList
+from megacpp_assets.semantic.commands.database_entries import Entry, Reading
+from megacpp_assets.semantic.commands.shell_words import shell_words
+from megacpp_assets.semantic.tree.build_files import DATABASE
+from megacpp_assets.semantic.tree.tree_paths import MAX_PARTS, TreePaths
+
+CONFIGURED = f".megacpp/configured/{DATABASE}"
+"""Where a configure of our own leaves the database; no tree can: the folder's name is refused in a commit."""
+MAX_DEPTH = 4
+MAX_COMPARED = 32
+"""So many databases are compared by their entries; a tree with more of them has none that is meant."""
+MAX_TOTAL_ARGUMENTS = 20_000_000
+_VOTERS = 2000
+"""So many entries say where the tree lies; asking all would cost more than the parse of a hostile tree is worth."""
+_EQUAL_COMMANDS = 64
+"""Command lines are remembered for as many entries, of which equal ones mostly follow each other."""
+_BUILD_FOLDERS = (
+    "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "out/build",
+)  # fmt: skip
+_BUILD_PREFIXES = ("build", "cmake-build", "out")
+
+
+class Database(NamedTuple):
+    """Allowed arguments by tree-relative source path, and why the database was not read, or not to its end, or ""."""
+
+    entries: Mapping[str, tuple[str, ...]]
+    reason: str = ""
+
+
+NO_DATABASE = Database({})
+
+
+def find_database(tree: Path, explicit: str | None = None) -> str | None:
+    """Tree-relative path of the database to use, None if the tree has none (search order: CONTRACTS 2).
+
+    The one of a configure that was asked for wins, then the root's; else the build folders together, then a walk of
+    depth 4: the file with the most entries.
+    """
+    if explicit is not None:
+        return explicit if (tree / explicit).is_file() else None
+    for path in (CONFIGURED, DATABASE):
+        if _is_file(tree / path):
+            return path
+    for group in (_build_candidates(tree), _walk_candidates(tree)):
+        found = sorted({path for path in group if _is_file(tree / path)})[:MAX_COMPARED]
+        if found:
+            return max(found, key=lambda path: (_size(tree / path), [-byte for byte in path.encode()]))
+    return None
+
+
+def read_database(
+    tree: Path, path: str, header_roots: tuple[str, ...] = (), *, wanted: Collection[str] | None = None
+) -> Database:
+    """The entries of the files of the tree, or of those `wanted`; a file's first counts. Malformed parts are skipped.
+
+    Of folders outside the tree only those below `header_roots` may be searched. What is no JSON to its end gives
+    nothing; of what is longer than a limit, the part before it counts.
+    """
+    real = os.path.realpath(tree)
+    reading = Reading(tree / path)
+    home = posixpath.dirname(path)
+    root = _source_root(islice(reading, _VOTERS), TreePaths(real))
+    chosen = _Chosen(TreePaths(real, root, header_roots), home, wanted)
+    for entry in reading:
+        if not chosen.take(entry):
+            return Database(chosen.result, f"more than {MAX_TOTAL_ARGUMENTS:,} arguments; the others are not read")
+    return Database({}, reading.reason) if reading.malformed else Database(chosen.result, reading.reason)
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _build_candidates(tree: Path) -> Iterator[str]:
+    children = sorted(child.name for child in tree.iterdir() if child.is_dir() and not child.is_symlink())
+    yield from (f"{folder}/{DATABASE}" for folder in _BUILD_FOLDERS)
+    yield from (f"{name}/{DATABASE}" for name in children if name.startswith(_BUILD_PREFIXES))
+
+
+def _walk_candidates(tree: Path) -> Iterator[str]:
+    for folder, names, files in os.walk(tree):
+        relative = Path(folder).relative_to(tree)
+        if len(relative.parts) >= MAX_DEPTH:
+            names.clear()
+        if DATABASE in files:
+            yield (relative / DATABASE).as_posix()
+
+
+def _size(path: Path) -> int:
+    """Entries of the database at `path`; none where it is malformed."""
+    reading = Reading(path)
+    number = sum(1 for _ in reading)
+    return 0 if reading.malformed else number
+
+
+class _Chosen:
+    """Entries taken one after another; what lies outside, or is taken already, costs no look at its arguments."""
+
+    def __init__(self, paths: TreePaths, home: str, wanted: Collection[str] | None) -> None:
+        self.result: dict[str, tuple[str, ...]] = {}
+        self._paths = paths
+        self._home = home
+        self._wanted = wanted
+        self._left = MAX_TOTAL_ARGUMENTS
+        self._allowed = AllowList(paths)
+        self._base = lru_cache(_EQUAL_COMMANDS)(lambda directory: paths.inside(directory, home))
+        self._arguments = lru_cache(_EQUAL_COMMANDS)(self._parsed)
+
+    def take(self, entry: Entry) -> bool:
+        """Take `entry`, if it is one; False where that would be one argument too many for a database."""
+        base = self._base(entry.directory)
+        base = self._home if base is None else base
+        source = self._paths.file(entry.file, base)
+        if source is None or source in self.result or (self._wanted is not None and source not in self._wanted):
+            return True
+        arguments = self._arguments(entry.command, base)
+        if arguments is not None:
+            self.result[source] = arguments
+        return self._left >= 0
+
+    def _parsed(self, command: str | tuple[str, ...], base: str) -> tuple[str, ...] | None:
+        words = shell_words(command, MAX_ARGUMENTS + 1) if isinstance(command, str) else command
+        if words is None:
+            return None
+        self._left -= len(words)
+        return self._allowed.of(words[1:], base)
+
+
+def _source_root(entries: Iterable[Entry], paths: TreePaths) -> str:
+    """The absolute folder under which the database knows the tree: the one that explains most of its files."""
+    votes: Counter[str] = Counter()
+    for entry in entries:
+        absolute = posixpath.normpath(posixpath.join(entry.directory, entry.file))
+        parts = absolute.split("/") if absolute.startswith("/") else []
+        # The longest suffix that is a file of the tree says where its root is.
+        for cut in range(1, len(parts) if len(parts) <= MAX_PARTS else 0):
+            if paths.file("/".join(parts[cut:])) is not None:
+                votes["/".join(parts[:cut]) or "/"] += 1
+                break
+    return max(votes, key=lambda root: (votes[root], -len(root), root)) if votes else ""

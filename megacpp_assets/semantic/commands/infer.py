@@ -1,0 +1,127 @@
+"""Include folders of a tree without a compile database, guessed from how its files spell their includes.
+
+Every spelling that some file of the tree could satisfy is covered, by as few folders as possible; a folder that holds
+a name of the system's headers is never chosen, because it would change what `<time.h>` means for all.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from megacpp_assets.semantic.commands.system_headers import SYSTEM_HEADERS
+from megacpp_assets.semantic.tree.includes import include_spellings
+
+MAX_FOLDERS = 256
+_USUAL = ("include", "src", "inc", "lib")
+_DEFINE_01 = re.compile(r"^([ \t]*#[ \t]*)cmakedefine01[ \t]+(\w+).*$", re.M)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*cmakedefine[ \t]+(\w+).*$", re.M)
+_VARIABLE = re.compile(r"@\w+@|\$\{\w+\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Tree-relative include folders in search order, and header stubs: spelling -> text of the generated header."""
+
+    folders: tuple[str, ...]
+    stubs: Mapping[str, str] = field(default_factory=dict)
+
+
+def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates: Mapping[str, str]) -> Inference:
+    """The inference for a tree.
+
+    `paths` are all files of the tree, `sources` (path, bytes) its C/C++ files, `templates` the texts of header
+    templates by path. Pure: equal input, in any order, gives an equal result.
+    """
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(set(paths)):
+        by_name[posixpath.basename(path)].append(path)
+    wanted = _unresolved(sources, {path for group in by_name.values() for path in group})
+    candidates = {spelling: set(_candidates(spelling, by_name)) for spelling in wanted}
+    allowed = _harmless({folder for group in candidates.values() for folder in group}, by_name)
+    candidates = {spelling: group & allowed for spelling, group in candidates.items()}
+    folders = _cover(wanted, candidates)
+    missing = [spelling for spelling, group in sorted(candidates.items()) if not group]
+    return Inference(folders, _stubs(missing, templates))
+
+
+def header_stubs(
+    paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Stubs alone, for a tree whose include folders are known.
+
+    A header of the tree that only resembles a spelling counts for nothing: its folder may be none of those.
+    """
+    return _stubs(sorted(_unresolved(sources, set(paths))), templates)
+
+
+def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:
+    """How many files include each spelling that their own folder does not satisfy and no system header owns."""
+    wanted: Counter[str] = Counter()
+    for path, source in sources:
+        folder = posixpath.dirname(path)
+        for quoted, spelling in set(include_spellings(source)):
+            beside = quoted and (f"{folder}/{spelling}" if folder else spelling) in tree
+            if spelling not in SYSTEM_HEADERS and not beside:
+                wanted[spelling] += 1
+    return wanted
+
+
+def _candidates(spelling: str, by_name: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for path in by_name.get(posixpath.basename(spelling), ()):
+        if path == spelling:
+            yield "."
+        elif path.endswith("/" + spelling):
+            yield path[: -len(spelling) - 1]
+
+
+def _harmless(folders: set[str], by_name: Mapping[str, Sequence[str]]) -> set[str]:
+    shadowing = {folder for header in SYSTEM_HEADERS for folder in _candidates(header, by_name)}
+    return folders - shadowing
+
+
+def _cover(wanted: Mapping[str, int], candidates: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Greedy set cover: the folder that satisfies most includes first; ties go to usual names, then shallow ones."""
+    votes: dict[str, set[str]] = defaultdict(set)
+    for spelling, group in candidates.items():
+        for folder in group:
+            votes[folder].add(spelling)
+    chosen: list[str] = []
+    while votes and len(chosen) < MAX_FOLDERS:
+        best = min(votes, key=lambda folder: (-sum(wanted[name] for name in votes[folder]), *_rank(folder)))
+        covered = votes.pop(best)
+        chosen.append(best)
+        votes = {folder: left for folder, names in votes.items() if (left := names - covered)}
+    return tuple(chosen)
+
+
+def _rank(folder: str) -> tuple[bool, int, str]:
+    return posixpath.basename(folder) not in _USUAL, folder.count("/"), folder
+
+
+def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, str]:
+    """A header for each missing spelling of which the tree holds one template, by its path or by its name alone."""
+    by_header: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(templates):
+        by_header[posixpath.basename(_header_of(path))].append(path)
+    stubs = {}
+    for spelling in missing:
+        named = by_header.get(posixpath.basename(spelling), [])
+        placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
+        if placed or len(named) == 1:
+            stubs[spelling] = _instantiate(templates[(placed or named)[0]])
+    return stubs
+
+
+def _header_of(template: str) -> str:
+    return template.removesuffix(".in").removesuffix(".cmake")
+
+
+def _instantiate(template: str) -> str:
+    """What a configure step would write if it found nothing: every option off, every variable 0."""
+    text = _DEFINE_01.sub(r"\1define \2 0", template)
+    text = _DEFINE.sub(r"/* #undef \1 */", text)
+    return _VARIABLE.sub("0", text)

@@ -1,0 +1,169 @@
+"""Which file is parsed with which arguments, and from where those come: database, nearest entry of one, or inferred."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from codecs import BOM_UTF8
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.commands.arguments import for_language, include_folder, language_of
+from megacpp_assets.semantic.commands.infer import header_stubs, infer
+from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs
+from megacpp_assets.semantic.tree.build_files import is_template
+from megacpp_assets.semantic.tree.real_paths import RealPaths
+
+WORK_FOLDER = ".megacpp"
+STUB_FOLDER = f"{WORK_FOLDER}/stubs"
+_TEMPLATE_BYTES = 1 << 20
+_SOURCE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One file to parse as a main file, and its complete arguments but for the toolchain's own."""
+
+    path: str
+    arguments: tuple[str, ...]
+    mode: str
+    header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standards:
+    """The language standard of files whose arguments name none."""
+
+    c: str = "gnu11"
+    cpp: str = "c++17"
+
+    def of(self, language: str) -> str:
+        """The standard of `language`, "c" or "c++"."""
+        return self.c if language == "c" else self.cpp
+
+
+def plan_units(
+    tree: Path, files: Sequence[SourceFile], standards: Standards, entries: Mapping[str, tuple[str, ...]]
+) -> list[Unit]:
+    """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
+
+    `entries` are those of the tree's compile database; without any, arguments are inferred.
+    """
+    selected = sorted(
+        (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
+    )
+    if entries:
+        nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
+        units = [_from_database(file, entries, nearest, standards) for file in selected]
+        return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
+    return list(_inferred(tree, files, selected, standards))
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _from_database(
+    file: SourceFile, entries: Mapping[str, tuple[str, ...]], nearest: _Nearest, standards: Standards
+) -> Unit:
+    own = entries.get(file.path)
+    arguments = nearest.arguments(file) if own is None else own
+    # A header has no `-x` of its own: one borrowed from a source says what the neighbours are, not what it is.
+    language = file.language if own is None else language_of(arguments) or file.language
+    mode = "nearest" if own is None else "database"
+    return Unit(file.path, for_language(arguments, language, standards.of(language)), mode, file.header)
+
+
+class _Nearest:
+    """The arguments of a file in no target: the most common ones among the entries that lie closest to it."""
+
+    def __init__(self, entries: Mapping[str, tuple[str, ...]]) -> None:
+        self._below: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        for path in sorted(entries):
+            for folder in _ancestors(path):
+                self._below[folder][entries[path]] += 1
+
+    def arguments(self, file: SourceFile) -> tuple[str, ...]:
+        for folder in _ancestors(file.path):
+            votes = self._below.get(folder)
+            if votes:
+                return min(votes, key=lambda arguments: (-votes[arguments], arguments))
+        return ()
+
+
+def _ancestors(path: str) -> Iterator[str]:
+    while path:
+        path = posixpath.dirname(path)
+        yield path
+
+
+def _inferred(
+    tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile], standards: Standards
+) -> Iterator[Unit]:
+    present = _present(tree, files)
+    kernel = kernel_of(present)
+    inference = infer(present, _texts(tree, selected), _templates(tree, present))
+    made = kernel_stubs(present, _texts(tree, selected)) if kernel else {}
+    folders = (
+        *(include_folder("-I", folder) for folder in inference.folders),
+        *_stub_folder(tree, files, {**made, **inference.stubs}),
+    )
+    for file in selected:
+        first = kernel.arguments(file.path, file.language) if kernel else ()
+        arguments = for_language((*first, *folders), file.language, standards.of(file.language))
+        yield Unit(file.path, arguments, "inferred", file.header)
+
+
+def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    """What a database lacks where no build has run: the headers that it would have made."""
+    present = _present(tree, files)
+    templates = _templates(tree, present)
+    stubs = header_stubs(present, _texts(tree, selected), templates) if templates else {}
+    return _stub_folder(tree, files, stubs)
+
+
+def _present(tree: Path, files: Sequence[SourceFile]) -> list[str]:
+    # What is not selected may still be included: generated fragments, files over the size limit.
+    paths = RealPaths(str(tree))
+    return [file.path for file in files if paths.inside(file.path) and os.path.isfile(f"{tree}/{file.path}")]
+
+
+def _texts(tree: Path, selected: Sequence[SourceFile]) -> Iterator[tuple[str, bytes]]:
+    return ((file.path, read_source(f"{tree}/{file.path}")) for file in selected)
+
+
+def _templates(tree: Path, present: Sequence[str]) -> dict[str, str]:
+    return {
+        path: read_source(f"{tree}/{path}", _TEMPLATE_BYTES).decode("utf-8", "replace")
+        for path in present
+        if is_template(path)
+    }
+
+
+def _stub_folder(tree: Path, files: Sequence[SourceFile], stubs: Mapping[str, str]) -> tuple[str, ...]:
+    """Write `stubs`, unless the tree itself uses our folder; the argument that has them searched after all others."""
+    taken = any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files)
+    if not stubs or taken or any((tree / folder).is_symlink() for folder in (WORK_FOLDER, STUB_FOLDER)):
+        return ()
+    _write_stubs(tree / STUB_FOLDER, stubs)
+    return (include_folder("-idirafter", STUB_FOLDER),)
+
+
+def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
+    for spelling, text in stubs.items():
+        if any(above in stubs for above in _ancestors(spelling)):  # a folder of this name would be a stub itself
+            continue
+        target = folder / spelling
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def read_source(path: str, limit: int = _SOURCE_BYTES) -> bytes:
+    """The first `limit` bytes of a regular file, a byte order mark left out; nothing of any other."""
+    if os.path.islink(path) or not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as file:
+        return file.read(limit).removeprefix(BOM_UTF8)

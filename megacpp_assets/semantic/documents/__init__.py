@@ -1,0 +1,1 @@
+"""Chunks of all files joined to a graph, and documents composed from it."""

@@ -1,0 +1,162 @@
+"""A file's top-level declarations, overlapping ones together, and the macros between them: what chunks are cut from."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.outline.kinds import MACRO_USE
+from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.outline.nodes import Outline, Role
+
+METHOD_BYTES = 160
+"""An inline method of at least this size is a chunk of its own; 128 chunks must suffice for 4096 tokens."""
+
+_KIND_OF_ROLE = {
+    Role.FUNCTION: "func_body",
+    Role.CLASS: "class_decl",
+    Role.TYPEDEF: "typedef",
+    Role.PROTOTYPE: "func_sig",
+    Role.USING: "preamble",
+    Role.MEMBER: "class_member",
+    Role.VARIABLE: "other",
+    Role.OTHER: "other",
+}
+"""Roles by rank: of nodes that overlap, the first of these leads."""
+_RANK = np.array([[*_KIND_OF_ROLE, Role.NAMESPACE, Role.BODY].index(role) for role in Role], dtype=np.int64)
+_KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
+_WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
+
+Ints = NDArray[np.int64]
+Method = tuple[int, int, str]
+"""Start, end and name of an inline method."""
+
+
+class Group(NamedTuple):
+    """Declarations that overlap in the text: one class with its members, one function, one macro, ...
+
+    `major`: it is a root of its own. `declared`: it is no macro definition; `bare`: it begins with a macro's use.
+    `methods` are the larger inline ones of a class, in file order.
+    """
+
+    start: int
+    end: int
+    kind: str
+    name: str
+    major: bool = False
+    declared: bool = False
+    bare: bool = False
+    methods: tuple[Method, ...] = ()
+
+
+def groups_of(code: bytes, lexed: Lexed, outline: Outline) -> list[Group]:
+    """The groups of a file in file order; what holds no word is none."""
+    found = _declared(outline.take((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY)))
+    taken = np.array([(group.start, group.end) for group in found], dtype=np.int64).reshape(-1, 2)
+    found += _macros(code, lexed, taken)
+    solid = [group for group in found if has_word(code[group.start : group.end])]
+    return _prefixed(code, sorted(solid, key=lambda group: group.start))
+
+
+def has_word(text: bytes) -> bool:
+    """Whether `text` is more than punctuation and space."""
+    return _WORD.search(text) is not None
+
+
+def _declared(nodes: Outline) -> list[Group]:
+    """The groups of `nodes`, which are in pre-order."""
+    if not len(nodes):
+        return []
+    first = np.flatnonzero(nodes.start >= np.append(-1, np.maximum.accumulate(nodes.end)[:-1]))
+    of = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(nodes))))
+    lead = _leads(nodes, first, of)
+    role = nodes.role[lead]
+    major = (role == Role.FUNCTION) | ((role == Role.CLASS) & nodes.definition[lead])
+    declared = np.ones(len(first), dtype=bool)
+    end, bare = np.maximum.reduceat(nodes.end, first), nodes.kind[first] == MACRO_USE
+    start, end, major, declared, bare = (c.tolist() for c in (nodes.start[first], end, major, declared, bare))
+    kind = map(_KINDS.__getitem__, role.tolist())
+    return list(
+        map(Group, start, end, kind, _names(nodes, first, lead), major, declared, bare, _methods(nodes, of, role))
+    )
+
+
+def _leads(nodes: Outline, first: Ints, of: Ints) -> Ints:
+    """The node that each group is called after: the best by rank; not a class that is only named before a typedef's
+    name; and the class around a function."""
+    order = np.lexsort((-nodes.end, nodes.start, ~nodes.definition, _RANK[nodes.role], of))
+    lead = order[first]
+    typedef = _first(nodes.role == Role.TYPEDEF, first)
+    named = (nodes.role[lead] == Role.CLASS) & ~nodes.definition[lead] & (typedef < len(nodes))
+    lead = np.where(named, typedef, lead)
+    holds = (nodes.role == Role.CLASS) & nodes.definition & (nodes.start <= nodes.start[lead][of])
+    holder = _first(holds, first)
+    held = (nodes.role[lead] == Role.FUNCTION) & (np.append(nodes.end, -1)[holder] >= nodes.end[lead])
+    return np.where(held, holder, lead)
+
+
+def _first(marked: NDArray[np.bool_], first: Ints) -> Ints:
+    """The first marked node of each group; the number of all nodes where there is none."""
+    return np.asarray(np.minimum.reduceat(np.where(marked, np.arange(len(marked)), len(marked)), first))
+
+
+def _names(nodes: Outline, first: Ints, lead: Ints) -> list[str]:
+    """The leads' names; the first good one of the group where a lead has none, or one that ends in a bracket."""
+    names: list[str] = nodes.name[lead].tolist()
+    ends = np.append(first, len(nodes)).tolist()
+    for number, name in enumerate(names):
+        if not name or name.endswith(")"):
+            others = nodes.name[ends[number] : ends[number + 1]]
+            names[number] = next((other for other in others if other and not other.endswith(")")), name)
+    return names
+
+
+def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tuple[Method, ...]]:
+    """The larger methods of each group if it is a class; `role` has the groups' own."""
+    large = (nodes.role == Role.FUNCTION) & (nodes.end - nodes.start >= METHOD_BYTES)
+    chosen = np.flatnonzero(large & (role == Role.CLASS)[of])
+    columns = (of[chosen], nodes.start[chosen], nodes.end[chosen], nodes.name[chosen])
+    found: dict[int, list[Method]] = defaultdict(list)
+    for number, start, end, name in zip(*(column.tolist() for column in columns), strict=True):
+        found[number].append((start, end, name))
+    return (tuple(found.get(number, ())) for number in range(len(role)))
+
+
+def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
+    """Macro definitions outside the `taken` ranges; a file's include guard is none."""
+    starts = lexed.directives[:, 0]
+    place = np.searchsorted(taken[:, 0], starts, side="right") - 1
+    free = np.append(taken[:, 1], -1)[place] <= starts  # place -1 is that of the last one, which ends before all
+    guard = _words(code, lexed, 0)[:1] if lexed.names and lexed.names[0] == "ifndef" else []
+    for number in np.flatnonzero(free).tolist():
+        if lexed.names[number] != "define":
+            continue
+        start, end = lexed.directives[number].tolist()
+        words = _words(code, lexed, number)
+        if words and not (number == 1 and words == guard):
+            yield Group(start, end, "preamble", words[0].split(b"(")[0].decode(errors="replace"))
+
+
+def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:
+    """The first word behind the name of a directive, and the rest."""
+    start, end = lexed.directives[number].tolist()
+    return code[start:end].partition(lexed.names[number].encode() or b"#")[2].split(None, 1)
+
+
+def _prefixed(code: bytes, groups: list[Group]) -> list[Group]:
+    """`groups` in which a bare macro right before a declaration (MY_EXPORT) is that declaration's beginning."""
+    result: list[Group] = []
+    for group in groups:
+        last = result[-1] if result else None
+        if last is not None and last.bare and group.declared:
+            between = code[last.end : group.start]
+            if code[last.end - 1 : last.end] not in b";)" and not between.strip() and between.count(b"\n") < 2:
+                result[-1] = group._replace(start=last.start)
+                continue
+        result.append(group)
+    return result

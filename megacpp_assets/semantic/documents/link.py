@@ -1,0 +1,244 @@
+"""Who uses whom: references of a file's cursors become edges between chunks of the repository, with a confidence.
+
+exact: the compiler resolved it. overload: one of several candidates, or one of several entities of that name.
+name: only the spelling is known, and one chunk of the repository defines it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.documents.chunks import Chunk
+from megacpp_assets.semantic.labels.identifiers import name_hashes
+from megacpp_assets.semantic.labels.symbol_names import SymbolTable
+from megacpp_assets.semantic.outline import kinds as k
+from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, FLAG_OVERLOADED, Cursors
+
+CONFIDENCES = ("exact", "overload", "name")
+EXACT, OVERLOAD, NAME = range(3)
+CALL_EDGE, TYPE_EDGE = 0, 1
+
+_CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
+_NAMING = k.membership(k.NAME_REFERENCES | k.TYPE_REFERENCES)
+_LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
+_DIGITS = b"0123456789"
+_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz" + _DIGITS
+_NAME_WINDOW = 200
+"""Bytes before the argument list in which a callee's name is looked for."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the chunks of a file declare, in parallel arrays: USR hash, chunk of the file, symbol id, hash of the
+    spelling (0 unless callable), and whether this is the definition."""
+
+    usr: NDArray[np.uint64]
+    chunk: Ints
+    id: NDArray[np.uint32]
+    spelling: NDArray[np.uint64]
+    definition: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the chunks of a file refer to, in parallel arrays; `usr` is 0 where only the `spelling` is known.
+
+    `edge` is CALL_EDGE or TYPE_EDGE, `confidence` an index of CONFIDENCES.
+    """
+
+    usr: NDArray[np.uint64]
+    chunk: Ints
+    id: NDArray[np.uint32]
+    spelling: NDArray[np.uint64]
+    edge: Ints
+    confidence: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class FileLinks:
+    """A file's part of the graph.
+
+    `calls` counts call expressions, `resolved` those with exactly one target, `candidates` those with several.
+    """
+
+    declared: Declared
+    used: Used
+    calls: int = 0
+    resolved: int = 0
+    candidates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Distinct edges from the chunk that uses to the chunk it uses, never to itself; sorted by edge, source, target."""
+
+    source: Ints
+    target: Ints
+    edge: Ints
+    confidence: Ints
+
+
+def no_links() -> FileLinks:
+    """The links of a file that was not parsed."""
+    none, usr, ids = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+    return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
+
+
+def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
+    """What the chunks of one file declare and use."""
+    places = _Places(chunks, cursors)
+    call = cursors.kind == k.CALL
+    unsure = (cursors.flags & FLAG_OVERLOADED) != 0
+    resolved = call & (cursors.uses >= 0) & ~unsure
+    used = _join(_used(cursors, table, places), _guessed(code, cursors, places, call & ~resolved))
+    candidates = call & (cursors.uses >= 0) & unsure
+    return FileLinks(
+        _declared(cursors, table, places), used, int(call.sum()), int(resolved.sum()), int(candidates.sum())
+    )
+
+
+class _Places:
+    """Which chunk of a file each cursor begins in."""
+
+    def __init__(self, chunks: Sequence[Chunk], cursors: Cursors) -> None:
+        self._starts = np.array([chunk.start for chunk in chunks], dtype=np.int64)
+        self._ends = np.array([chunk.end for chunk in chunks], dtype=np.int64)
+        self._offsets = cursors.start
+
+    def within(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Those of the `chosen` cursors that lie in a chunk, and its index."""
+        offsets = self._offsets[chosen].astype(np.int64)
+        chunk = np.searchsorted(self._starts, offsets, side="right") - 1
+        held = (chunk >= 0) & (offsets < np.append(self._ends, -1)[chunk])
+        return chosen[held], chunk[held]
+
+
+def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared:
+    kind = np.minimum(cursors.kind, k.KINDS - 1)
+    chosen, chunk = places.within(np.flatnonzero((_CALLABLE | _TYPE)[kind] & (cursors.declares >= 0)))
+    declared = cursors.declares[chosen]
+    return Declared(
+        usr=table.usr[declared],
+        chunk=chunk,
+        id=table.id[declared],
+        spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
+        definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
+    )
+
+
+def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
+    kinds_of_rows = np.minimum(table.kind, k.KINDS - 1)
+    naming = np.flatnonzero(_NAMING[np.minimum(cursors.kind, k.KINDS - 1)] & (cursors.uses >= 0))
+    chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][cursors.uses[naming]]])
+    overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
+    used = cursors.uses[chosen]
+    return Used(
+        usr=table.usr[used],
+        chunk=chunk,
+        id=table.id[used],
+        spelling=np.zeros(len(chosen), dtype=np.uint64),
+        edge=np.where(_CALLABLE[kinds_of_rows][used], CALL_EDGE, TYPE_EDGE),
+        confidence=np.where(overloaded, OVERLOAD, EXACT),
+    )
+
+
+def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray[np.bool_]) -> Used:
+    """Unresolved calls by the spelling of their callee: the last name of the callee's expression."""
+    calls, chunk = places.within(np.flatnonzero(unresolved))
+    following = np.minimum(calls + 1, len(cursors.kind) - 1)
+    child = (cursors.parent[following] == calls) & (cursors.start[following] == cursors.start[calls])
+    starts, stops = cursors.start[calls].tolist(), np.where(child, cursors.end[following], 0).tolist()
+    names = [_callee(code, start, stop) for start, stop in zip(starts, stops, strict=True)]
+    return Used(
+        usr=np.zeros(len(calls), dtype=np.uint64),
+        chunk=chunk,
+        id=np.zeros(len(calls), dtype=np.uint32),
+        spelling=name_hashes(names)[0],
+        edge=np.full(len(calls), CALL_EDGE),
+        confidence=np.full(len(calls), NAME),
+    )
+
+
+def _callee(code: bytes, start: int, stop: int) -> str:
+    if stop <= start:
+        return ""
+    start = max(start, stop - _NAME_WINDOW)
+    text = code[start:stop]
+    if text[-1:] in _WORD:
+        # Nothing follows the name: no pattern has to be tried at each byte before it.
+        return text[len(text.rstrip(_WORD)) :].lstrip(_DIGITS).decode()
+    found = _LAST_NAME.search(code, start, stop)
+    return found[1].decode(errors="replace") if found else ""
+
+
+def _join(first: Used, second: Used) -> Used:
+    return Used(*(np.concatenate([getattr(first, f.name), getattr(second, f.name)]) for f in fields(Used)))
+
+
+def link(files: Sequence[FileLinks], sizes: Sequence[int]) -> Edges:
+    """Edges between the chunks of a repository; `sizes` are the numbers of chunks per file, in the same order."""
+    bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
+    declared = _column(files, bases, "declared")
+    used = _column(files, bases, "used")
+    target = _by_usr(declared, used["usr"])
+    confidence = used["confidence"].copy()
+    for key, level in (("id", OVERLOAD), ("spelling", NAME)):
+        found = _unique_definition(declared, used, key)
+        new = (target < 0) & (found >= 0)
+        target[new], confidence[new] = found[new], np.maximum(confidence[new], level)
+    real = (target >= 0) & (target != used["chunk"])
+    return _distinct(used["chunk"][real], target[real], used["edge"][real], confidence[real])
+
+
+def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict[str, NDArray[Any]]:
+    """All files' `part` as one table, chunks numbered across the repository."""
+    kind = Declared if part == "declared" else Used
+    tables = [getattr(file, part) for file in files] or [getattr(no_links(), part)]
+    shifts = np.repeat(np.array(list(bases) or [0]), [len(table.usr) for table in tables])
+    joined = {f.name: np.concatenate([getattr(table, f.name) for table in tables]) for f in fields(kind)}
+    joined["chunk"] = joined["chunk"] + shifts
+    return joined
+
+
+def _by_usr(declared: dict[str, NDArray[Any]], wanted: NDArray[np.uint64]) -> Ints:
+    """Chunk that declares each USR: the definition's, else the first in file order; -1 for none."""
+    order = np.lexsort((declared["chunk"], ~declared["definition"], declared["usr"]))
+    usrs, first = np.unique(declared["usr"][order], return_index=True)
+    return _lookup(usrs, declared["chunk"][order][first], wanted)
+
+
+def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], key: str) -> Ints:
+    """Chunk of the one definition with the same `key` (symbol id or spelling), -1 where there are none or several."""
+    chosen = declared["definition"] & (declared[key] != 0)
+    keys, chunks = declared[key][chosen], declared["chunk"][chosen]
+    order = np.lexsort((chunks, keys))
+    unique, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    chunks = chunks[order]
+    lone = chunks[first] == chunks[first + counts - 1] if len(first) else np.zeros(0, dtype=bool)
+    return _lookup(unique[lone], chunks[first[lone]], used[key])
+
+
+def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:
+    """Value of each wanted key, -1 for the absent and for key 0; `keys` ascend."""
+    if not len(keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((keys[index] == wanted) & (wanted != 0), values[index], -1)
+
+
+def _distinct(source: Ints, target: Ints, edge: Ints, confidence: Ints) -> Edges:
+    # As one number each they sort several times as fast as by columns. Of equal edges the surest comes first.
+    chunks = 1 + max(source.max(initial=0), target.max(initial=0))
+    rows = np.sort(((edge * chunks + source) * chunks + target) * len(CONFIDENCES) + confidence)
+    rows, confidence = np.divmod(rows[np.diff(rows // len(CONFIDENCES), prepend=-1) > 0], len(CONFIDENCES))
+    rows, target = np.divmod(rows, chunks)
+    edge, source = np.divmod(rows, chunks)
+    return Edges(source, target, edge, confidence)

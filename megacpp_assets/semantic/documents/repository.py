@@ -1,0 +1,100 @@
+"""All chunks of a repository as one numbered sequence (files in path order, chunks in file order) and their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.semantic.documents.analysis import FileFacts, Space
+from megacpp_assets.semantic.documents.chunks import Chunk, Root
+from megacpp_assets.semantic.documents.graph import dependency_levels, leaves
+from megacpp_assets.semantic.documents.link import Edges, link
+
+
+class Node(NamedTuple):
+    """A chunk with its place: file number, character range, unit and root as ranges of chunk numbers."""
+
+    chunk: Chunk
+    file: int
+    char_start: int
+    char_end: int
+    unit: tuple[int, int]
+    root: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRoot:
+    """A root with its file's number, its chunks as a range of chunk numbers, and the namespaces around it."""
+
+    file: int
+    root: Root
+    unit: tuple[int, int]
+    spaces: tuple[Space, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending."""
+
+    files: Sequence[FileFacts]
+    nodes: Sequence[Node]
+    roots: Sequence[PlacedRoot]
+    level: Sequence[int]
+    leaf: Sequence[bool]
+    out: Sequence[Sequence[tuple[int, int, int]]]
+    edges: Edges
+
+    def unit_level(self, unit: tuple[int, int]) -> int:
+        """Level of a unit: the highest of its chunks."""
+        return max(self.level[unit[0] : unit[1]])
+
+
+@uncollected
+def build_repository(files: Sequence[FileFacts]) -> Repository:
+    """Number the chunks of `files` (in path order), link them and give them their levels."""
+    edges = link([facts.links for facts in files], [len(facts.chunks) for facts in files])
+    nodes: list[Node] = []
+    roots: list[PlacedRoot] = []
+    for number, facts in enumerate(files):
+        base = len(nodes)
+        roots.extend(
+            PlacedRoot(number, root, (base + root.first, base + root.last), spaces)
+            for root, spaces in zip(facts.roots, facts.spaces, strict=True)
+        )
+        nodes.extend(_nodes(number, facts, base))
+    count = len(nodes)
+    return Repository(
+        files=files,
+        nodes=nodes,
+        roots=roots,
+        level=dependency_levels(count, edges.source, edges.target).tolist(),
+        leaf=leaves(count, edges.source, edges.target).tolist(),
+        out=_rows(count, edges),
+        edges=edges,
+    )
+
+
+def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
+    # No two edges of a kind join the same nodes: their confidence decides nothing.
+    order = np.argsort((edges.source * count + edges.target) * 2 + edges.edge)
+    columns = (edges.target[order], edges.edge[order], edges.confidence[order])
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    ends = np.cumsum(np.bincount(edges.source, minlength=count)).tolist()
+    return [rows[start:end] for start, end in pairwise([0, *ends])]
+
+
+def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:
+    result = []
+    for root in facts.roots:
+        for index in range(root.first, root.last):
+            chunk = facts.chunks[index]
+            unit = (base + chunk.unit[0], base + chunk.unit[1])
+            place = (base + root.first, base + root.last)
+            span = facts.spans[index]
+            result.append(Node(chunk, number, span.char_start, span.char_end, unit, place))
+    return result

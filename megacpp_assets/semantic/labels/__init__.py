@@ -1,0 +1,1 @@
+"""What each character of a file is: categories, names of symbols."""

@@ -1,0 +1,112 @@
+"""Painted characters of a whole repository in one scratch file, read back through the page cache.
+
+A document is made of stretches that others hold too, so the JSON of a stretch is kept: most are written many times.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
+
+_PLAIN = np.dtype((np.void, CHAR_DTYPE.itemsize))
+"""A character without its fields: copied as one block of bytes."""
+_KEPT_BYTES = 64 << 20
+"""JSON kept; the least recently used goes first."""
+
+Texts = tuple[bytes, ...]
+"""JSON of each of CHAR_COLUMNS, without brackets."""
+
+
+class Part(NamedTuple):
+    """Characters [start, end) of a file, by its number, that stand at `begin` in a document."""
+
+    begin: int
+    file: int
+    start: int
+    end: int
+
+
+class CharStore:
+    """Put the characters of file after file, then take slices. The file lies in a folder of the caller's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "chars.bin"
+        self._file = self._path.open("wb")
+        self._bases: dict[int, int] = {}
+        self._size = 0
+        self._chars: NDArray[np.void] = np.zeros(0, dtype=CHAR_DTYPE)
+        self._texts: OrderedDict[tuple[int, int, int], Texts] = OrderedDict()
+        self._kept = 0
+
+    def put(self, file: int, chars: NDArray[np.void]) -> None:
+        """Store the characters of file number `file`; files come in any order."""
+        self._bases[file] = self._size
+        self._size += len(chars)
+        chars.tofile(self._file)
+
+    def seal(self) -> CharStore:
+        """End writing; slices may be taken from now on."""
+        self._file.close()
+        if self._size:
+            self._chars = np.asarray(np.memmap(self._path, dtype=CHAR_DTYPE, mode="r"))
+        return self
+
+    def slice(self, file: int, start: int, end: int) -> NDArray[np.void]:
+        """Characters [start, end) of file number `file`."""
+        base = self._bases[file]
+        return self._chars[base + start : base + end]
+
+    def joined(self, size: int, parts: Iterable[Part]) -> NDArray[np.void]:
+        """`size` characters, zero but for the `parts`."""
+        chars = np.zeros(size, dtype=CHAR_DTYPE)
+        plain = chars.view(_PLAIN)
+        for begin, *place in parts:
+            part = self.slice(*place)
+            plain[begin : begin + len(part)] = part.view(_PLAIN)
+        return chars
+
+    def arrays(self, size: int, parts: Iterable[Part]) -> Texts:
+        """JSON arrays of the columns of what `joined` gives; the `parts` ascend and do not overlap."""
+        texts: list[Texts] = []
+        reached = 0
+        for begin, file, start, end in parts:
+            if begin > reached:
+                texts.append(_zeros(begin - reached))
+            if end > start:
+                texts.append(self._text((file, start, end)))
+            reached = begin + end - start
+        if size > reached:
+            texts.append(_zeros(size - reached))
+        return tuple(b"[%b]" % b",".join(column) for column in zip(*texts, strict=True))
+
+    def _text(self, place: tuple[int, int, int]) -> Texts:
+        found = self._texts.get(place)
+        if found is None:
+            part = self.slice(*place)
+            found = tuple(_json(part[name]) for name in c.CHAR_COLUMNS)
+            self._texts[place] = found
+            self._kept += sum(map(len, found))
+            while self._kept > _KEPT_BYTES:
+                self._kept -= sum(map(len, self._texts.popitem(last=False)[1]))
+        else:
+            self._texts.move_to_end(place)
+        return found
+
+
+def _json(column: NDArray[np.generic]) -> bytes:
+    return orjson.dumps(np.ascontiguousarray(column), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
+
+
+@lru_cache(maxsize=16)
+def _zeros(number: int) -> Texts:
+    return (b",".join([b"0"] * number),) * len(c.CHAR_COLUMNS)

@@ -1,0 +1,47 @@
+"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (CONTRACTS.md 2); stable across runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.labels.identifiers import name_hashes
+from megacpp_assets.semantic.parsing.parsed import Symbols
+
+_LOW_31 = 0x7FFFFFFF
+
+
+@lru_cache(maxsize=1 << 18)
+def symbol_id(qualified_name: str) -> int:
+    """Id of the entity called `qualified_name`; 0 for no name. Overloads share one."""
+    if not qualified_name:
+        return 0
+    digest = hashlib.md5(qualified_name.encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest, "big") & _LOW_31 or 1
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolTable:
+    """A file's symbols as parallel arrays, in their order; the last row, -1, stands for "none" (id 0, no hash)."""
+
+    usr: NDArray[np.uint64]
+    id: NDArray[np.uint32]
+    kind: NDArray[np.int64]
+    spelling: NDArray[np.uint64]
+    operator: NDArray[np.bool_]
+
+
+def symbol_table(symbols: Symbols) -> SymbolTable:
+    """The table of a file's `symbols`."""
+    spelling, operator = name_hashes(symbols.spelling)
+    return SymbolTable(
+        usr=np.append(symbols.usr, np.uint64(0)),
+        id=np.array([*map(symbol_id, symbols.qualified_name), 0], dtype=np.uint32),
+        kind=np.append(symbols.kind.astype(np.int64), 0),
+        spelling=np.append(spelling, np.uint64(0)),
+        operator=np.append(operator, False),
+    )

@@ -1,0 +1,190 @@
+"""Declarations in text that the preprocessor dropped: each stretch is parsed by syntax alone, inside what holds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.outline import kinds as k
+from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.outline.macros import MacroNames, between, next_solid, with_macros
+from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
+from megacpp_assets.semantic.outline.ranges import cover
+from megacpp_assets.semantic.outline.treesitter import has_errors, syntax_outline
+
+_SPACE, _NEWLINE = 32, 10
+_OPEN, _CLOSE = b"{}"
+_BODIED = frozenset({Role.FUNCTION, Role.CLASS, Role.BODY})
+_WORDS = re.compile(rb"[A-Za-z_]\w*")
+_GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
+_ARGUMENTS = re.compile(rb"\([^(){};]*(?:\([^(){};]*\)[^(){};]*)*\)")
+_BODY_FOLLOWS = frozenset({b"{", b":", b"-", b".", b"<"})
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Braces:
+    """The braces of a file that are code: not in comments, literals or directives (`hidden` marks those)."""
+
+    def __init__(self, code: bytes, lexed: Lexed) -> None:
+        data = np.frombuffer(code, dtype=np.uint8)
+        self._code = code
+        self.hidden = lexed.commented | lexed.quoted | lexed.directed
+        self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
+        self._steps = np.where(data[self._places] == _OPEN, 1, -1)
+        self._directives = lexed.directives[:, 0]
+
+    def made_whole(self, nodes: Sequence[Node], limit: int) -> list[Node]:
+        """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
+        ends = {}
+        for node in nodes:
+            closing = self._behind_body(node, limit)
+            if node.end < closing <= limit and not self._directed(node.start, closing):
+                ends[node.end] = closing
+        if not ends:
+            return list(nodes)
+        swallowed = cover(limit, np.array(list(ends)), np.array(list(ends.values())))
+        return [
+            node._replace(end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
+            for node in nodes
+            if node.start < limit and not swallowed[node.start]
+        ]
+
+    def _behind_body(self, node: Node, limit: int) -> int:
+        """Where the body that `node` is, or that of the class it defines, ends; 0 if it is neither."""
+        if node.role is Role.BODY:
+            return self._closing.get(node.start, limit) + 1
+        first = np.searchsorted(self._places, node.start) if node.role is Role.CLASS and node.definition else None
+        if first is None or first == len(self._places) or self._places[first] >= node.end:
+            return 0
+        end = self._closing.get(int(self._places[first]), limit) + 1
+        return end + 1 if self._code[end : end + 1] == b";" else end
+
+    @cached_property
+    def _closing(self) -> dict[int, int]:
+        """The closing brace of each opening one that has one."""
+        found, opened = {}, []
+        for place, step in zip(self._places.tolist(), self._steps.tolist(), strict=True):
+            if step > 0:
+                opened.append(place)
+            elif opened:
+                found[opened.pop()] = place
+        return found
+
+    def _directed(self, start: int, end: int) -> bool:
+        first, last = np.searchsorted(self._directives, (start, end))
+        return bool(first < last)
+
+    def left_open(self, start: int, end: int) -> int:
+        """How many braces opened in [start, end) are still open at its end."""
+        first, last = np.searchsorted(self._places, (start, end))
+        level = np.cumsum(self._steps[first:last])
+        return int(level[-1] - min(0, level.min())) if len(level) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a dropped stretch is read with: the file, where it has code (`solid`), its braces and macros."""
+
+    code: bytes
+    lexed: Lexed
+    solid: NDArray[np.bool_]
+    braces: Braces
+    macros: MacroNames
+
+    def opens_line(self, offset: int) -> bool:
+        """Whether nothing but space stands before `offset` on its line."""
+        while self.code[offset - 1 : offset] in (b" ", b"\t"):
+            offset -= 1
+        return self.code[offset - 1 : offset] in (b"", b"\n")
+
+
+def dropped_nodes(
+    around: Around, outline: Outline, owner: NDArray[np.int32], ranges: Sequence[tuple[int, int]]
+) -> Iterator[Node]:
+    """Nodes of the dropped `ranges` that lie in a namespace, a class or nothing (`owner` indexes `outline`)."""
+    for start, end in sorted(set(ranges)):
+        if not 0 <= start < end <= len(around.code) or not around.solid[start:end].any():
+            continue
+        holder = outline[owner[start]] if owner[start] >= 0 else None
+        if holder is None or between(around.code, holder, start):
+            yield from _region(around, start, end, holder)
+
+
+def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterator[Node]:
+    opening, scope = _opening(holder)
+    closing = b"}" * around.braces.left_open(start, end) + (b"};" if opening else b"")
+    text, blanked = _readable(around, start, end)
+    shift = start - len(opening)
+    uses = np.array([(first - shift, last - shift) for first, last in blanked], dtype=np.int64).reshape(-1, 2)
+    whole = opening + text + closing
+    found = with_macros(whole, uses, uses[:0], Outline.of(syntax_outline(whole, scope)))
+    nodes = [
+        _spaced(node._replace(start=node.start + shift, end=min(node.end + shift, end)), around)
+        for node in found
+        if node.start >= len(opening) and node.start + shift < end
+    ]
+    yield from around.braces.made_whole(nodes, end)
+
+
+def _spaced(node: Node, around: Around) -> Node:
+    if node.kind == k.MACRO_USE and around.code[node.start : node.end] in around.macros.spaces:
+        return node._replace(role=Role.NAMESPACE)
+    return node
+
+
+def _opening(holder: Node | None) -> tuple[bytes, str]:
+    """What makes the text of a class parse as such, and the scope around it."""
+    if holder is None or holder.role is not Role.CLASS:
+        return b"", holder.name if holder else ""
+    scope, _, name = holder.name.rpartition("::")
+    keyword = b"enum " if holder.kind == k.ENUM else b"struct "
+    return keyword + (name.encode() if _WORD.fullmatch(name) else b"") + b" {", scope
+
+
+def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[int, int]]]:
+    """The region without the directives at its edges, and where macros or directives within it defeat the syntax,
+    without those; with the ranges of the macros taken out."""
+    directives = around.lexed.directives
+    first, last = np.searchsorted(directives[:, 1], start, side="right"), np.searchsorted(directives[:, 0], end)
+    inner = directives[first:last].tolist()
+    edges = [inner[0], inner[-1]] if inner else []
+    text = _blanked(around.code, start, end, edges)
+    if not has_errors(text):
+        return text, []
+    macros = list(_bare_macros(around, start, end))
+    plain = _blanked(around.code, start, end, edges + macros)
+    bare = _blanked(around.code, start, end, inner + macros)
+    return (bare if has_errors(plain) and not has_errors(bare) else plain), macros
+
+
+def _bare_macros(around: Around, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Known macros that are no part of an expression: a word, an attribute, `~` or nothing more follows; or they open a
+    line, with arguments and without a body."""
+    code, reached = around.code, start
+    for match in _WORDS.finditer(code, start, end):
+        if match[0] not in around.macros.known or around.braces.hidden[match.start()] or match.start() < reached:
+            continue
+        reached = next_solid(code, match.end())
+        arguments = _ARGUMENTS.match(code, reached, end) if around.opens_line(match.start()) else None
+        if arguments and _byte(code, next_solid(code, arguments.end())) not in _BODY_FOLLOWS:
+            reached = arguments.end()
+            yield match.start(), reached
+        elif reached >= end or _GOES_ON.match(code, reached):
+            yield match.span()
+
+
+def _byte(code: bytes, offset: int) -> bytes:
+    return code[offset : offset + 1]
+
+
+def _blanked(code: bytes, start: int, end: int, ranges: Sequence[Sequence[int]]) -> bytes:
+    data = np.frombuffer(code, dtype=np.uint8)[start:end].copy()
+    for first, last in ranges:
+        part = data[max(first - start, 0) : last - start]
+        part[part != _NEWLINE] = _SPACE
+    return data.tobytes()

@@ -1,0 +1,92 @@
+"""Where declarations end: libclang leaves out the semicolon, and what stands between it and the declarator."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.outline import kinds as k
+from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.outline.macros import next_solid
+from megacpp_assets.semantic.outline.ranges import among
+from megacpp_assets.semantic.parsing.parsed import Cursors
+
+_SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
+_SEMICOLON, _COMMA, _BRACE = b";,}"
+_TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
+_BEGINS_TAIL = np.isin(np.arange(256), list(b"=[_("))
+"""Bytes with which what may follow a declarator begins, macros aside."""
+_BRACKET = re.compile(rb"[()\[\]{};]")
+_FARTHEST = 4000
+_TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
+
+
+def declaration_ends(
+    code: bytes, lexed: Lexed, cursors: Cursors, chosen: NDArray[np.int64], uses: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Ends of the `chosen` cursors, moved over a macro invocation they end in (one of `uses`), attributes, macros and
+    `= default` behind a declarator, and the semicolon (an enumerator's comma) that follows."""
+    data = np.frombuffer(code, dtype=np.uint8)
+    solid = np.flatnonzero(~(_SPACE[data] | lexed.commented))
+    ends = _out_of_macros(cursors.start[chosen].astype(np.int64), cursors.end[chosen].astype(np.int64), uses)
+    if not len(solid):
+        return ends
+    following, mark = _following(data, solid, ends)
+    takes = (mark == _SEMICOLON) | ((mark == _COMMA) & (cursors.kind[chosen] == k.ENUM_CONSTANT))
+    result = np.where(takes, following + 1, ends)
+    macros = dict(uses.tolist())
+    closed = data[np.maximum(ends - 1, 0)] == _BRACE
+    begins = _BEGINS_TAIL[mark] | among(following, uses[:, 0])
+    for index in np.flatnonzero(~takes & ~closed & begins & _TAILED[cursors.kind[chosen]]).tolist():
+        result[index] = _over_tail(code, int(following[index]), macros) or result[index]
+    return result
+
+
+def _following(
+    data: NDArray[np.uint8], solid: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first solid offset at or behind each end, and the byte there (0: none)."""
+    where = np.searchsorted(solid, ends)
+    following = solid[np.minimum(where, len(solid) - 1)]
+    return following, np.where(where < len(solid), data[following], 0)
+
+
+def _out_of_macros(starts: NDArray[np.int64], ends: NDArray[np.int64], uses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ends that lie inside an invocation, moved to its end; not where the start lies in its arguments."""
+    if not len(uses):
+        return ends
+    index = np.maximum(np.searchsorted(uses[:, 0], ends) - 1, 0)
+    torn = (uses[index, 0] < ends) & (ends < uses[index, 1]) & (starts <= uses[index, 0])
+    return np.where(torn, uses[index, 1], ends)
+
+
+def _over_tail(code: bytes, offset: int, macros: dict[int, int]) -> int:
+    """Behind the semicolon after what may follow a declarator at `offset`; 0 if something else is there.
+
+    That is attributes, macros, `= default`, and the parameters where libclang ends at the name (it does so before
+    `-> decltype(…)` in templates).
+    """
+    while code[offset : offset + 1] != b";":
+        match = _TAIL.match(code, offset)
+        end = match.end() if match else macros.get(offset, 0)
+        if not end and code[offset : offset + 1] == b"(":
+            return _over_parameters(code, offset)
+        if not end:
+            return 0
+        offset = next_solid(code, end)
+    return offset + 1
+
+
+def _over_parameters(code: bytes, offset: int) -> int:
+    """Behind the first semicolon outside brackets; 0 if there is none or a brace comes first."""
+    depth = 0
+    for match in _BRACKET.finditer(code, offset, offset + _FARTHEST):
+        mark = match[0]
+        if depth == 0 and mark in b"{})]":
+            return 0
+        if depth == 0 and mark == b";":
+            return match.end()
+        depth += (mark in b"([{") - (mark in b")]}")
+    return 0

@@ -1,0 +1,331 @@
+"""A tree of source bytes in, one `ParsedFile` per C/C++ file out, in path order. A file may fail; the call does not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.commands.compiler_view import write_view
+from megacpp_assets.semantic.commands.plan import Standards, Unit
+from megacpp_assets.semantic.commands.toolchain import Toolchain
+from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
+from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget, Purse
+from megacpp_assets.semantic.parsing.lots import Crew
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.planning import Question, plan_parse
+from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
+from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
+from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
+
+AUDIT_FRACTION = 0.02
+"""Part of the units of a shared header that are parsed without it as well; more are until a call was compared."""
+AUDIT_TOLERANCE = 0.005
+"""Part of an audit's calls that may differ before the header is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """What decides the outcome beside tree and toolchain; belongs in the stage's configuration.
+
+    `database` is the tree-relative path of a compile database to use instead of searching; `precompile` shares headers
+    between units. A batch holds at most `batch_files` files.
+    """
+
+    standards: Standards = field(default_factory=Standards)
+    database: str | None = None
+    precompile: bool = True
+    limits: Limits = field(default_factory=Limits)
+    budget: Budget = field(default_factory=Budget)
+    batch_files: int = 16
+
+
+DEFAULT_OPTIONS = ParseOptions()
+
+
+def options_of(recipe: SemanticRecipe) -> ParseOptions:
+    """What a recipe lets the parse of a repository take: half of a file's CPU seconds at first, a quarter alone."""
+    first, again = recipe.file_cpu_seconds // 2, recipe.file_cpu_seconds // 4
+    return ParseOptions(
+        limits=Limits(cpu_s=first, again_cpu_s=again, wall_s=float(first * recipe.wall_per_cpu)),
+        budget=Budget(recipe.repository_cpu_seconds, recipe.unit_cpu_seconds, recipe.wall_per_cpu),
+    )
+
+
+COLLISION = "a symbol shares its 64-bit hash with another file's"
+_MERGE_EVERY = 64
+_HEADER_TRIES = 2
+"""A header is compiled whole, then what it has from outside the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseReport:
+    """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
+    `database_unread` says why the tree's compile database counts not, or in part; "" if that is not so.
+
+    `units_audited` are units parsed with and without, `calls_compared` the calls of those without errors.
+    """
+
+    headers: int = 0
+    unbuilt: int = 0
+    dropped: int = 0
+    units_audited: int = 0
+    calls_compared: int = 0
+    calls_differing: int = 0
+    database_unread: str = ""
+
+
+def unheard(report: ParseReport) -> None:
+    """Where nobody asks for the report."""
+
+
+@uncollected
+def parse_tree(
+    tree: Path,
+    files: Sequence[SourceFile],
+    toolchain: Toolchain,
+    executor: BatchExecutor,
+    progress: Progress = silent,
+    *,
+    options: ParseOptions = DEFAULT_OPTIONS,
+    report: Callable[[ParseReport], None] = unheard,
+    memory: Memory | None = None,
+) -> list[ParsedFile]:
+    """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
+
+    `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths;
+    the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
+    and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
+    where the tree lies, who parses, or what the `memory` of earlier runs spares them.
+    `report` is told once what became of the shared headers and the database, equal for equal results. Of files whose
+    symbols share one 64-bit hash but are not the same, the first in path order stays and the others fail.
+    """
+    root = Path(os.path.realpath(tree))
+    units, shared, unread = plan_parse(_question(root, files, toolchain, options), executor)
+    write_view(str(root), toolchain.visible)
+    plain = Batch(str(root), (), toolchain, options.limits)
+    cache = UnitCache(memory.store if memory else None, plain)
+    allowance = Purse(_planned(units, shared), options.budget, options.limits.wall_s)
+    parsed: dict[str, ParsedFile] = {}
+    checks: dict[str, NDArray[np.uint64]] = {}
+    progress(0, len(units))
+    with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
+        noted = Path(journals) if options.limits.applied else None
+        usable = _Headers(plain, shared, Crew(executor, allowance, noted), cache, options.batch_files)
+        for result in usable.parse(units):
+            parsed[result.file.path] = result.file
+            checks[result.file.path] = result.checks
+            progress(len(parsed), len(units))
+    for unit in units:
+        if allowance.refuses(unit.path):
+            parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET)
+            checks[unit.path] = NO_CHECKS
+    for path in _colliding({unit.path: checks[unit.path] for unit in units}):
+        parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
+    report(replace(usable.report, database_unread=unread))
+    if memory:
+        memory.parsed += len(cache.parsed)
+        memory.reused += len(units) - len(cache.parsed)
+    return [parsed[unit.path] for unit in units]
+
+
+def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, options: ParseOptions) -> Question:
+    return Question(
+        tree=str(root),
+        files=tuple(files),
+        standards=options.standards,
+        header_roots=toolchain.header_roots,
+        limits=options.limits,
+        database=options.database,
+        precompile=options.precompile,
+    )
+
+
+class _Headers:
+    """Shared headers of one tree: built, audited on a sample of their units, used for the rest if they pass.
+
+    A batch names the header that its units are to share; `_built` holds what became of it, by its place. Only what the
+    cache does not know is parsed, and only for that a header is built.
+    """
+
+    def __init__(
+        self, plain: Batch, shared: Sequence[SharedHeader], crew: Crew, cache: UnitCache, batch_files: int
+    ) -> None:
+        self._plain = plain
+        self._crew = crew
+        self._batch_files = batch_files
+        self._cache = cache
+        self._batches = [
+            replace(plain, units=header.units, header=Header(header.text, f"{PCH_FOLDER}/{index}.pch"))
+            for index, header in enumerate(shared)
+        ]
+        self._built: dict[str, Header | None] = {}
+        self.report = ParseReport(headers=len(shared))
+
+    def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
+        """Every unit's outcome, each once."""
+        usable = self._usable()
+        waiting = {unit.path for batch in usable for unit in batch.units}
+        rest = [unit for unit in units if unit.path not in waiting]
+        good: list[Batch] = []
+        for batch, results in self._audited(usable):
+            taken = self._judged(results)
+            yield from taken
+            known = {result.file.path for result in taken}
+            left = tuple(unit for unit in batch.units if unit.path not in known)
+            if _is_proven(results):
+                good.append(replace(batch, units=left))
+            else:
+                rest += left
+        plain = [replace(self._plain, units=group) for group in group_by_arguments(rest)]
+        yield from self._run([*good, *plain])
+
+    def _usable(self) -> list[Batch]:
+        """The batches whose header compiles, which is tried where units of its audit are not known."""
+        batches = [batch for batch in self._batches if not self._cache.cannot_build(batch)]
+        audits = map(_audit, batches)
+        self._build([audit for audit in audits if any(self._cache.find(unit, audit) is None for unit in audit.units)])
+        usable = [batch for batch in batches if batch.header and self._built.get(batch.header.output, batch.header)]
+        self.report = replace(self.report, unbuilt=len(self._batches) - len(usable))
+        return usable
+
+    def _build(self, batches: Sequence[Batch]) -> None:
+        """Build the headers of `batches` that have not been tried yet."""
+        new = [batch for batch in batches if batch.header and batch.header.output not in self._built]
+        first = [replace(batch, units=batch.units[:1]) for batch in new]
+        for outcome in self._crew.executor.run(
+            build_header, first, timeout_s=60 + self._plain.limits.wall_s * _HEADER_TRIES
+        ):
+            self._crew.allowance.check_time()
+            batch = new[outcome.index]
+            self._built[_place(batch)] = outcome.value
+            if outcome.value is None:
+                self._cache.keep_unbuilt(batch, outcome.failure or "")
+
+    def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, list[UnitResult]]]:
+        """Each batch with what became of its sample, which doubles until it holds a call or every unit."""
+        found: dict[str, UnitResult] = {}
+        pending = [(batch, _audit(batch)) for batch in usable]
+        while pending:
+            known = found.keys()
+            fresh = [replace(audit, units=tuple(u for u in audit.units if u.path not in known)) for _, audit in pending]
+            found |= {result.file.path: result for result in self._run(fresh)}
+            mute = []
+            for batch, audit in pending:
+                results = [found[unit.path] for unit in audit.units if unit.path in found]
+                whole = len(results) < len(audit.units) or len(results) == len(
+                    batch.units
+                )  # some are refused, or all in
+                if whole or any(result.calls or result.differing for result in results):
+                    yield batch, results
+                else:
+                    mute.append((batch, _audit(batch, 2 * len(results))))
+            pending = mute
+
+    def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
+        """The outcome of every unit of `batches`: known from before, or parsed now and known from now on."""
+        missing: list[Batch] = []
+        for batch in batches:
+            left = []
+            for unit in batch.units:
+                found = self._cache.find(unit, batch)
+                if found is None:
+                    left.append(unit)
+                else:
+                    self._crew.allowance.charge(unit.path, found.cpu_ms)
+                    yield found
+            if left:
+                missing.append(replace(batch, units=tuple(left)))
+        self._build(missing)
+        # A header that was good in an earlier run and is not now is this machine's trouble: then nobody shares it.
+        asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
+        by_path = {unit.path: batch for batch in asked for unit in batch.units}
+        ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
+        for done, results in run_batches(ready, self._crew, self._batch_files):
+            for unit, result in zip(done.units, results, strict=True):
+                self._cache.keep(unit, by_path[unit.path], done, result)
+                self._crew.allowance.charge(unit.path, result.cpu_ms)
+                yield result
+
+    def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
+        """What may be kept of an audit's `results`: all, none, or those that do not rest on an unproven header."""
+        calls, differing = _measured(results)
+        proven = _is_proven(results)
+        self.report = replace(
+            self.report,
+            dropped=self.report.dropped + (not proven),
+            units_audited=self.report.units_audited + len(results),
+            calls_compared=self.report.calls_compared + calls,
+            calls_differing=self.report.calls_differing + differing,
+        )
+        return [result for result in results if proven or not (differing or result.unmeasured)]
+
+
+def _planned(units: Sequence[Unit], shared: Sequence[SharedHeader]) -> list[str]:
+    """The paths of all units in the order in which they are meant to be parsed: with their headers, then the others."""
+    sharing = [unit for header in shared for unit in header.units]
+    waiting = {unit.path for unit in sharing}
+    rest = group_by_arguments([unit for unit in units if unit.path not in waiting])
+    return [unit.path for unit in (*sharing, *chain.from_iterable(rest))]
+
+
+def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:
+    return sum(result.calls for result in results), sum(result.differing for result in results)
+
+
+def _is_proven(results: Sequence[UnitResult]) -> bool:
+    """Whether a header may serve the units outside its audit: there were calls, and it changed next to none."""
+    calls, differing = _measured(results)
+    return calls > 0 and differing <= AUDIT_TOLERANCE * calls
+
+
+def _audit(batch: Batch, count: int = 0) -> Batch:
+    """A sample of `batch`, by default its part, by the hash of paths: equal in every run, not all from one folder."""
+    count = count or max(1, round(AUDIT_FRACTION * len(batch.units)))
+    chosen = sorted(batch.units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count]
+    return replace(batch, units=tuple(chosen), audit=True)
+
+
+def _place(batch: Batch) -> str:
+    return batch.header.output if batch.header else ""
+
+
+def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
+    """The files to lose so that each hash means one symbol: later ones, in the order given, against those that stay."""
+    ambiguous = _ambiguous(list(checks.values()))
+    meaning: dict[int, int] = {}
+    lost = []
+    for path, pairs in checks.items() if len(ambiguous) else ():
+        found = dict(pairs[np.isin(pairs[:, 0], ambiguous)].tolist())
+        if any(meaning.get(usr, check) != check for usr, check in found.items()):
+            lost.append(path)
+        else:
+            meaning |= found
+    return lost
+
+
+def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The hashes that have two checks."""
+    usr, check = NO_CHECKS.T
+    for start in range(0, len(checks), _MERGE_EVERY):
+        fresh = checks[start : start + _MERGE_EVERY]
+        usr = np.concatenate([usr, *(pairs[:, 0] for pairs in fresh)])
+        check = np.concatenate([check, *(pairs[:, 1] for pairs in fresh)])
+        order = np.argsort(usr, kind="stable")
+        usr, check = usr[order], check[order]
+        again = (usr[1:] == usr[:-1]) & (check[1:] == check[:-1])
+        kept = np.append(True, ~again)[: len(usr)]
+        usr, check = usr[kept], check[kept]
+    return np.unique(usr[1:][usr[1:] == usr[:-1]])

@@ -1,0 +1,106 @@
+"""The plan of a parse, made in a limited worker: a stranger's compile database and includes decide what that costs.
+
+In: a tree and its files. Out: a unit for each, the headers that they share, and what became of the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.limits import allow, allow_all, limit_memory
+from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.contract.errors import OverBudget
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
+from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
+from megacpp_assets.semantic.parsing.lots import ran_out
+from megacpp_assets.semantic.parsing.precompiled import SharedHeader, shared_headers
+from megacpp_assets.semantic.parsing.worker import Limits
+
+_FILES_PER_CPU_S = 10
+"""A plan looks at every file's text; of real trees at hundreds in a second."""
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a plan is made for. `database` is the tree-relative path of the compile database to use, else the tree is
+    searched for one, if `search`. With `precompile` the plan has headers to share. `limits` are those of one file."""
+
+    tree: str
+    files: tuple[SourceFile, ...]
+    standards: Standards
+    header_roots: tuple[str, ...]
+    limits: Limits
+    database: str | None = None
+    search: bool = True
+    precompile: bool = True
+
+    @property
+    def cpu_s(self) -> int:
+        """CPU seconds that the answer may take."""
+        return self.limits.cpu_s + len(self.files) // _FILES_PER_CPU_S
+
+
+class Plan(NamedTuple):
+    """Units by path, the headers that groups of them share, and why the database counts not, or in part, or ""."""
+
+    units: list[Unit]
+    shared: list[SharedHeader]
+    unread: str
+
+
+def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
+    """The plan; without the tree's database where that costs more than a plan may. `OverBudget` if it still does."""
+    plan, failure = _asked(question, executor)
+    if plan is not None:
+        return plan
+    plan, again = _asked(replace(question, search=False), executor)
+    if plan is None:
+        raise OverBudget(
+            "planning the parse of the repository",
+            expected=f"at most {question.cpu_s} CPU seconds and {question.limits.memory_bytes >> 30} GiB",
+            found=again,
+            do="leave the repository out, or raise the recipe's semantic.file_cpu_seconds",
+        )
+    spent = f"over budget: not read in {question.cpu_s} CPU seconds"
+    return plan._replace(unread=spent if ran_out(failure) else f"{failure.partition(':')[0]}: it could not be read")
+
+
+def _asked(question: Question, executor: BatchExecutor) -> tuple[Plan | None, str]:
+    timeout_s = _PATIENCE_S + question.cpu_s * question.limits.wall_s / question.limits.cpu_s
+    (outcome,) = executor.run(make_plan, [question], timeout_s=timeout_s)
+    return outcome.value, outcome.failure or ""
+
+
+@uncollected
+def make_plan(question: Question) -> Plan:
+    """In a worker: the answer to `question`. Writes stub headers below the tree's own folder of ours."""
+    limits = question.limits
+    if limits.applied:
+        limit_memory(limits.memory_bytes)
+        allow(question.cpu_s, question.cpu_s * limits.wall_s / limits.cpu_s)
+    tree = Path(question.tree)
+    entries, unread = _database(tree, question) if question.search else NO_DATABASE
+    units = plan_units(tree, question.files, question.standards, entries)
+    shared = _shared(tree, question.files, units) if question.precompile else []
+    if limits.applied:
+        allow_all()
+    return Plan(units, shared, unread)
+
+
+def _database(tree: Path, question: Question) -> Database:
+    found = find_database(tree, question.database)
+    wanted = {file.path for file in question.files if file.language}
+    return read_database(tree, found, question.header_roots, wanted=wanted) if found else NO_DATABASE
+
+
+def _shared(tree: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
+    """The headers that pay; none where the tree itself uses our folder."""
+    if (tree / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
+        return []
+    return shared_headers(units, lambda path: read_source(f"{tree}/{path}"))

@@ -1,0 +1,188 @@
+"""Which headers units of equal arguments share: those that at least two of them include, compiled once for all.
+
+Main files that are headers themselves come in layers: what a layer shares includes none of its units.
+
+Only texts are read, nothing is parsed. What is chosen wrongly costs time, never a call: headers are audited where they
+are used. Equal input gives an equal plan, whatever the order of the units.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+
+from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.tree.includes import directives, is_guarded, sure_includes
+
+PCH_FOLDER = f"{WORK_FOLDER}/pch"
+MIN_UNITS = 4
+"""Building and auditing a header costs about as much as it saves three units."""
+_MAX_UNITS = 64
+"""Units decide the text of their header, which decides what they give: a change of one may parse so many again."""
+_MIN_USES = 2
+_MIN_SHARE = 0.04
+"""Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
+_LAYERS = 2
+_LAYER_UNITS = 8
+"""A layer's units share what lies outside anyway: a header of the tree on top spares each of them less."""
+_CANDIDATES = 32
+"""Of the headers of the tree that most units include, so many are tried as what a layer shares."""
+_UP = "../" * (PCH_FOLDER.count("/") + 1)
+_ODD_NAMES = frozenset({"", ".", ".."})
+"""What an include may end in without naming a file: dots removed, its path ends otherwise."""
+_Graph = Mapping[str, AbstractSet[str]]
+_NONE: AbstractSet[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedHeader:
+    """The text of a header, and the units that share it, in path order."""
+
+    text: str
+    units: tuple[Unit, ...]
+
+
+def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[SharedHeader]:
+    """A header for each group of units that gains from one; `text_of` gives the bytes of a file of the tree.
+
+    A header of the tree would be empty as a main file after it was precompiled, thus the layers.
+    """
+    lines_of = cache(lambda path: directives(text_of(path)))
+    guarded = {unit.path: is_guarded(lines_of(unit.path)) for unit in units if unit.header}
+    names = {posixpath.basename(path) for path in guarded} | _ODD_NAMES
+    includes = cache(lambda path: tuple(sure_includes(lines_of(path))))
+    groups: dict[tuple[tuple[str, ...], bool], list[Unit]] = defaultdict(list)
+    for unit in sorted(units, key=lambda unit: unit.path.encode("utf-8", "surrogateescape")):
+        if not {"-include", "-imacros"}.intersection(unit.arguments):
+            groups[unit.arguments, unit.header].append(unit)
+    shared = []
+    parts = [(*key, part) for key, group in sorted(groups.items()) for part in _parts(group)]
+    for arguments, header, group in parts:
+        if len(group) >= MIN_UNITS:
+            uses = _uses([unit.path for unit in group], _Search(arguments, guarded, names), includes)
+            for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
+                chosen = _chosen({unit.path for unit in layer}, base, uses)
+                if len(layer) >= MIN_UNITS and chosen:
+                    shared.append(SharedHeader("".join(_lines(chosen)), layer))
+    return shared
+
+
+def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
+    """`group` in parts of bounded size, by the bits of paths' hashes: who joins or leaves changes its part alone."""
+    if len(group) <= _MAX_UNITS:
+        yield group
+        return
+    halves: tuple[list[Unit], list[Unit]] = ([], [])
+    for unit in group:
+        digest = hashlib.sha256(unit.path.encode("utf-8", "surrogateescape")).digest()
+        halves[digest[level // 8] >> level % 8 & 1].append(unit)
+    for half in halves:
+        yield from _parts(half, level + 1)
+
+
+def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple[tuple[bool, str], ...]]) -> _Graph:
+    """What every one of `paths`, and every header of the tree that they reach, is sure to include."""
+    uses: dict[str, frozenset[str]] = {}
+    pending = list(paths)
+    while pending:
+        path = pending.pop()
+        if path not in uses:
+            uses[path] = frozenset({search.find(*include, path) for include in includes(path)} - {""})
+            pending += [target for target in uses[path] if not target.startswith("<")]
+    return uses
+
+
+def _layers(group: Sequence[Unit], uses: _Graph) -> list[tuple[str, tuple[Unit, ...]]]:
+    """The units of a group by the header of the tree that they share, "" for the rest."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for path in uses:
+        for target in uses[path]:
+            users[target].add(path)
+    layers: list[tuple[str, tuple[Unit, ...]]] = []
+    rest = list(group)
+    while len(layers) < _LAYERS:
+        base, above = _base({unit.path for unit in rest}, uses, users)
+        if len(above) < _LAYER_UNITS:
+            break
+        layers.append((base, tuple(unit for unit in rest if unit.path in above)))
+        rest = [unit for unit in rest if unit.path not in above]
+    return [*layers, ("", tuple(rest))]
+
+
+def _base(paths: AbstractSet[str], uses: _Graph, users: Mapping[str, set[str]]) -> tuple[str, set[str]]:
+    """The header that spares `paths` the most parses of headers of the tree, and which of them it spares those."""
+    counts = {target: len(users[target] & paths) for target in users if not target.startswith("<")}
+    best: tuple[int, str, set[str]] = (0, "", set())
+    for base in sorted(counts, key=lambda target: (-counts[target], target))[:_CANDIDATES]:
+        below = _reach(base, uses)
+        above = (_reach(base, users) & paths) - below
+        best = max(best, (sum(not path.startswith("<") for path in below) * len(above), base, above))
+    return best[1:]
+
+
+def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
+    """`base`; from outside, what two of `paths` reach; of the tree, what enough of them include and includes none."""
+    reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
+    direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
+    chosen = {target for target, count in reached.items() if count >= _MIN_USES}
+    chosen |= {target for target, count in direct.items() if count >= max(_MIN_USES, _MIN_SHARE * len(paths))}
+    return {target for target in {*chosen, base} - {""} if not _reach(target, uses) & paths}
+
+
+def _reach(start: str, edges: _Graph) -> set[str]:
+    """`start`, and whatever `edges` lead to from there."""
+    reached = {start}
+    pending = [start]
+    while pending:
+        fresh = edges.get(pending.pop(), _NONE) - reached
+        reached |= fresh
+        pending += edges.keys() & fresh
+    return reached
+
+
+def outside_part(text: str) -> str:
+    """What of a shared header's text is no file of the tree; it stands first."""
+    return text.partition('#include "')[0]
+
+
+class _Search:
+    """What an include means under `arguments`: `<spelling>` of what the tree lacks, or a guarded header's path.
+
+    `guarded` tells of every header of the tree whether it is, `names` are those of their files and the odd ones.
+    """
+
+    def __init__(self, arguments: Sequence[str], guarded: Mapping[str, bool], names: AbstractSet[str]) -> None:
+        self._guarded = guarded
+        self._names = names
+        options = ("-iquote", "-I", "-isystem", "-idirafter")
+        folders = [[part[len(name) :] for part in arguments if part.startswith(name)] for name in options]
+        self._folders = list(chain(*folders[1:]))
+        self._quoted = [*folders[0], *self._folders]
+
+    def find(self, quoted: bool, spelling: str, includer: str) -> str:
+        """ "" if it is a header of the tree that may mean something else each time, or cannot be named safely."""
+        path = self._path(quoted, spelling, includer) if posixpath.basename(spelling) in self._names else None
+        if path is None:
+            return "" if {"", ".."}.intersection(spelling.split("/")) else f"<{spelling}>"
+        return path if self._guarded[path] and '"' not in path else ""
+
+    def _path(self, quoted: bool, spelling: str, includer: str) -> str | None:
+        folders = [posixpath.dirname(includer), *self._quoted] if quoted else self._folders
+        paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in folders)
+        return next((path for path in paths if path in self._guarded), None)
+
+
+def _lines(targets: Collection[str]) -> Iterator[str]:
+    """Headers from outside first: that order cannot matter to them, and the tree's own may need them."""
+    for target in sorted(targets, key=lambda target: (not target.startswith("<"), target)):
+        if target.startswith("<"):
+            # What this system lacks is missing for the units too; it must not spoil the rest.
+            yield f"#if __has_include({target})\n#include {target}\n#endif\n"
+        else:
+            yield f'#include "{_UP}{target}"\n'

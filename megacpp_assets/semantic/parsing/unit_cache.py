@@ -1,0 +1,149 @@
+"""Parsed units of earlier runs, by everything that decides them: one is given out only if a parse would give it again.
+
+Two kinds of entries: under a unit's own content, arguments and header, the files that were read; under the present
+contents of those, and of whatever else their includes could find, the outcome. What killed the parser is kept too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from megacpp_assets.compute import limits
+from megacpp_assets.semantic import _visitor
+from megacpp_assets.semantic.commands import compiler_view, plan, toolchain
+from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.parsing import batches, inclusions, lots, parsed, precompiled, unit_entry, worker
+from megacpp_assets.semantic.parsing.lots import is_machines
+from megacpp_assets.semantic.parsing.worker import READS_OUTSIDE, Batch, Header, UnitResult
+from megacpp_assets.semantic.tree import real_paths, tree_contents
+from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
+from megacpp_assets.storage.cache import Cache
+
+_UNBUILT = b"unbuilt"
+_MODULES = (
+    _visitor, batches, compiler_view, inclusions, limits, lots, parsed, plan, precompiled, real_paths, toolchain,
+    tree_contents, unit_entry, worker,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Memory:
+    """Where outcomes are kept between runs, and how many units were taken from there or had to be parsed."""
+
+    store: Cache
+    reused: int = 0
+    parsed: int = 0
+
+
+class UnitCache:
+    """Outcomes of the units of one tree, all of whose files lie there already; with no `store`, none is known.
+
+    A unit's outcome depends on its batch: with which header, audited or not. `parsed` are the paths of units kept.
+    """
+
+    def __init__(self, store: Cache | None, plain: Batch) -> None:
+        self.parsed: set[str] = set()
+        self._store = store
+        if store is None:
+            return
+        self._contents = TreeContents(Path(plain.tree))
+        facts = {
+            "code": _code(),
+            "compiler": dict(plain.toolchain.identity),
+            "headers": header_state(plain.toolchain.header_roots, plain.toolchain.library),
+            "visible": plain.toolchain.visible,
+            "limits": asdict(plain.limits),
+        }
+        self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+
+    def find(self, unit: Unit, batch: Batch) -> UnitResult | None:
+        """What parsing `unit` in `batch` would give, if that is known."""
+        if self._store is None:
+            return None
+        outcome = self._get(self._unit_key(unit, batch))
+        if outcome is None and batch.header and not batch.audit:
+            # An audit gives the same outcome, and its figures on top.
+            outcome = self._get(self._unit_key(unit, replace(batch, audit=True)))
+        return unit_entry.from_bytes(outcome) if outcome else None
+
+    def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
+        """Remember what `unit` of the batch `asked` gave; `done` is the batch that its worker got, with a built header.
+
+        A failure that may be the machine's is not kept, nor what was parsed in another way because of one.
+        """
+        self.parsed.add(unit.path)
+        if self._store is None or done.unlucky or result.file.reason.startswith(READS_OUTSIDE):
+            return
+        reads = {unit.path, *result.reads}
+        killed = asked.header is not None and done.header is None
+        if result.file.status == "failed" or killed:
+            reads |= self._contents.reach({unit.path})
+        if done.header:
+            reads |= _files_of(done.header)
+        if asked.header and (done.header is None or done.header.text != asked.header.text):
+            reads |= self._reach_of(asked.header)
+        self._put(self._unit_key(unit, asked), reads, unit_entry.to_bytes(result))
+
+    def cannot_build(self, batch: Batch) -> bool:
+        """Whether the header of `batch` is known not to compile."""
+        return self._store is not None and self._get(self._header_key(batch)) is not None
+
+    def keep_unbuilt(self, batch: Batch, failure: str) -> None:
+        """Remember that the header of `batch` does not compile, or kills its worker: `failure`, "" if none."""
+        if self._store and batch.header and not (failure and is_machines(failure)):
+            self._put(self._header_key(batch), self._reach_of(batch.header), _UNBUILT)
+
+    def _get(self, key: str) -> bytes | None:
+        assert self._store is not None
+        reads = self._store.get(key)
+        return self._store.get(self._outcome_key(key, orjson.loads(reads))) if reads else None
+
+    def _put(self, key: str, reads: set[str], outcome: bytes) -> None:
+        assert self._store is not None
+        inside = sorted(path for path in reads if not path.startswith(("/", f"{WORK_FOLDER}/pch/")))
+        both = [inside, sorted(path for path in reads if path.startswith("/"))]
+        self._store.put(self._outcome_key(key, both), outcome)
+        self._store.put(key, orjson.dumps(both))
+
+    def _reach_of(self, header: Header) -> set[str]:
+        return self._contents.reach(self._contents.meant(header.text.encode()))
+
+    def _unit_key(self, unit: Unit, batch: Batch) -> str:
+        content = self._contents.digest(unit.path)
+        header = batch.header.text if batch.header else None
+        return self._key({"unit": asdict(unit), "content": content, "header": header, "audit": batch.audit})
+
+    def _header_key(self, batch: Batch) -> str:
+        assert batch.header is not None
+        return self._key({"header": batch.header.text, "arguments": batch.units[0].arguments})
+
+    def _key(self, facts: Mapping[str, Any]) -> str:
+        return hashlib.sha256(self._base + orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    def _outcome_key(self, key: str, reads: Sequence[Sequence[str]]) -> str:
+        inside, outside = reads
+        return hashlib.sha256(f"{key} {self._contents.state(inside, outside)}".encode()).hexdigest()
+
+
+def _files_of(header: Header) -> set[str]:
+    return {included.decode("utf-8", "surrogateescape") for _, included in header.inclusions}
+
+
+@cache
+def _code() -> str:
+    """Identity of the code that makes an outcome: no version to forget."""
+    digest = hashlib.sha256()
+    for module in _MODULES:
+        digest.update(Path(_file(module)).read_bytes())
+    return digest.hexdigest()
+
+
+def _file(module: Any) -> str:
+    return str(module.__file__)

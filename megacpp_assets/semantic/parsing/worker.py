@@ -1,0 +1,321 @@
+"""What a worker process does: parse a batch of files of one tree, under limits, and check which files were read.
+
+The working directory is the tree and every path is relative to it, so that no result depends on where the tree lies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
+from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.semantic import _visitor
+from megacpp_assets.semantic.commands.compiler_view import view_arguments
+from megacpp_assets.semantic.commands.plan import Unit, read_source
+from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.parsing.inclusions import Inclusions, SharedInclusions, reached, shared_inclusions
+from megacpp_assets.semantic.parsing.lots import kept_journal
+from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED, Cursors, ParsedFile, Symbols
+from megacpp_assets.semantic.parsing.precompiled import outside_part
+from megacpp_assets.semantic.tree.includes import is_hollow
+from megacpp_assets.semantic.tree.real_paths import RealPaths
+
+DETAILED_RECORD = 1
+INCOMPLETE = 2
+"""The unit may go on elsewhere: bodies of implicit instantiations are not made at its end. That halves the time, and
+changes nothing that a file itself spells; an error inside an instantiation is not counted."""
+KEEP_GOING = 0x200
+PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
+SKIP_BODIES = 64
+HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
+"""For a precompiled header: made to be saved, without the bodies of functions."""
+CALL_EXPRESSION = 103
+FIRST_OF_PREPROCESSOR = 500
+
+READS_OUTSIDE = "reads outside the tree"
+NO_CHECKS = np.empty((0, 2), np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one worker: CPU seconds of a file, with its header and without together, and of each further try; wall
+    seconds, which only a machine that stands still exceeds; address space in bytes; cursors per file. `applied` is off
+    in-process."""
+
+    cpu_s: int = 60
+    again_cpu_s: int = 30
+    wall_s: float = 600.0
+    memory_bytes: int = 4 << 30
+    cursors: int = 2_000_000
+    applied: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A precompiled header: its text, the tree-relative path of its compiled form, and who includes whom inside."""
+
+    text: str
+    output: str
+    inclusions: Inclusions = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
+
+    With `audit` each unit is parsed plainly too, and the calls of both are compared. `unlucky`: it has no
+    header, or no outcome, because of a failure that may be the machine's and not the file's. `again`: not the first
+    try of its unit. `journal` is where the worker notes how many units are done: the next one is what ended it.
+    """
+
+    tree: str
+    units: tuple[Unit, ...]
+    toolchain: Toolchain
+    limits: Limits
+    header: Header | None = None
+    audit: bool = False
+    unlucky: bool = False
+    again: bool = False
+    journal: str = ""
+
+    @property
+    def cpu_s(self) -> int:
+        """CPU seconds that each unit may take."""
+        return self.limits.again_cpu_s if self.again else self.limits.cpu_s
+
+    @property
+    def wall_s(self) -> float:
+        """Wall seconds that each unit may take."""
+        return self.limits.wall_s
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """Outcome of one unit. `checks` pairs each USR hash met with a second hash of its USR.
+
+    `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
+    compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
+    those that it changes. `unmeasured`: the audit had the parse with the header to take, and nothing to judge it by.
+    `cpu_ms` are the milliseconds of CPU time that it took, all tries together.
+    """
+
+    file: ParsedFile
+    checks: NDArray[np.uint64] = field(default_factory=lambda: NO_CHECKS)
+    reads: tuple[str, ...] = ()
+    calls: int = 0
+    differing: int = 0
+    unmeasured: bool = False
+    cpu_ms: int = 0
+
+
+@uncollected
+def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
+    """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
+    with _confined(batch) as readable, kept_journal(batch.journal) as note:
+        job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
+        results = []
+        for unit in batch.units:
+            results.append(_measured(unit, job))
+            note()
+        return tuple(results)
+
+
+def _measured(unit: Unit, job: _Job) -> UnitResult:
+    began = used_cpu_s()
+    _allow(job.batch)
+    result = _outcome(unit, job)
+    return replace(result, cpu_ms=round(1000 * (used_cpu_s() - began)))
+
+
+def build_header(batch: Batch) -> Header | None:
+    """Compile `batch.header` with the arguments of its units, or what it has from outside the tree; None if both fail.
+
+    The header returned tells the text that was compiled.
+    """
+    header = batch.header
+    if header is None:
+        return None
+    with _confined(batch) as readable:
+        texts = dict.fromkeys((header.text, outside_part(header.text)))
+        built = (_compile(replace(header, text=text), batch, readable) for text in texts if text)
+        return next((header for header in built if header is not None), None)
+
+
+def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None:
+    """The header with its inclusions; None if it has errors or reads outside the tree."""
+    source = Path(header.output).with_suffix(".h")
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(header.text, encoding="utf-8")
+    _, language, *rest = batch.units[0].arguments
+    # Another host may have the same headers with other times: they are compared by size only.
+    arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
+    _allow(batch)
+    try:
+        found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
+    except RuntimeError:
+        return None
+    if found["errors"] or readable.count_outside(found["includes"]):
+        return None
+    return replace(header, inclusions=tuple(found["inclusions"]))
+
+
+@contextmanager
+def _confined(batch: Batch) -> Iterator[_Readable]:
+    """Work inside the tree, and under the limits where those are applied."""
+    with working_directory(Path(batch.tree)):
+        if batch.limits.applied:
+            limit_memory(batch.limits.memory_bytes)
+        yield _Readable(os.getcwd(), batch.toolchain)
+        if batch.limits.applied:
+            allow_all()
+
+
+def _allow(batch: Batch) -> None:
+    if batch.limits.applied:
+        allow(batch.cpu_s, batch.limits.wall_s)
+
+
+def _common(batch: Batch) -> list[str]:
+    return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
+
+
+class _Readable:
+    """Remembers which files a parse may have read: those of the tree and the toolchain's own."""
+
+    def __init__(self, tree: str, toolchain: Toolchain) -> None:
+        self._paths = RealPaths(tree)
+        self._toolchain = toolchain
+        self._inside: set[bytes] = set()
+        self._names = _Names()
+
+    def names(self, paths: Iterable[bytes]) -> tuple[str, ...]:
+        """`paths` as text; equal ones are one object, which keeps what a worker sends back small."""
+        return tuple(map(self._names.__getitem__, paths))
+
+    def count_outside(self, paths: Collection[bytes]) -> int:
+        unknown = set(paths) - self._inside
+        outside = {path for path in unknown if not self._allows(self._names[path])}
+        self._inside |= unknown - outside
+        return len(outside)
+
+    def _allows(self, path: str) -> bool:
+        """Whether its real place may be read: the likelier one is looked at first."""
+        if path.startswith("/"):
+            return self._toolchain.owns(path) or self._paths.inside(path)
+        return self._paths.inside(path) or self._toolchain.owns(os.path.join(self._paths.root, path))
+
+
+class _Names(dict[bytes, str]):
+    """Paths as text, each made when first asked for."""
+
+    def __missing__(self, path: bytes) -> str:
+        name = self[path] = os.fsdecode(path)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A batch at work: what it may read, and who includes whom inside its header."""
+
+    batch: Batch
+    readable: _Readable
+    shared: SharedInclusions
+
+
+def _outcome(unit: Unit, job: _Job) -> UnitResult:
+    """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always.
+
+    A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
+    that does: the plain parse counts.
+    """
+    batch = job.batch
+    header = None if os.fsencode(unit.path) in job.shared.files else batch.header
+    quick = _parse(unit, job, header)
+    empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
+    if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
+        return quick
+    plain = _parse(unit, job, None)
+    reads = tuple(sorted({*quick.reads, *plain.reads}))
+    good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
+    better = quick if good else plain
+    if not (batch.audit and good):
+        return replace(better, reads=reads)  # a parse that is not taken tells nothing of those that are
+    if plain.file.status != "clean":
+        return replace(better, reads=reads, unmeasured=True)  # it lost something itself
+    calls, differing = _compare_calls(plain.file, quick.file)
+    return replace(better, reads=reads, calls=calls, differing=differing)
+
+
+def _is_empty(file: ParsedFile) -> bool:
+    return file.cursors is None or not (file.cursors.kind < FIRST_OF_PREPROCESSOR).any()
+
+
+def _is_hollow(unit: Unit) -> bool:
+    return is_hollow(read_source(unit.path))
+
+
+def _faults(file: ParsedFile) -> tuple[bool, int]:
+    return file.status == "failed", file.errors
+
+
+def _compare_calls(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
+    """(calls in `plain`, how many of them `quick` lacks or has too many: equal are place and entity)."""
+    ours, theirs = _calls(plain), _calls(quick)
+    return ours.total(), max((ours - theirs).total(), (theirs - ours).total())
+
+
+def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
+    """Calls as (start, end, entity). One of several candidates is a guess between equals: there the name counts."""
+    if file.cursors is None:
+        return Counter()
+    calls = file.cursors.kind == CALL_EXPRESSION
+    used = file.cursors.uses[calls]
+    guessed = (file.cursors.flags[calls] & FLAG_OVERLOADED) != 0
+    entities = np.where(guessed, file.symbols.names(used), file.symbols.usrs(used).astype(np.object_))
+    return Counter(
+        zip(*(c.tolist() for c in (file.cursors.start[calls], file.cursors.end[calls], entities)), strict=True)
+    )
+
+
+def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
+    batch, readable = job.batch, job.readable
+    arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
+    try:
+        found = _visitor.parse(batch.toolchain.library, unit.path, arguments, _flags(unit), batch.limits.cursors)
+    except RuntimeError as error:
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
+    outside = readable.count_outside(found["includes"])
+    if outside:
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, f"{READS_OUTSIDE}: {outside} files"))
+    reads = readable.names(found["includes"])
+    inside = {name for name in reads if not name.startswith("/")}
+    if header:
+        inside.update(readable.names(reached(os.fsencode(unit.path), found["inclusions"], job.shared)))
+    return UnitResult(_parsed_file(unit, found, inside - {unit.path}), found["checks"].reshape(-1, 2), reads)
+
+
+def _flags(unit: Unit) -> int:
+    """Where a file holds nothing but directives, every function's body is another file's: none is looked at."""
+    return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
+
+
+def _parsed_file(unit: Unit, found: dict[str, Any], includes: set[str]) -> ParsedFile:
+    return ParsedFile(
+        path=unit.path,
+        status="errors" if found["errors"] else "clean",
+        mode=unit.mode,
+        errors=found["errors"],
+        cursors=Cursors(**found["cursors"]),
+        symbols=Symbols(**found["symbols"]),
+        includes=tuple(sorted(includes)),
+        skipped_ranges=tuple(found["skipped_ranges"]),
+    )

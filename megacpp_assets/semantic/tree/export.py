@@ -1,0 +1,137 @@
+"""The blobs of a commit that a compiler may want, as plain files in a scratch folder; never a link."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from megacpp_assets.contract import file_policy
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.tree.build_files import describes_build
+from megacpp_assets.semantic.tree.includes import include_spellings
+from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
+from megacpp_assets.storage.git_objects import BlobReader
+
+_RESERVED = ".megacpp"
+_COMPANION_BYTES = 64 << 20
+_NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Files and texts that were taken, by path; (file, reason) of C/C++ files that were not, and of others for which
+    there was no room; and `companions`: files in the scratch folder that are not documents' text but may be included,
+    or describe the build."""
+
+    taken: tuple[tuple[SourceFile, SourceText], ...]
+    refused: tuple[tuple[SourceFile, str], ...]
+    companions: tuple[SourceFile, ...]
+
+
+def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: int) -> Sources:
+    """Write below `tree` each C/C++ file that the text policy accepts (`limit` is the largest in bytes), and what
+    those include or are configured by."""
+    ordered = sorted(files, key=lambda entry: entry.path.encode())
+    folder = _Folder(tree, blobs)
+    taken: list[tuple[SourceFile, SourceText]] = []
+    refused: list[tuple[SourceFile, str]] = []
+    for file in ordered:
+        if not file.language:
+            continue
+        reason = file.skipped or ("" if is_plain(file.path) else file_policy.NOT_PLAIN_PATH)
+        # Before it is read: git keeps gigabytes of zeros in a few kilobytes.
+        reason = reason or (file_policy.TOO_LARGE if file.bytes > limit else folder.lacks_room(file))
+        data = b"" if reason else blobs.read(file.blob)
+        reason = reason or refusal(data, limit) or folder.write(file.path, data)
+        if reason:
+            refused.append((file, reason))
+        else:
+            taken.append((file, decode(file.path, data)))
+    here = {file.path for file, _ in taken}
+    rest = [file for file in ordered if file.path not in here]
+    companions, left_out = _companions(folder, rest, taken)
+    refused += [(file, file_policy.NO_ROOM) for file in left_out if not file.language]
+    return Sources(tuple(taken), tuple(refused), tuple(companions))
+
+
+def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -> str:
+    """Write below `target` every file of the commit that can be written there, for the tree's own build description;
+    why none was, or ""."""
+    folder = _Folder(target, blobs)
+    chosen = [
+        file
+        for file in sorted(files, key=lambda entry: entry.path.encode())
+        if file.skipped not in _NO_BLOB and is_plain(file.path) and file.bytes <= _COMPANION_BYTES
+    ]
+    if sum(file.bytes for file in chosen) > folder.room:
+        return file_policy.NO_ROOM
+    for file in chosen:
+        folder.write(file.path, blobs.read(file.blob))
+    return ""
+
+
+class _Folder:
+    """A folder of our own that files are written to, and the bytes that it may still take."""
+
+    def __init__(self, target: Path, blobs: BlobReader) -> None:
+        self.blobs = blobs
+        self.room = file_policy.TREE_BYTES
+        self._target = target
+
+    def lacks_room(self, file: SourceFile) -> str:
+        return file_policy.NO_ROOM if file.bytes > self.room else ""
+
+    def write(self, path: str, data: bytes) -> str:
+        """Write a new file, never through a link; why not, or ""."""
+        target = self._target / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                file.write(data)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            return file_policy.CLASHING_PATH
+        self.room -= len(data)
+        return ""
+
+
+def _companions(
+    folder: _Folder, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]]
+) -> tuple[list[SourceFile], list[SourceFile]]:
+    """Write the files of the tree that some include may mean, build descriptions and header templates: which were
+    written, and for which there was no room."""
+    named: dict[str, list[SourceFile]] = defaultdict(list)
+    chosen: list[SourceFile] = []
+    for file in files:
+        if file.skipped not in _NO_BLOB and is_plain(file.path) and 0 < file.bytes <= _COMPANION_BYTES:
+            (chosen if describes_build(file.path) else named[posixpath.basename(file.path)]).append(file)
+    found: list[SourceFile] = []
+    left_out: list[SourceFile] = []
+    wanted = {name for _, source in taken for name in _included(source.data)}
+    while chosen := sorted(
+        [*chosen, *(file for name in wanted for file in named.pop(name, ()))], key=lambda entry: entry.path.encode()
+    ):
+        wanted = set()
+        for file in chosen:
+            if folder.lacks_room(file):
+                left_out.append(file)
+                continue
+            data = folder.blobs.read(file.blob)
+            if not folder.write(file.path, data):
+                found.append(replace(file, skipped=file.skipped or "not a document"))
+                wanted |= _included(data)
+        chosen = []
+    return found, left_out
+
+
+def _included(data: bytes) -> set[str]:
+    return {posixpath.basename(spelling) for _, spelling in include_spellings(data)}
+
+
+def is_plain(path: str) -> bool:
+    """Whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control characters."""
+    parts = PurePosixPath(path).parts
+    sound = bool(parts) and not path.startswith("/") and path == "/".join(parts) and path.isprintable()
+    return sound and not any(part in (".", "..") or part == _RESERVED for part in parts) and "\\" not in path

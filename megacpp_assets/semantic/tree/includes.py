@@ -1,0 +1,91 @@
+"""What texts include, read from their directives alone: no macro is expanded, no condition evaluated."""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+_INCLUDE = re.compile(rb"\n[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<\"])([^>\"\r\n]{1,255})[>\"]")
+"""Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
+_ODD_PARTS = frozenset({"", ".", ".."})
+_COMMENT = re.compile(rb"/\*(?:.*?\*/|.*)|//[^\n]*", re.S)
+"""One that nothing closes reaches to the end: looked for anew from each opening, it would cost the square of a text."""
+_QUOTED_OR_COMMENT = re.compile(rb"""("(?:\\.|[^"\\\n])*")|/\*(?:.*?\*/|.*)|//[^\n]*""", re.S)
+_OPENING = re.compile(rb"(?:[ \t\n]+|/\*.*?\*/|//[^\n]*)*", re.S)
+"""Comments and blanks, of which a text has many at its start and nowhere else: the license."""
+_CODE = re.compile(rb"\n(?![ \t]*#)[ \t\f\v]*\S")
+_LINE_END = re.compile(rb"\r\n?")
+_SPLICE = re.compile(rb"\\\n")
+_DIRECTIVE = re.compile(rb"\n[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)")
+"""Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
+_TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
+_CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
+
+
+def include_spellings(source: bytes) -> list[tuple[bool, str]]:
+    """(quoted, spelling) of each literal include of `source`, in order; spellings that are not plain are left out."""
+    return [
+        (mark == b'"', spelling)
+        for mark, raw in _INCLUDE.findall(b"\n" + source.removeprefix(BOM_UTF8))
+        if (spelling := _plain(raw)) is not None
+    ]
+
+
+def directives(text: bytes) -> list[tuple[bytes, bytes]]:
+    """The name and the rest of each directive."""
+    return [(name, rest.strip()) for name, rest in _DIRECTIVE.findall(b"\n" + _COMMENT.sub(b" ", text))]
+
+
+def is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether a second inclusion of a file with these directives gives nothing."""
+    first = list(takewhile(lambda line: line[0] == b"pragma", lines))
+    following = lines[len(first) : len(first) + 2]
+    guard = len(following) == 2 and following[0][0] == b"ifndef" and following[1][0] == b"define"
+    return (b"pragma", b"once") in lines or (guard and following[1][1].split()[:1] == following[0][1].split()[:1])
+
+
+def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, str]]:
+    """(quoted, spelling) of includes under no condition but `#ifndef` of a macro that is no compiler's or system's."""
+    conditions: list[bool] = []
+    for name, rest in lines:
+        if name in {b"if", b"ifdef", b"ifndef"}:
+            conditions.append(name == b"ifndef" and _CONFIGURABLE.fullmatch(rest) is not None)
+        elif name in {b"else", b"elif", b"elifdef", b"elifndef"} and conditions:
+            conditions[-1] = False
+        elif name == b"endif" and conditions:
+            conditions.pop()
+        elif name == b"include" and all(conditions):
+            target = _TARGET.match(rest.decode("utf-8", "replace"))
+            if target and target[2].isprintable():
+                yield target[1] == '"', target[2]
+
+
+def is_hollow(text: bytes) -> bool:
+    """Whether a text is directives, comments and blanks, and no code of its own."""
+    lines = _SPLICE.sub(b"", _LINE_END.sub(b"\n", text) if b"\r" in text else text)
+    rest = _OPENING.sub(b"", lines, count=1)
+    return not any(_CODE.search(b"\n" + whole) for whole in _without_comments(rest))
+
+
+def _without_comments(lines: bytes) -> Iterator[bytes]:
+    """Whole lines of a text in which comments are blanks, a few at a time: most texts show code in the first."""
+    at = 0
+    line: list[bytes] = []
+    for match in _QUOTED_OR_COMMENT.finditer(lines):
+        whole, end, rest = lines[at : match.start()].rpartition(b"\n")
+        if end:
+            yield b"".join((*line, whole))
+            line.clear()
+        line += (rest, match[1] or b" ")
+        at = match.end()
+    yield b"".join((*line, lines[at:]))
+
+
+def _plain(raw: bytes) -> str | None:
+    try:
+        spelling = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return spelling if "\0" not in spelling and _ODD_PARTS.isdisjoint(spelling.split("/")) else None

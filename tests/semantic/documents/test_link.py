@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.semantic.documents.analysis import analyse
+from megacpp_assets.semantic.documents.link import CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.tree.text import decode
+from tests.semantic.parsing_trees import listing, parse_in_process
+from tests.semantic.sources import Sources, index
+
+Edge = tuple[str, str, str, str]
+
+
+def _edges(tree: Path, sources: Sources) -> set[Edge]:
+    """(user, used, "call" or "type", confidence) by chunk names."""
+    repository: Repository = index(tree, sources)[0]
+    names = [node.chunk.name for node in repository.nodes]
+    return {
+        (names[user], names[used], "type" if edge == TYPE_EDGE else "call", CONFIDENCES[sure])
+        for user, row in enumerate(repository.out)
+        for used, edge, sure in row
+    }
+
+
+def _native_edges(tree: Path, sources: Sources) -> set[tuple[str, str]]:
+    """(user, used) of the calls of definitions, by the native visitor."""
+    found = parse_in_process(tree, sources)
+    pairs = zip(listing(sources), sorted(sources), strict=True)
+    facts = [analyse(file, decode(path, sources[path].encode()), found[path])[0] for file, path in pairs]
+    nodes = build_repository(facts)
+    bodies = [node.chunk.name if node.chunk.kind == "func_body" else "" for node in nodes.nodes]
+    return {
+        (bodies[user], bodies[used])
+        for user, row in enumerate(nodes.out)
+        for used, edge, _ in row
+        if edge != TYPE_EDGE and bodies[user] and bodies[used]
+    }
+
+
+def test_a_call_leads_to_the_definition_in_another_file_not_to_the_prototype(tmp_path: Path) -> None:
+    edges = _edges(
+        tmp_path,
+        {
+            "f.h": "int shared(int);\n",
+            "f.cc": '#include "f.h"\nint shared(int v) { return v; }\n',
+            "g.cc": '#include "f.h"\nint user() { return shared(1); }\n',
+        },
+    )
+    assert ("user", "shared", "call", "exact") in edges
+
+
+HIDDEN = {
+    "f.h": "int work(int);\nstruct S { void step(int); };\n",
+    "g.cc": '#include "f.h"\nint user() { S s; s.step(2); return work(1); }\n',
+}
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_definition_that_makes_a_parameter_const_is_that_of_its_prototype(tmp_path: Path, order: int) -> None:
+    near, far = "int near() { return work(2); }\n", "int work(const int v) { return v; }\n"
+    both = (near + far, far + near)[order] + "void S::step(const int) { work(3); }\n"
+    edges = _native_edges(tmp_path, {**HIDDEN, "f.cc": '#include "f.h"\n' + both})
+    assert {("user", "work"), ("near", "work"), ("user", "S::step"), ("S::step", "work")} <= edges
+
+
+def test_methods_constructors_operators_and_macros_are_calls(tmp_path: Path) -> None:
+    text = """\
+struct Box { Box(int v); int get() const; Box operator+(const Box &o) const; };
+Box::Box(int) { static int made = 0; ++made; }
+int Box::get() const { return 1; }
+Box Box::operator+(const Box &) const { return Box(2); }
+int plain(int v) { return v; }
+#define ASK(x) plain(x)
+int user() { Box a(1); return (a + a).get() + ASK(3); }
+"""
+    edges = _edges(tmp_path, {"a.cc": text})
+    called = {used for user, used, edge, _ in edges if (user, edge) == ("user", "call")}
+    assert called == {"Box::Box", "Box::get", "Box::operator+", "ASK", "plain"}
+
+
+def test_bases_members_parameters_locals_and_template_arguments_are_types(tmp_path: Path) -> None:
+    text = """\
+struct Base { int b; };
+
+struct Part { int p; };
+
+template <class T> struct Holder { T held; };
+
+struct Whole : Base { Part part; };
+
+int local(Part *given) { Holder<Whole> here; return 0; }
+"""
+    edges = _edges(tmp_path, {"a.cc": text})
+    types = {(user, used) for user, used, edge, _ in edges if edge == "type"}
+    assert types == {
+        ("Whole", "Base"), ("Whole", "Part"), ("local", "Part"), ("local", "Holder"), ("local", "Whole"),
+    }  # fmt: skip
+
+
+def test_a_dependent_call_is_guessed_by_name_only_where_one_chunk_has_it(tmp_path: Path) -> None:
+    text = """\
+struct A { void once(); void often(); };
+void A::once() { int here = 1; }
+void A::often() { int here = 2; }
+struct B { void often(); };
+void B::often() { int here = 3; }
+template <class T> void user(T &t) { t.once(); t.often(); }
+"""
+    edges = _edges(tmp_path, {"a.cc": text})
+    assert {edge for edge in edges if edge[0] == "user"} == {("user", "A::once", "call", "name")}
+
+
+def test_a_chunk_has_no_edge_to_itself(tmp_path: Path) -> None:
+    assert _edges(tmp_path, {"a.cc": "int down(int v) { return v ? down(v - 1) : 0; }\n"}) == set()
+
+
+def test_levels_rise_from_the_leaves(tmp_path: Path) -> None:
+    text = "int a() { return 100000; }\nint b() { return a() + 1; }\nint c() { return b() + a(); }\n"
+    repository, _ = index(tmp_path, {"a.cc": text})
+    assert list(repository.level) == [0, 1, 2]
+    assert list(repository.leaf) == [True, False, False]

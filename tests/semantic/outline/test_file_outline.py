@@ -1,0 +1,37 @@
+"""What libclang's parse lost is found by syntax: no definition is in no document, and none is there twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.semantic.documents.documents import Document
+from tests.semantic.sources import assembled, labels
+
+LOST = {
+    "an unknown macro behind a head": "int third(int a) MY_NOEXCEPT { return a + 1000000; }",
+    "an unknown macro before a name": "class MY_API Eight { int x; public: int eight(int a) { return a + 100000; } };",
+    "an unknown type": "missing::thing sixth(int a) { return a + 1000000; }",
+    "a later standard": "int r(T a) { return a + 1000000; }",
+}
+HEADS = {"a later standard": "template <class T> requires (sizeof(T) > 1) "}
+"""What stands before the definition, of which libclang makes something of its own."""
+
+
+@pytest.mark.parametrize("scope", ["{}", "namespace n {{\n{}\n}}", 'extern "C++" {{ namespace n {{\n{}\n}} }}'])
+@pytest.mark.parametrize("case", LOST)
+def test_every_definition_is_in_one_document_though_the_parse_has_errors(tmp_path: Path, case: str, scope: str) -> None:
+    definitions = ("int first() { return 100000; }", LOST[case], "int last() { return 1000000000; }")
+    body = "{}\n{}{}\n{}".format(definitions[0], HEADS.get(case, ""), *definitions[1:])
+    entries = assembled(tmp_path, {"a.cc": f"#include <missing/config.h>\n{scope.format(body)}\n"})
+    documents = [entry for entry in entries if isinstance(entry, Document)]
+    for definition in definitions:
+        assert sum(definition in document.text for document in documents) == 1, definition
+
+
+def test_a_class_that_is_only_named_stays_one_where_the_parse_has_errors() -> None:
+    found = labels('#include "none.h"\nnamespace n {\nclass Named;\nint f(Named *);\n}\n')
+    assert found["class_decl"] == "classNamed;"
+    assert found["func_sig"] == "intf(Named*);"
+    assert found["namespace"] == "namespacen{}"

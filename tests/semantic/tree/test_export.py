@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract import file_policy
+from megacpp_assets.contract.file_policy import CLASHING_PATH, NO_ROOM, NOT_PLAIN_PATH, TOO_LARGE, TREE_BYTES
+from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.semantic.tree import export as exporting
+from megacpp_assets.semantic.tree.export import export, export_whole, is_plain
+
+
+class _Blobs:
+    """Blobs by id, as `BlobReader` gives them."""
+
+    def __init__(self, blobs: dict[str, bytes]) -> None:
+        self._blobs = blobs
+        self.asked: list[str] = []
+
+    def read(self, blob: str) -> bytes:
+        self.asked.append(blob)
+        return self._blobs[blob]
+
+
+def _listed(files: dict[str, bytes]) -> list[SourceFile]:
+    return [
+        SourceFile(path, path, len(data), "c++" if path.endswith((".h", ".cc")) else "", False, "MIT")
+        for path, data in files.items()
+    ]
+
+
+def _export(tree: Path, files: dict[str, bytes]):  # type: ignore[no-untyped-def]
+    return export(tree, _listed(files), _Blobs(files), 1000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../a.h", "a/../b.h", "a//b.h", "./a.h", "a\nb.h", ".megacpp/x.h", ""])
+def test_a_path_that_could_leave_the_folder_is_not_plain(path: str) -> None:
+    assert not is_plain(path)
+
+
+def test_an_unsafe_path_is_recorded_and_nothing_is_written(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    sources = _export(tree, {"../out.h": b"int x;", "in.h": b"int y;"})
+    assert [(file.path, reason) for file, reason in sources.refused] == [("../out.h", NOT_PLAIN_PATH)]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["in.h", "tree"]
+
+
+def test_a_file_where_another_needs_a_folder_is_recorded(tmp_path: Path) -> None:
+    sources = _export(tmp_path, {"a.h": b"int x;", "a.h/b.h": b"int y;"})
+    assert [reason for _, reason in sources.refused] == [CLASHING_PATH]
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.h"
+    outside.write_bytes(b"kept")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.h").symlink_to(outside)
+    _export(tree, {"a.h": b"int x;"})
+    assert outside.read_bytes() == b"kept"
+
+
+def test_refused_sources_fragments_and_templates_stay_available_to_the_compiler(tmp_path: Path) -> None:
+    files = {
+        "a.cc": b'#include "ops.def"\n#include "big.h"\n',
+        "ops.def": b'#include "more.def"\n',
+        "more.def": b"OP(x)\n",
+        "other.def": b"unused\n",
+        "big.h": b"int x;" * 400,
+        "config.h.in": b"#cmakedefine A\n",
+        "notes.txt": b"text\n",
+        "Kbuild": b"obj-y += a.o\n",
+        "deep/Kbuild": b"obj-y += b.o\n",
+    }
+    sources = _export(tmp_path, files)
+    assert [file.path for file, _ in sources.taken] == ["a.cc"]
+    assert {file.path for file in sources.companions} == {"ops.def", "more.def", "big.h", "config.h.in", "Kbuild"}
+    assert all(file.skipped for file in sources.companions)
+    assert (tmp_path / "big.h").read_bytes() == files["big.h"]
+
+
+def test_a_blob_over_the_size_limit_is_never_read(tmp_path: Path) -> None:
+    zeros = SourceFile("x.cc", "zeros", 5 << 30, "c++", False, "MIT")
+    blobs = _Blobs({"a.cc": b'#include "x.cc"\n'})
+    sources = export(tmp_path, [*_listed({"a.cc": b'#include "x.cc"\n'}), zeros], blobs, 1000)  # type: ignore[arg-type]
+    assert [(file.path, reason) for file, reason in sources.refused] == [("x.cc", TOO_LARGE)]
+    assert blobs.asked == ["a.cc"]
+
+
+def test_a_tree_takes_no_more_than_its_room_whatever_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert f"tree over {TREE_BYTES >> 30} GiB" == NO_ROOM
+    monkeypatch.setattr(file_policy, "TREE_BYTES", 1000)
+    sources = {f"{index}.cc": b'#include "table.inc"\n'.ljust(300) for index in range(5)}
+    files = {**sources, **{f"{index}/table.inc": b"1,".ljust(90) for index in range(5)}}
+    found = _export(tmp_path, files)
+    assert [file.path for file, _ in found.taken] == ["0.cc", "1.cc", "2.cc"]
+    assert [file.path for file in found.companions] == ["0/table.inc"]
+    left_out = ["3.cc", "4.cc", *(f"{index}/table.inc" for index in range(1, 5))]
+    assert [(file.path, reason) for file, reason in found.refused] == [(path, NO_ROOM) for path in left_out]
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= 1000
+
+
+def test_a_tree_over_its_room_is_not_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"CMakeLists.txt": b"project(a)\n", "a.cc": b"int a;\n"}
+    assert export_whole(tmp_path / "fits", _listed(files), _Blobs(files)) == ""  # type: ignore[arg-type]
+    monkeypatch.setattr(file_policy, "TREE_BYTES", 10)
+    assert export_whole(tmp_path / "tree", _listed(files), _Blobs(files)) == NO_ROOM  # type: ignore[arg-type]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["CMakeLists.txt", "a.cc", "fits"]
+
+
+def test_many_fragments_cost_their_number_and_not_its_square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 300
+    wide = {f"{index}.inc": b"1,\n" for index in range(count)}
+    chain = {f"c{index}.def": f'#include "c{index + 1}.def"\n'.encode() for index in range(count)}
+    first = "".join(f'#include "{path}"\n' for path in (*wide, "c0.def"))[:100_000].encode()
+    files = {"big.h": first, **wide, **chain, "a.cc": b'#include "big.h"\n'}
+    looks = 0
+
+    def counted(function: Callable[..., bool]) -> Callable[..., bool]:
+        def call(*arguments: object) -> bool:
+            nonlocal looks
+            looks += 1
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(SourceFile, "__eq__", counted(SourceFile.__eq__))
+    monkeypatch.setattr(exporting, "describes_build", counted(exporting.describes_build))
+    sources = _export(tmp_path, files)
+    assert {file.path for file in sources.companions} == {"big.h", *wide, *chain}
+    assert looks <= 2 * len(files)
