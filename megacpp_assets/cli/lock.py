@@ -10,6 +10,7 @@ import click
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import lock_history, read_lock
 
@@ -24,11 +25,13 @@ def lock_group() -> None:
 @lock_group.command("show")
 @data_root_option
 def show_command(data_root: str | None) -> None:
-    """Print what every dataset pins; the active one, which commands mean when none is named, is marked."""
+    """Print what every dataset pins, references that no mixture reads last; the active one, which commands mean when
+    none is named, is marked.
+    """
     lock = read_lock(resolve_root(data_root))
     for name in sorted(lock.datasets):
         click.echo(f"{'*' if name == lock.active else ' '} {name}")
-        for key, value in _facts(lock.datasets[name]).items():
+        for key, value in (_facts(lock.datasets[name]) | _beside(lock.datasets[name])).items():
             click.echo(f"    {key:<32} {value}")
 
 
@@ -82,6 +85,10 @@ def _facts(corpus: CorpusLock) -> dict[str, str]:
     return facts | {pin.name: f"{pin.ref} {pin.commit[:_DIGITS]}" for pin in corpus.repos}
 
 
+def _beside(corpus: CorpusLock) -> dict[str, str]:
+    return {pin.partition.key: f"{pin.commit[:_DIGITS]} (no mixture reads it)" for pin in corpus.beside}
+
+
 def _all_changes(before: LockFile, after: LockFile) -> Iterator[str]:
     if before.active != after.active:
         yield f"active: {before.active or 'none'} -> {after.active}"
@@ -96,3 +103,6 @@ def _changes(before: CorpusLock, after: CorpusLock) -> Iterator[str]:
     for key in sorted(first.keys() | second.keys()):
         if first.get(key) != second.get(key):
             yield f"{key}: {first.get(key, 'none')} -> {second.get(key, 'none')}"
+    for key, commit in _beside(after).items():
+        if before.find(RepoRef.parse(key)) is None:
+            yield f"{key}: none -> {commit}"

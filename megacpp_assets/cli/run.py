@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,13 +15,22 @@ from megacpp_assets.cli.options import data_root_option, recipe_settings_option,
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
-from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe import Recipe
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.pinning import for_repositories, locked_references, overruled, resolve_corpus, write_pins
-from megacpp_assets.pipeline.stages import STAGE_NAMES, Kind, until
-from megacpp_assets.storage.layout import checkpoint_path, data_root
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.pinning import (
+    add_references,
+    for_repositories,
+    locked_references,
+    overruled,
+    resolve_corpus,
+    write_pins,
+)
+from megacpp_assets.pipeline.stages import STAGE_NAMES
+from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.storage.layout import checkpoint_path
+from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.seen import forget
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
@@ -35,6 +46,8 @@ Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
 Datasets    --repos with others than the recipe's makes a dataset of its own; nothing is taken from the recipe's
             the references of pinned repositories are the lock's: move them with megacpp lock set
+References  --refs makes other references of a dataset's repositories beside the pinned ones: the stages of a
+            repository only, no mixture reads them until megacpp lock set
 Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
 
 Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
@@ -46,6 +59,10 @@ that was damaged since is named, and what it belongs to is made again.
 @click.option("--recipe", metavar="NAME|FILE", help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.")
 @recipe_settings_option
 @click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
+@click.option(
+    "--refs", default="", metavar="NAME@REF,…", help="References to make beside those that the dataset's mixtures read."
+)
+@click.option("--dataset", default="", metavar="NAME", help="The dataset of --refs. Default: the active one.")
 @click.option(
     "--specialists", default="", metavar="NAME,…", help="Default: base and one per repository that defines one."
 )
@@ -59,6 +76,8 @@ def run_command(
     recipe: str | None,
     settings: tuple[str, ...],
     repos: str,
+    refs: str,
+    dataset: str,
     specialists: str,
     phases: str,
     last: str,
@@ -66,20 +85,49 @@ def run_command(
     verify: bool,
     data_root: str | None,
 ) -> None:
-    """Arguments to a plan; the rest is `_run`."""
-    wanted = split_list(repos)
-    asked = ("semantic.configure=true",) if configure else ()
-    whole = load_recipe(recipe or _recipe_for(wanted), (*settings, *asked))
-    named = any(setting.partition("=")[0].strip() == "dataset" for setting in settings)
-    followed = whole if named else for_repositories(whole, wanted)
-    root = _root(data_root)
+    """Arguments to a corpus and a plan; the rest is `_run`."""
+    if refs:
+        others = {"--recipe": recipe, "--repos": repos, "--set": settings, "--configure": configure}
+        _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})
+        with _at_work(data_root, verify=verify) as root:
+            corpus, added = add_references(open_corpus(root, dataset), split_list(refs))
+            _run(corpus, Plan((), last, added))
+        return
+    if dataset:
+        raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
+    whole, followed = _recipes(recipe, settings, split_list(repos), configure=configure)
+    with _at_work(data_root, verify=verify) as root:
+        corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
+        named = split_list(specialists) or corpus.specialists
+        mixtures = corpus.mixtures(named, split_list(phases) or followed.phases)
+        _run(write_pins(corpus, activate=followed is whole), Plan(mixtures, last))
+
+
+def _refuse_beside_refs(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            raise click.UsageError(f"{name} does not go with --refs, which follows the recipe that its dataset follows")
+
+
+@contextmanager
+def _at_work(value: str | None, *, verify: bool) -> Iterator[Path]:
+    """The data root, made if it was not there, while no other command works on it."""
+    root = resolve_root(value)
+    root.mkdir(parents=True, exist_ok=True)
     with only_run(root):
         if verify:
             forget(root)
-        corpus = resolve_corpus(root, followed, wanted or _references(root, followed))
-        mixtures = corpus.mixtures(split_list(specialists) or corpus.specialists, split_list(phases) or followed.phases)
-        corpus = write_pins(corpus, activate=followed is whole)
-        _run(corpus, mixtures, last)
+        yield root
+
+
+def _recipes(
+    name: str | None, settings: Sequence[str], wanted: Sequence[str], *, configure: bool
+) -> tuple[Recipe, Recipe]:
+    """The recipe that was asked for, and the one to follow: that one, unless `wanted` are other repositories."""
+    asked = ("semantic.configure=true",) if configure else ()
+    whole = load_recipe(name or _recipe_for(wanted), (*settings, *asked))
+    named = any(setting.partition("=")[0].strip() == "dataset" for setting in settings)
+    return whole, whole if named else for_repositories(whole, wanted)
 
 
 def _recipe_for(wanted: Sequence[str]) -> str:
@@ -96,22 +144,15 @@ def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
     return references
 
 
-def _root(value: str | None) -> Path:
-    root = data_root(value)
-    root.mkdir(parents=True, exist_ok=True)
-    return root
-
-
-def _run(corpus: Corpus, mixtures: Sequence[Mixture], last: str) -> None:
+def _run(corpus: Corpus, plan: Plan) -> None:
     from megacpp_assets.defs.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_plan
-    from megacpp_assets.pipeline.steps import Plan
 
     console = wide_console()
-    sizes = {Kind.REPOSITORY: len(corpus.repo_refs), Kind.DATASET: 1, Kind.MIXTURE: len(mixtures)}
+    sizes = Counter(step.stage.name for step in planned_steps(corpus, plan))
     with command_run(corpus.root, corpus) as records:
-        with Bars({stage.name: sizes[stage.kind] for stage in until(last)}, console) as bars:
-            run_plan(corpus, Plan(tuple(mixtures), last), bars, records, machine_budget())
+        with Bars(sizes, console) as bars:
+            run_plan(corpus, plan, bars, records, machine_budget())
     if not bars.ran:
         if records.recorded:
             console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
@@ -122,8 +163,8 @@ def _run(corpus: Corpus, mixtures: Sequence[Mixture], last: str) -> None:
         for warning in done.receipt.warnings:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
-    if last == STAGE_NAMES[-1]:
-        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in mixtures]
+    if plan.mixtures and plan.last == STAGE_NAMES[-1]:
+        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in plan.mixtures]
         _audit(corpus, paths, console)
 
 

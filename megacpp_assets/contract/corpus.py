@@ -32,6 +32,11 @@ class Corpus:
         return tuple(sorted(pin.partition for pin in self.lock.repos))
 
     @property
+    def known_refs(self) -> tuple[RepoRef, ...]:
+        """Every known reference of its repositories, read by mixtures or not."""
+        return tuple(pin.partition for pin in self.lock.known)
+
+    @property
     def specialists(self) -> tuple[str, ...]:
         """`base`, then the specialists that a pinned repository defines."""
         return (BASE_SPECIALIST, *sorted(self.lock.specialists))
@@ -41,11 +46,12 @@ class Corpus:
         return replace(self, lock=replace(self.lock, tokenizer=None))
 
     def pin(self, key: str) -> RepoPin:
-        """The pin of the partition `key`; `SpecError` if the lock pins another reference of it, or none."""
-        repo = RepoRef.parse(key)
-        pin = self.lock.pin(repo.name)
-        if pin.partition != repo:
-            raise SpecError(f"partition {key}", expected=f"the pinned {pin.partition.key}", found=key)
+        """The pin of the partition `key`; `SpecError` if the lock does not know that reference."""
+        pin = self.lock.find(RepoRef.parse(key))
+        if pin is None:
+            known = ", ".join(repo.key for repo in self.known_refs) or "none"
+            do = f"megacpp run --refs {key} --dataset {self.dataset}"
+            raise SpecError(f"partition {key}", expected=f"one that corpus.lock knows: {known}", found=key, do=do)
         return pin
 
     def own_repo(self, specialist: str) -> str:

@@ -1,16 +1,24 @@
-"""`corpus.lock`: for each dataset its recipe, the pinned commit of each repository, and the pinned tokenizer (TOML)."""
+"""`corpus.lock`: for each dataset its recipe, every known `NAME@REF` with its commit, which of them the mixtures read,
+and the pinned tokenizer (TOML).
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import tomlkit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
+
+FORMAT: Final = 2
+_FIRST_FORMAT: Final = 1
+_MEND: Final = (
+    "move corpus.lock aside and run the recipe again: it pins anew, and what is made of the same commits stays as it is"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,8 @@ class TokenizerPin:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLock:
-    """The pins of one dataset. Mixtures read exactly these repositories, so an old tag never leaks into a new one.
+    """The pins of one dataset. Mixtures read exactly `repos`, one reference of each repository, so an old tag never
+    leaks into a new one; `beside` are its other known references, which the stages of a repository make.
 
     `recipe` is the sha256 of the recipe that its last run followed; the data root keeps it.
     """
@@ -59,15 +68,36 @@ class CorpusLock:
     recipe: str
     repos: tuple[RepoPin, ...] = ()
     tokenizer: TokenizerPin | None = None
+    beside: tuple[RepoPin, ...] = ()
 
     def pin(self, name: str) -> RepoPin:
-        """The pin of repository `name`; `SpecError` if the lock has none."""
+        """The pin of repository `name` that mixtures read; `SpecError` if the lock has none."""
         for pin in self.repos:
             if pin.name == name:
                 return pin
         raise SpecError(
             f"corpus.lock, dataset {self.dataset}", expected=f"a pin of {name}", found="none", do="megacpp repos add"
         )
+
+    @property
+    def known(self) -> tuple[RepoPin, ...]:
+        """Every pin, by partition."""
+        return tuple(sorted((*self.repos, *self.beside), key=lambda pin: pin.partition))
+
+    def find(self, repo: RepoRef) -> RepoPin | None:
+        """The pin of that very reference, whether mixtures read it or not."""
+        return next((pin for pin in self.known if pin.partition == repo), None)
+
+    def reading(self, pins: Iterable[RepoPin]) -> CorpusLock:
+        """A copy whose mixtures read exactly `pins`; what else was known stays known."""
+        read = {pin.partition: pin for pin in pins}
+        others = (pin for pin in self.known if pin.partition not in read)
+        return replace(self, repos=tuple(read[repo] for repo in sorted(read)), beside=tuple(others))
+
+    def knowing(self, pins: Iterable[RepoPin]) -> CorpusLock:
+        """A copy that knows `pins` too; mixtures read what they read."""
+        known = {pin.partition: pin for pin in (*pins, *self.known)}
+        return replace(self, beside=tuple(known.values())).reading(self.repos)
 
     @property
     def specialists(self) -> dict[str, str]:
@@ -92,42 +122,69 @@ class LockFile:
 
     def to_bytes(self) -> bytes:
         """TOML bytes, in a fixed order."""
-        document: dict[str, Any] = {"active": self.active, "dataset": {}}
+        document: dict[str, Any] = {"format": FORMAT, "active": self.active, "dataset": {}}
         for name in sorted(self.datasets):
             corpus = self.datasets[name]
             table: dict[str, Any] = {"recipe": corpus.recipe}
+            table["reads"] = sorted(pin.partition.key for pin in corpus.repos)
             if corpus.tokenizer is not None:
                 table["tokenizer"] = asdict(corpus.tokenizer)
-            table["repo"] = {pin.name: _pin_table(pin) for pin in sorted(corpus.repos, key=lambda pin: pin.name)}
+            table["repo"] = {pin.partition.key: _pin_table(pin) for pin in corpus.known}
             document["dataset"][name] = table
         return tomlkit.dumps(document).encode()
 
     @staticmethod
     def from_bytes(data: bytes) -> LockFile:
-        """Parse; `LineageGap` if it is not a lock."""
+        """Parse, also what an earlier release wrote in format 1; `LineageGap` if it is not a lock."""
         try:
             raw = tomllib.loads(data.decode())
-            return LockFile(raw["active"], {name: _corpus(name, table) for name, table in raw["dataset"].items()})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise LineageGap("corpus.lock", expected="a lock written by megacpp", found=str(error)) from error
+            tables = _tables(raw)
+            return LockFile(raw["active"], {name: _corpus(name, table) for name, table in tables.items()})
+        except (ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
+            found = f"no key {error}" if isinstance(error, KeyError) else error
+            raise LineageGap("corpus.lock", expected="a lock written by megacpp", found=found, do=_MEND) from error
+
+
+def _tables(raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The datasets of a lock in the present format."""
+    written = raw.get("format", _FIRST_FORMAT)
+    datasets: dict[str, dict[str, Any]] = raw["dataset"]
+    if written == _FIRST_FORMAT:
+        return {name: _from_first_format(table) for name, table in datasets.items()}
+    if written != FORMAT:
+        expected, do = f"format {FORMAT} or {_FIRST_FORMAT}", "use the release of megacpp that wrote it, or a later one"
+        raise LineageGap("corpus.lock", expected=expected, found=f"format {written}", do=do)
+    return datasets
+
+
+def _from_first_format(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Format 1 had one reference of each repository, under its name."""
+    pins = {f"{name}@{pin['ref']}": pin for name, pin in table["repo"].items()}
+    kept = {key: {word: value for word, value in pin.items() if word != "ref"} for key, pin in pins.items()}
+    return {**table, "reads": list(kept), "repo": kept}
 
 
 def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
     tokenizer = table.get("tokenizer")
-    return CorpusLock(
+    pins = {key: _pin(RepoRef.parse(key), pin) for key, pin in table["repo"].items()}
+    read = [pins[key] for key in table["reads"]]
+    if len({pin.name for pin in read}) < len(read):
+        raise ValueError(f"dataset {name} that reads two references of a repository")
+    known = CorpusLock(
         dataset=name,
         recipe=table["recipe"],
-        repos=tuple(_pin(repo, pin) for repo, pin in table["repo"].items()),
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
     )
+    return known.knowing(pins.values()).reading(read)
 
 
 def _pin_table(pin: RepoPin) -> dict[str, Any]:
-    table = {key: value for key, value in asdict(pin).items() if key != "name"}
+    table = {key: value for key, value in asdict(pin).items() if key not in {"name", "ref"}}
     if not pin.submodule_owners:
         del table["submodule_owners"]
     return table
 
 
-def _pin(name: str, table: Mapping[str, Any]) -> RepoPin:
-    return RepoPin(**{**table, "name": name, "submodule_owners": tuple(table.get("submodule_owners", ()))})
+def _pin(repo: RepoRef, table: Mapping[str, Any]) -> RepoPin:
+    owners = tuple(table.get("submodule_owners", ()))
+    return RepoPin(**{**table, "name": repo.name, "ref": repo.ref, "submodule_owners": owners})

@@ -18,6 +18,7 @@ from megacpp_assets.defs.keys import asset_key, partition_of, register, repo_par
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.watch import LogWatch
 from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_steps
 from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
 from megacpp_assets.pipeline.steps import step_of
@@ -64,10 +65,12 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
     def body(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:  # type: ignore[type-arg]
         try:
             opened = open_corpus(root, dataset)
-            register(context.instance, dataset, opened.repo_refs)
             wanted = context.selected_asset_keys
             keys = [asset_key(dataset, stage.name, segment.phase) for stage in segment.stages]
             partitions: Sequence[str | None] = context.partition_keys if partitioned else [None]
+            if segment.stages[0].kind is Kind.REPOSITORY:
+                opened = _knowing(opened, context.partition_keys)
+            register(context.instance, dataset, opened.known_refs)
             steps = [
                 step_of(opened, *partition_of(dataset, key, partition))
                 for key in keys
@@ -81,6 +84,13 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
         yield from ()
 
     return body
+
+
+def _knowing(corpus: Corpus, partitions: Sequence[str]) -> Corpus:
+    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it."""
+    known = {repo.key for repo in corpus.known_refs}
+    unknown = [key for key in partitions if key not in known]
+    return add_references(corpus, unknown)[0] if unknown else corpus
 
 
 def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:

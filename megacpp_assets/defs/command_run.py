@@ -48,7 +48,7 @@ class CommandRun:
         if self._begun:
             return
         self._begun = True
-        register(self._instance, self._corpus.dataset, self._corpus.repo_refs)
+        register(self._instance, self._corpus.dataset, self._corpus.known_refs)
         _fail_dead_runs(self._instance)
         self._instance.add_run(self._run)
         self._say(DagsterEventType.RUN_START, "megacpp run started")

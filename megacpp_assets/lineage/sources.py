@@ -37,7 +37,7 @@ def lock_problems(raw: Artifact) -> Iterator[Finding]:
     lock, problems = read_corpus_lock(raw.root)
     yield from problems
     for corpus in lock.datasets.values():
-        for pin in corpus.repos:
+        for pin in corpus.known:
             if (pin.name, pin.ref) == (name, ref) and pin.commit != commit:
                 yield LOCK_FILE, f"{name}@{ref} at {commit}", f"{name}@{ref} at {pin.commit}"
 

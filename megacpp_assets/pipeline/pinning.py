@@ -1,22 +1,22 @@
-"""From what a person asks for (`fmt@11.0.0`, `folly@tip`) to the pins of `corpus.lock`."""
+"""The pins of a corpus: which dataset a request is about, what its mixtures read, and every change of `corpus.lock`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
-from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
+from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, TokenizerPin
+from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
-from megacpp_assets.repos.pins import TIP, pin, verify_pin
-from megacpp_assets.repos.sample import make_sample_repositories
-from megacpp_assets.storage.artifact import find_artifact, open_artifact
-from megacpp_assets.storage.layout import raw_path, tokenizer_path
+from megacpp_assets.pipeline.references import References
+from megacpp_assets.repos.pins import TIP
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.layout import tokenizer_path
 from megacpp_assets.storage.lock_file import read_lock, update_lock
 from megacpp_assets.storage.recipes import keep_recipe
 from megacpp_assets.tokenizer.stage import pin_of
@@ -60,46 +60,61 @@ def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]
 
 
 def move_pin(corpus: Corpus, text: str) -> Corpus:
-    """The corpus with the repository of `text` (`NAME@REF`) pinned there, in `corpus.lock` too.
+    """The corpus whose mixtures read the repository of `text` (`NAME@REF`) there, in `corpus.lock` too.
 
-    The next run makes what follows from it; the earlier pin stays in the lock's history.
+    The next run makes what follows from it; the earlier reference stays known, and the lock's history tells of it.
     """
     corpus.lock.pin(text.partition("@")[0])
-    catalogue = load_catalogue(corpus.recipe.catalogue, corpus.root)
-    moved = _pin(corpus.root, catalogue, {}, text)
-    pins = tuple(moved if pin.name == moved.name else pin for pin in corpus.lock.repos)
-    return write_pins(replace(corpus, lock=replace(corpus.lock, repos=pins)), activate=False)
+    moved = References.of(corpus.root, corpus.recipe, corpus.lock).resolve(text)
+    return _update(corpus, lambda lock: lock.reading(moved if pin.name == moved.name else pin for pin in lock.repos))
+
+
+def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[RepoRef, ...]]:
+    """The corpus that knows each of `texts` (`NAME@REF`) with its commit, in `corpus.lock` too, and their partitions.
+    Mixtures stay on theirs.
+
+    Raises `SpecError` for a repository that the dataset does not have and a reference that its source does not have.
+    """
+    for text in texts:
+        name, at, _ = text.partition("@")
+        if not at:
+            raise SpecError(f"reference {text!r}", expected="NAME@REF", found="no @")
+        corpus.lock.pin(name)
+    references = References.of(corpus.root, corpus.recipe, corpus.lock)
+    pins = [references.resolve(text) for text in texts]
+    return _update(corpus, lambda lock: lock.knowing(pins)), tuple(pin.partition for pin in pins)
 
 
 def write_pins(corpus: Corpus, *, activate: bool) -> Corpus:
-    """Write the corpus's recipe and pins into the data root."""
-    lock = replace(corpus.lock, recipe=keep_recipe(corpus.root, corpus.recipe))
+    """Write the corpus's recipe and what its mixtures read into the data root."""
+    recipe = keep_recipe(corpus.root, corpus.recipe)
+    return _update(corpus, lambda lock: replace(lock, recipe=recipe).reading(corpus.lock.repos), activate=activate)
 
-    def change(file: LockFile) -> LockFile:
-        changed = file.with_corpus(lock)
-        return changed.activated(lock.dataset) if activate else changed
 
-    update_lock(corpus.root, change)
-    return replace(corpus, lock=lock)
+def _update(corpus: Corpus, change: Callable[[CorpusLock], CorpusLock], *, activate: bool = False) -> Corpus:
+    """The corpus after `change` of its pins. They are read under the lock: another run may have added some."""
+
+    def changed(file: LockFile) -> LockFile:
+        now = file.datasets.get(corpus.dataset, CorpusLock(corpus.dataset, ""))
+        after = file.with_corpus(change(now))
+        return after.activated(corpus.dataset) if activate else after
+
+    return replace(corpus, lock=update_lock(corpus.root, changed).datasets[corpus.dataset])
 
 
 def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     """The corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`); `corpus.lock` is only read.
 
-    A repository already pinned at the wanted reference keeps its commit. Raises `SourcePinMismatch` if its tag moved,
-    `SourceUnreachable` if a new reference cannot be resolved, `SpecError` for an unknown repository or reference.
+    A repository that is pinned stays where it is. Raises `SpecError` for another reference of it and for an unknown
+    repository or reference, `SourcePinMismatch` if its tag moved, `SourceUnreachable` if a new one cannot be resolved.
     """
-    if recipe.catalogue == "sample":
-        make_sample_repositories(root)
-    catalogue = load_catalogue(recipe.catalogue, root)
     before = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
-    known = {existing.name: existing for existing in before.repos}
-    pins = tuple(_pin(root, catalogue, known, text) for text in wanted)
+    references = References.of(root, recipe, before)
+    pins = tuple(references.pinned(text) for text in wanted)
     names = [made.name for made in pins]
     if len(set(names)) != len(names):
         raise SpecError("--repos", expected="each repository once", found=", ".join(names))
-    ordered = tuple(sorted(pins, key=lambda made: made.name))
-    return Corpus(root, replace(before, repos=ordered), recipe)
+    return Corpus(root, before.reading(pins), recipe)
 
 
 def pin_published(corpus: Corpus, *, replace_pinned: bool = False) -> Corpus:
@@ -128,32 +143,4 @@ def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
 
 def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
     """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
-    lock = replace(corpus.lock, tokenizer=pin)
-    update_lock(corpus.root, lambda file: file.with_corpus(lock))
-    return replace(corpus, lock=lock)
-
-
-def _pin(root: Path, catalogue: Mapping[str, CatalogueEntry], known: Mapping[str, RepoPin], text: str) -> RepoPin:
-    name, _, ref = text.partition("@")
-    entry = catalogue.get(name)
-    if "://" in text:
-        # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
-        raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
-    if entry is None:
-        listed = ", ".join(sorted(catalogue))
-        raise SpecError(f"repository {name!r}", expected=f"one of {listed}", found=repr(name), do="megacpp repos add")
-    ref = ref or entry.ref
-    existing = known.get(name)
-    if existing is not None and (existing.ref == ref or (ref == TIP and existing.ref.startswith(f"{TIP}-"))):
-        _verify(existing, root)
-        return replace(existing, submodules=entry.submodules, submodule_owners=entry.submodule_owners)
-    return pin(entry, ref, root)
-
-
-def _verify(existing: RepoPin, root: Path) -> None:
-    """A moved tag is an error; a source that does not answer is one only where its objects are still needed."""
-    try:
-        verify_pin(existing, root)
-    except SourceUnreachable:
-        if find_artifact(root, raw_path(existing.partition)) is None:
-            raise
+    return _update(corpus, lambda lock: replace(lock, tokenizer=pin))

@@ -10,7 +10,7 @@ from typing import Any
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.pipeline.stages import STAGE_NAMES, STAGES, Kind, Stage, until
 from megacpp_assets.storage.artifact import Artifact
@@ -61,10 +61,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was asked for: mixtures to build, and the last stage to run."""
+    """What was asked for: mixtures to build, or with `refs` only these references, and the last stage to run."""
 
     mixtures: tuple[Mixture, ...]
     last: str = STAGE_NAMES[-1]
+    refs: tuple[RepoRef, ...] = ()
 
 
 def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
@@ -83,9 +84,24 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
 
 def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
     """Every step of the plan, each after those it waits for."""
+    if plan.refs:
+        return _steps_of_references(corpus, plan)
     partitions = {
         Kind.REPOSITORY: [repo.key for repo in corpus.repo_refs],
         Kind.DATASET: [corpus.dataset],
         Kind.MIXTURE: [mixture.key for mixture in plan.mixtures],
     }
     return [step_of(corpus, row.name, key) for row in until(plan.last) for key in partitions[row.kind]]
+
+
+def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:
+    """The stages of a repository over `plan.refs`, and what they wait for: the tokenizer and its sources."""
+    repos = sorted({*plan.refs, *corpus.repo_refs})
+    partitions = {Kind.REPOSITORY: [repo.key for repo in repos], Kind.DATASET: [corpus.dataset], Kind.MIXTURE: []}
+    candidates = [step_of(corpus, row.name, key) for row in until(plan.last) for key in partitions[row.kind]]
+    asked = {repo.key for repo in plan.refs}
+    needed: set[str] = set()
+    for step in reversed(candidates):  # those that wait for a step come after it
+        if step.partition in asked or step.name in needed:
+            needed |= {step.name, *step.waits_for()}
+    return [step for step in candidates if step.name in needed]

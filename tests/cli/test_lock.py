@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.build import build_definitions
+from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
 from tests.cli.commands import exit_code
 
@@ -54,9 +58,55 @@ def test_the_history_tells_each_change_and_diff_what_has_changed_since(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [(line[2], line[5]) for line in lines if line[0] != "after"] == [("v1.0.0", "v1.1.0"), ("v1.1.0", "v1.0.0")]
     _megacpp(monkeypatch, root, "lock", "diff", "1")
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out.startswith(f"{WHOLE}: sample-kernel@v1.1.0: none -> ")
     _megacpp(monkeypatch, root, "lock", "diff", "2")
     assert "sample-kernel: v1.1.0 " in capsys.readouterr().out
+
+
+def test_a_reference_beside_the_pinned_one_is_made_shown_and_recorded_and_the_pin_moves_only_when_it_is_told_to(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = open_corpus(root).lock
+    _megacpp(monkeypatch, root, "run", "--refs", "sample-kernel@v1.1.0", "--until", "pinned_repos")
+    after = open_corpus(root).lock
+    assert (after.repos, [pin.partition.key for pin in after.beside]) == (before.repos, ["sample-kernel@v1.1.0"])
+    assert (root / "cpp_raw" / "sample-kernel@v1.1.0" / "_COMPLETE").exists()
+    capsys.readouterr()
+    _megacpp(monkeypatch, root, "lock", "show")
+    assert f"sample-kernel@v1.1.0             {after.beside[0].commit[:12]} (no mixture" in capsys.readouterr().out
+    _megacpp(monkeypatch, root, "lock", "set", "sample-kernel@v1.1.0")
+    capsys.readouterr()
+    _megacpp(monkeypatch, root, "lock", "history")
+    changes = [line.split(": ")[1:] for line in capsys.readouterr().out.splitlines() if not line.startswith("after")]
+    assert [change[0] for change in changes] == ["sample-kernel@v1.1.0", "sample-kernel"]
+
+
+def test_dagster_shows_every_known_reference_and_a_partition_that_is_new_to_it_is_registered(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _megacpp(monkeypatch, root, "run", "--refs", "sample-kernel@v1.1.0", "--until", "pinned_repos")
+    job = build_definitions(root).resolve_job_def(f"{WHOLE}__pinned_repos__semantic_jsonl__job")
+    with open_instance(root) as instance:
+        partitions = f"repo_ref__{WHOLE}"
+        assert "sample-kernel@v1.1.0" in instance.get_dynamic_partitions(partitions)
+        instance.add_dynamic_partitions(partitions, ["sample-expr@v1.1.0"])  # as a person does in the UI
+        raw = dg.AssetKey([WHOLE, "pinned_repos"])
+        assert job.execute_in_process(
+            instance=instance, partition_key="sample-expr@v1.1.0", asset_selection=[raw]
+        ).success
+    assert RepoRef("sample-expr", "v1.1.0") in open_corpus(root).known_refs
+    assert open_corpus(root).lock.pin("sample-expr").ref == "v1.0.0"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--refs", "sample-kernel@v1.1.0", "--phases", "4k"), ("--dataset", WHOLE), ("--refs", "x@1", "--set", "a=1")],
+)
+def test_options_that_would_be_ignored_are_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert exit_code(monkeypatch, "run", *words, "--data-root", str(root)) == 2
+    assert "does not go with" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -65,6 +115,7 @@ def test_the_history_tells_each_change_and_diff_what_has_changed_since(
         (("lock", "set", "nonsense@v1"), "a pin of nonsense"),
         (("lock", "diff", "7"), "state 7 of corpus.lock; expected none yet"),
         (("run", "--specialists", "nonsense"), "specialist 'nonsense'"),
+        (("run", "--refs", "sample-kernel@v9"), "sample-kernel@v9; expected a tag"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_no_file(

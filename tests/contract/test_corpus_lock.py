@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,12 +13,12 @@ from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
-_NAME = st.text("abcdefghijklmnopqrstuvwxyz0123456789._+-", min_size=1, max_size=12)
+_NAME = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,11}", fullmatch=True)
 _OWNERS = st.lists(_TEXT, max_size=2).map(tuple)
 _PINS = st.lists(
-    st.builds(RepoPin, _NAME, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, st.booleans(), _OWNERS),
-    max_size=4,
-    unique_by=lambda pin: pin.name,
+    st.builds(RepoPin, _NAME, _NAME, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, st.booleans(), _OWNERS),
+    max_size=6,
+    unique_by=lambda pin: pin.partition,
 )
 _TOKENIZERS = st.none() | st.builds(TokenizerPin, _TEXT, _TEXT, st.lists(_NAME, max_size=3).map(tuple))
 
@@ -25,8 +27,10 @@ _TOKENIZERS = st.none() | st.builds(TokenizerPin, _TEXT, _TEXT, st.lists(_NAME, 
 def locks(draw: st.DrawFn) -> LockFile:
     lock = LockFile()
     for dataset in draw(st.lists(_NAME, unique=True, max_size=3)):
-        pins = tuple(sorted(draw(_PINS), key=lambda pin: pin.name))
-        lock = lock.with_corpus(CorpusLock(dataset, draw(_NAME), pins, draw(_TOKENIZERS)))
+        pins = draw(_PINS)
+        read = {pin.name: pin for pin in draw(st.lists(st.sampled_from(pins))) if pins} if pins else {}
+        corpus = CorpusLock(dataset, draw(_NAME), (), draw(_TOKENIZERS))
+        lock = lock.with_corpus(corpus.knowing(pins).reading(read.values()))
     return lock
 
 
@@ -52,6 +56,57 @@ def test_a_pin_is_found_by_name_and_gives_its_partition() -> None:
     assert corpus.specialists == {"small_cpp": "fmt"}
     with pytest.raises(SpecError, match="a pin of folly"):
         corpus.pin("folly")
+
+
+OLD = RepoPin("fmt", "10.2.1", "refs/tags/10.2.1", "e69e" * 10, "https://github.com/fmtlib/fmt", "MIT", "small_cpp")
+
+
+def test_another_reference_is_known_beside_the_one_that_mixtures_read_and_each_keeps_its_commit() -> None:
+    corpus = CorpusLock("set", "sample", (ABSEIL, FMT)).knowing([OLD, replace(FMT, commit="0" * 40)])
+    assert corpus.repos == (ABSEIL, FMT) and corpus.beside == (OLD,)
+    moved = corpus.reading([ABSEIL, OLD])
+    assert moved.repos == (ABSEIL, OLD) and moved.beside == (FMT,)
+    assert moved.find(RepoRef("fmt", "11.0.0")) == FMT and moved.find(RepoRef("fmt", "1.0")) is None
+
+
+def test_a_lock_of_the_first_format_is_read_and_written_in_the_present_one() -> None:
+    first = b"""active = "set"
+[dataset.set]
+recipe = "0a1b"
+[dataset.set.repo.fmt]
+ref = "11.0.0"
+git_ref = "refs/tags/11.0.0"
+commit = "0c9f0c9f"
+url = "https://github.com/fmtlib/fmt"
+license = "MIT"
+specialist = ""
+submodules = false
+"""
+    lock = LockFile.from_bytes(first)
+    assert [pin.partition.key for pin in lock.datasets["set"].repos] == ["fmt@11.0.0"]
+    assert b"format = 2" in lock.to_bytes() and LockFile.from_bytes(lock.to_bytes()) == lock
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (
+            'active = "a"\n[dataset.a]\nprofile = "sample"\n[dataset.a.repo]\n',
+            "no key 'recipe'.*move corpus.lock aside",
+        ),
+        ('format = 3\nactive = "a"\n[dataset.a]\n', "format 2 or 1; found format 3; what to do: use the release"),
+        ('format = 2\nactive = "a"\n[dataset.a]\nrecipe = "p"\nreads = ["x@1"]\n[dataset.a.repo]\n', "no key 'x@1'"),
+    ],
+)
+def test_a_lock_of_another_release_is_refused_with_what_to_do(data: str, words: str) -> None:
+    with pytest.raises(LineageGap, match=words):
+        LockFile.from_bytes(data.encode())
+
+
+def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_refused() -> None:
+    both = LockFile().with_corpus(CorpusLock("a", "p", (FMT,), None, (OLD,))).to_bytes()
+    with pytest.raises(LineageGap, match="two references"):
+        LockFile.from_bytes(both.replace(b'["fmt@11.0.0"]', b'["fmt@11.0.0", "fmt@10.2.1"]'))
 
 
 def test_a_new_corpus_replaces_the_one_of_its_name_and_is_active_only_as_the_first_or_when_told() -> None:

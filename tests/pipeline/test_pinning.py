@@ -10,10 +10,11 @@ import pytest
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import pin_corpus, pin_tokenizer
-from megacpp_assets.pipeline.steps import step_of
+from megacpp_assets.pipeline.pinning import add_references, move_pin, pin_corpus, pin_tokenizer
+from megacpp_assets.pipeline.steps import Plan, planned_steps, step_of
 from megacpp_assets.pipeline.tokenizers import registered_pin
 from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.tokenizer.registry import commit_tokenizer
@@ -28,14 +29,76 @@ def test_pinning_twice_leaves_the_lock_untouched(tmp_path: Path) -> None:
     assert (tmp_path / "corpus.lock").stat().st_mtime_ns == before
 
 
-def test_a_new_tag_replaces_the_pin_and_keeps_the_tokenizer(tmp_path: Path) -> None:
+def test_a_pin_that_moves_keeps_the_tokenizer_and_the_earlier_reference_is_still_known(tmp_path: Path) -> None:
     corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
     pin = TokenizerPin("c" * 40, "5" * 64, ("sample-expr@v1.0.0",))
     pin_tokenizer(corpus, pin)
-    moved = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.1.0"])
+    moved = move_pin(corpus, "sample-expr@v1.1.0")
     assert moved.lock.pin("sample-expr").ref == "v1.1.0"
     assert moved.lock.tokenizer == pin
+    assert moved.lock.beside == corpus.lock.repos
     assert step_of(moved, "tokenizer", moved.dataset).target().inputs == ("cpp_raw/sample-expr@v1.0.0",)
+
+
+def test_another_reference_of_a_pinned_repository_is_refused_with_both_ways_to_get_it(tmp_path: Path) -> None:
+    pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
+    before = (tmp_path / "corpus.lock").read_bytes()
+    with pytest.raises(
+        SpecError, match=r"expected the pinned sample-expr@v1.0.0.*lock set .*run --refs sample-expr@v1"
+    ):
+        pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.1.0"])
+    assert (tmp_path / "corpus.lock").read_bytes() == before
+
+
+def test_a_repository_named_alone_stays_where_it_is_pinned(tmp_path: Path) -> None:
+    move_pin(pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"]), "sample-expr@v1.1.0")
+    assert pin_corpus(tmp_path, SAMPLE, ["sample-expr"]).repo_refs == (RepoRef("sample-expr", "v1.1.0"),)
+
+
+def test_a_reference_beside_the_pinned_one_has_its_commit_in_the_lock_and_no_mixture_reads_it(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0", "sample-format"])
+    known, added = add_references(corpus, ["sample-expr@v1.1.0"])
+    assert added == (RepoRef("sample-expr", "v1.1.0"),) and known == open_corpus(tmp_path)
+    assert known.repo_refs == corpus.repo_refs and known.known_refs == tuple(sorted((*corpus.repo_refs, *added)))
+    assert known.pin("sample-expr@v1.1.0").commit != known.pin("sample-expr@v1.0.0").commit
+    assert step_of(known, "packed_rows", "base/4k").target() == step_of(corpus, "packed_rows", "base/4k").target()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sample-format@v1.0.0", "a pin of sample-format"),
+        ("sample-expr@v9", "a tag, a branch"),
+        ("sample-expr", "NAME@REF"),
+    ],
+)
+def test_a_reference_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        add_references(pin_corpus(tmp_path, SAMPLE, ["sample-expr"]), [text])
+
+
+def test_what_another_run_has_put_into_the_lock_meanwhile_stays_there(tmp_path: Path) -> None:
+    early = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
+    add_references(early, ["sample-expr@v1.1.0"])
+    pin_tokenizer(early, TokenizerPin("c" * 40, "5" * 64))
+    assert [repo.ref for repo in open_corpus(tmp_path).known_refs] == ["v1.0.0", "v1.1.0"]
+    assert pin_corpus(tmp_path, SAMPLE, ["sample-expr"]).lock.tokenizer is not None
+
+
+def test_making_a_reference_takes_its_own_stages_and_those_of_the_tokenizer_and_no_other(tmp_path: Path) -> None:
+    corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0", "sample-format"])
+    known, added = add_references(corpus, ["sample-expr@v1.1.0"])
+    assert [step.name for step in planned_steps(known, Plan((), refs=added))] == [
+        "pinned_repos sample-expr@v1.0.0",
+        "pinned_repos sample-expr@v1.1.0",
+        "pinned_repos sample-format@v1.0.0",
+        "semantic_jsonl sample-expr@v1.1.0",
+        f"tokenizer {SAMPLE.dataset}",
+        "tokenized_parquet sample-expr@v1.1.0",
+        "v6_enriched sample-expr@v1.1.0",
+    ]
+    first = planned_steps(known, Plan((), "semantic_jsonl", added))
+    assert [step.partition for step in first] == ["sample-expr@v1.1.0"] * 2
 
 
 def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ def _pinned(root: Path) -> TokenizerPin | None:
 def tagged(trained: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That root after a new tag was pinned: training would give another tokenizer now."""
     root = Path(shutil.copytree(trained[0], tmp_path_factory.mktemp("tagged") / "data"))
-    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "pinned_repos")
+    _said(root, "lock", "set", "sample-kernel@v1.1.0")
+    _said(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
     return root
 
 
@@ -85,7 +86,7 @@ def test_training_that_fails_leaves_the_pin_and_the_next_run_keeps_to_it(
         done = megacpp(root, "tokenizer", "train")
     assert (done.returncode, "MEGACPP_TOKENIZER_DEVICE" in done.stderr) == (1, True)
     assert _pinned(root) == before
-    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "tokenizer")
+    _said(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
     assert _pinned(root) == before
     assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
@@ -112,7 +113,7 @@ def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_r
     assert before.commit in _said(root, "tokenizer", "pin", before.commit[:12])
     assert _pinned(root) == before
     assert f"{before.commit} (pinned)" not in _said(root, "tokenizer", "show")
-    _said(root, "run", "--repos", "sample-kernel@v1.1.0", "--until", "tokenizer")
+    _said(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
     assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
 

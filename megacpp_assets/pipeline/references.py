@@ -1,0 +1,88 @@
+"""From what a person asks for (`fmt@11.0.0`, `folly@tip`) to a pin: what a dataset knows stays at its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.contract.errors import SourceUnreachable, SpecError
+from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
+from megacpp_assets.repos.pins import TIP, pin, verify_pin
+from megacpp_assets.repos.sample import make_sample_repositories
+from megacpp_assets.storage.artifact import find_artifact
+from megacpp_assets.storage.layout import raw_path
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """A data root, a catalogue, and what one dataset pins so far."""
+
+    root: Path
+    catalogue: Mapping[str, CatalogueEntry]
+    lock: CorpusLock
+
+    @staticmethod
+    def of(root: Path, recipe: Recipe, lock: CorpusLock) -> References:
+        """Those of the recipe's catalogue; the sample's repositories are made where they are asked for."""
+        if recipe.catalogue == "sample":
+            make_sample_repositories(root)
+        return References(root, load_catalogue(recipe.catalogue, root), lock)
+
+    def pinned(self, text: str) -> RepoPin:
+        """The pin that mixtures read for `text` (`NAME` or `NAME@REF`): a pinned repository stays where it is.
+
+        `SpecError` if `text` names another reference of it: moving a pin is a step of its own.
+        """
+        name, _, ref = text.partition("@")
+        entry = self._entry(text)
+        read = next((known for known in self.lock.repos if known.name == name), None)
+        if read is None:
+            return self.resolve(text)
+        if not ref or (ref == TIP and read.ref.startswith(f"{TIP}-")):
+            return self._kept(read, entry)
+        found = self.resolve(text)
+        if found.partition != read.partition:
+            key = found.partition.key
+            raise SpecError(
+                f"repository {name} of dataset {self.lock.dataset}",
+                expected=f"the pinned {read.partition.key}",
+                found=key,
+                do=f"megacpp lock set {key} moves the pin, megacpp run --refs {key} makes it beside the pinned one; "
+                f"both with --dataset {self.lock.dataset}",
+            )
+        return found
+
+    def resolve(self, text: str) -> RepoPin:
+        """The pin of `text`; a known reference keeps its commit, and "tip" is what the source says now."""
+        name, _, ref = text.partition("@")
+        entry = self._entry(text)
+        wanted = ref or entry.ref
+        known = next((known for known in self.lock.known if (known.name, known.ref) == (name, wanted)), None)
+        return pin(entry, wanted, self.root) if known is None else self._kept(known, entry)
+
+    def _entry(self, text: str) -> CatalogueEntry:
+        if "://" in text:
+            # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
+            raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
+        name = text.partition("@")[0]
+        entry = self.catalogue.get(name)
+        if entry is None:
+            listed = ", ".join(sorted(self.catalogue))
+            raise SpecError(
+                f"repository {name!r}", expected=f"one of {listed}", found=repr(name), do="megacpp repos add"
+            )
+        return entry
+
+    def _kept(self, existing: RepoPin, entry: CatalogueEntry) -> RepoPin:
+        """The known pin. A moved tag is an error; a source that does not answer is one only where its objects are still
+        needed.
+        """
+        try:
+            verify_pin(existing, self.root)
+        except SourceUnreachable:
+            if find_artifact(self.root, raw_path(existing.partition)) is None:
+                raise
+        return replace(existing, submodules=entry.submodules, submodule_owners=entry.submodule_owners)
