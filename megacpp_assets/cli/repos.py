@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, load_catalogue
+from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry, load_catalogue
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
 from megacpp_assets.repos.spdx import spdx_expression
@@ -37,35 +38,54 @@ def list_command(catalogue: str, data_root: str | None) -> None:
 @click.argument("url_or_path")
 @click.option("--ref", required=True, help="A tag, a branch, tip, or a full commit id.")
 @click.option("--name", default="", help="Catalogue name. Default: the last part of the URL.")
-@click.option("--license", "license_id", default="NOASSERTION", help="SPDX expression. Default: from its licence file.")
-@click.option("--submodules", is_flag=True, help="Fetch its submodules too, those of its own HOST/OWNER.")
+@click.option(
+    "--license", "license_id", help="SPDX expression. Default: of a known name its own, else the licence file's."
+)
+@click.option("--specialist", help="The specialist that it defines. Default: of a known name its own, else none.")
+@click.option(
+    "--submodules/--no-submodules", default=None, help="Fetch its submodules too, those of its own HOST/OWNER."
+)
 @click.option(
     "--submodule-owner", "owners", multiple=True, metavar="HOST/OWNER", help="Allow submodules of this owner too."
 )
 @data_root_option
 def add_command(
+    *,
     url_or_path: str,
     ref: str,
     name: str,
-    license_id: str,
-    submodules: bool,
+    license_id: str | None,
+    specialist: str | None,
+    submodules: bool | None,
     owners: tuple[str, ...],
     data_root: str | None,
 ) -> None:
-    """Make URL-OR-PATH at REF a partition of this data root."""
+    """Make URL-OR-PATH at REF a partition of this data root. Of a known name, what no option says stays as it is."""
     url, root = given_url(url_or_path), resolve_root(data_root)
     source_url(url, root)
-    spdx_expression(license_id, "--license")
+    if license_id is not None:
+        spdx_expression(license_id, "--license")
     for owner in owners:
         require_owner(owner, "--submodule-owner")
-    entry = CatalogueEntry(
-        name or _name(url), url, "tip", license_id, submodules=submodules or bool(owners), submodule_owners=owners
-    )
+    known = known_entry(name or _name(url), root)
+    told: dict[str, Any] = {"license": license_id, "specialist": specialist, "submodule_owners": owners or None}
+    told["submodules"] = True if owners and submodules is None else submodules
+    asked = {key: value for key, value in told.items() if value is not None}
+    entry = replace(known or CatalogueEntry(name or _name(url), url, "tip"), url=url, ref="tip", **asked)
     root.mkdir(parents=True, exist_ok=True)
     made = pin(entry, ref, root)
     add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
+    if known is not None:
+        click.echo(_known(known, entry))
     click.echo(f"{made.partition.key} is commit {made.commit}")
     click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}")
+
+
+def _known(before: CatalogueEntry, after: CatalogueEntry) -> str:
+    """What became of a repository that there was already."""
+    stays = f"{after.license}, specialist {after.specialist or 'none'}"
+    moved = "" if before.url == after.url else f"; it came from {before.url}, now from {after.url}"
+    return f"{after.name} was known already: {stays}{moved}"
 
 
 def _name(url: str) -> str:

@@ -66,6 +66,14 @@ def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
     return _parse(shipped, f"catalogue {name}") | _added(root / USER_CATALOGUE)
 
 
+def known_entry(name: str, root: Path) -> CatalogueEntry | None:
+    """The repository `name` of this data root or of a shipped catalogue, in this order."""
+    entries: dict[str, CatalogueEntry] = {}
+    for shipped in SHIPPED:
+        entries |= load_catalogue(shipped, root)
+    return entries.get(name)
+
+
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
     """Record a repository of the user's own in the data root."""
     path = root / USER_CATALOGUE

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.repos.catalogue import load_catalogue
 from tests.cli.commands import exit_code
+from tests.repos.git_tree import make_repository
 
 
 @pytest.mark.parametrize("url", ["git@host:o/r.git", "host:r.git", "ssh://git@host/o/r.git", "git+ssh://host/o/r"])
@@ -73,3 +75,42 @@ def test_a_licence_that_is_no_spdx_expression_is_refused_before_anything_is_aske
     assert exit_code(monkeypatch, "repos", "add", url, *arguments) == 1
     assert "--license; expected an SPDX licence expression" in capsys.readouterr().err
     assert not root.exists()
+
+
+@pytest.fixture
+def fork(tmp_path: Path) -> Path:
+    """A repository of a person's own, tagged v9, with the name of one that the upstream catalogue has."""
+    make_repository(tmp_path / "fmt", {"a.cpp": b"int a;\n"}, "v9")
+    return tmp_path / "fmt"
+
+
+def test_a_known_name_is_said_to_be_known_and_keeps_its_licence_and_specialist(
+    fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "data"
+    assert not exit_code(monkeypatch, "repos", "add", str(fork), "--ref", "v9", "--data-root", str(root))
+    assert "fmt was known already: MIT, specialist small_cpp; it came from https://github" in capsys.readouterr().out
+    entry = load_catalogue("upstream", root)["fmt"]
+    assert (entry.license, entry.specialist, entry.url, entry.ref) == ("MIT", "small_cpp", str(fork), "v9")
+
+
+def test_what_an_option_says_of_a_known_name_replaces_what_was_known(
+    fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "data"
+    words = ("repos", "add", str(fork), "--ref", "v9", "--data-root", str(root))
+    assert not exit_code(monkeypatch, *words, "--license", "BSL-1.0", "--specialist", "formatting", "--submodules")
+    assert not exit_code(monkeypatch, *words, "--no-submodules", "--specialist", "")
+    entry = load_catalogue("upstream", root)["fmt"]
+    assert (entry.license, entry.specialist, entry.submodules) == ("BSL-1.0", "", False)
+
+
+def test_of_a_new_name_nothing_is_known(
+    fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "data"
+    assert not exit_code(
+        monkeypatch, "repos", "add", str(fork), "--name", "mine", "--ref", "v9", "--data-root", str(root)
+    )
+    assert "known already" not in capsys.readouterr().out
+    assert load_catalogue("upstream", root)["mine"].license == "NOASSERTION"
