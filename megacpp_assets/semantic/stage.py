@@ -26,7 +26,7 @@ from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files, unread
 from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
-from megacpp_assets.semantic.documents.link import CALL_EDGE
+from megacpp_assets.semantic.documents.link import EDGES
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.repository import Repository, build_repository
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
@@ -46,7 +46,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "10"
+VERSION = "11"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -223,11 +223,12 @@ def _counted(document: Document) -> dict[str, int]:
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:
-    calls = int((repository.edges.edge == CALL_EDGE).sum())
+    calls, types, references = (int((repository.edges.edge == edge).sum()) for edge in EDGES)
     reasons = Counter(entry.reason.split(" as ")[0] for entry in skipped)
     return {
         "chunks": len(repository.nodes),
         "call_edges": calls,
-        "type_edges": len(repository.edges.edge) - calls,
+        "type_edges": types,
+        "reference_edges": references,
         "skipped": dict(sorted(reasons.items())),
     }

@@ -16,7 +16,7 @@ from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.semantic.documents.analysis import Span
 from megacpp_assets.semantic.documents.chunks import Root
 from megacpp_assets.semantic.documents.dependencies import SEPARATOR_CHARS, Budget, Unit, dependencies
-from megacpp_assets.semantic.documents.link import CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
 from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
 
@@ -89,7 +89,7 @@ class Document:
 
     def call_edges(self) -> Iterator[tuple[int, int, str]]:
         """(caller, callee, confidence)."""
-        return ((user, used, sure) for user, used, edge, sure in self.edges if edge != TYPE_EDGE)
+        return ((user, used, sure) for user, used, edge, sure in self.edges if edge == CALL_EDGE)
 
 
 @dataclass(frozen=True, slots=True)

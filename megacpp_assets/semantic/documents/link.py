@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.documents.chunks import Chunk
+from megacpp_assets.semantic.labels.calls import callees
 from megacpp_assets.semantic.labels.identifiers import name_hashes
 from megacpp_assets.semantic.labels.symbol_names import SymbolTable
 from megacpp_assets.semantic.outline import kinds as k
@@ -22,9 +23,11 @@ from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, FLAG_OVERLOA
 
 CONFIDENCES = ("exact", "overload", "name")
 EXACT, OVERLOAD, NAME = range(3)
-CALL_EDGE, TYPE_EDGE = 0, 1
+CALL_EDGE, TYPE_EDGE, REFERENCE_EDGE = EDGES = range(3)
+"""What an edge says: it calls, it has a type of, it names a function without calling it (to pass it on)."""
 
 _CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
+_CALLS = k.membership(frozenset({k.CALL, k.MACRO_USE}))
 _NAMING = k.membership(k.NAME_REFERENCES | k.TYPE_REFERENCES)
 _LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
 _DIGITS = b"0123456789"
@@ -51,7 +54,7 @@ class Declared:
 class Used:
     """What the chunks of a file refer to, in parallel arrays; `usr` is 0 where only the `spelling` is known.
 
-    `edge` is CALL_EDGE or TYPE_EDGE, `confidence` an index of CONFIDENCES.
+    `edge` is one of EDGES, `confidence` an index of CONFIDENCES.
     """
 
     usr: NDArray[np.uint64]
@@ -140,12 +143,13 @@ def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
     chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][cursors.uses[naming]]])
     overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
     used = cursors.uses[chosen]
+    calls = _CALLS[cursors.kind[chosen]] | callees(cursors, table.operator)[chosen]
     return Used(
         usr=table.usr[used],
         chunk=chunk,
         id=table.id[used],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
-        edge=np.where(_CALLABLE[kinds_of_rows][used], CALL_EDGE, TYPE_EDGE),
+        edge=np.where(_CALLABLE[kinds_of_rows][used], np.where(calls, CALL_EDGE, REFERENCE_EDGE), TYPE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),
     )
 

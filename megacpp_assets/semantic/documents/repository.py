@@ -13,7 +13,7 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.semantic.documents.analysis import FileFacts, Space
 from megacpp_assets.semantic.documents.chunks import Chunk, Root
 from megacpp_assets.semantic.documents.graph import dependency_levels, leaves
-from megacpp_assets.semantic.documents.link import Edges, link
+from megacpp_assets.semantic.documents.link import EDGES, Edges, link
 
 
 class Node(NamedTuple):
@@ -81,7 +81,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
 
 def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
     # No two edges of a kind join the same nodes: their confidence decides nothing.
-    order = np.argsort((edges.source * count + edges.target) * 2 + edges.edge)
+    order = np.argsort((edges.source * count + edges.target) * len(EDGES) + edges.edge)
     columns = (edges.target[order], edges.edge[order], edges.confidence[order])
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     ends = np.cumsum(np.bincount(edges.source, minlength=count)).tolist()

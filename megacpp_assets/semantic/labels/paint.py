@@ -6,6 +6,7 @@ position and symbols the deepest cursor wins. Work is in bytes; the result is on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_NONE, DEF_USE_USE
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.semantic import _visitor
+from megacpp_assets.semantic.labels.calls import Named, callees, constructor_tokens, is_operator_keyword, operator_names
 from megacpp_assets.semantic.labels.identifiers import identifiers, span_hashes
 from megacpp_assets.semantic.labels.symbol_names import SymbolTable
 from megacpp_assets.semantic.outline import kinds as k
@@ -55,8 +57,14 @@ def paint_file(
         operators = _operator_names(cursors, table)
         owner = _innermost(size, cursors, operators)
         _paint_tree(chars, owner, cursors)
-        _paint_symbols(chars, _tokens(source.code, lexed), owner, cursors, table)
-        _operators(owner, cursors, table, operators, chars)
+        tokens = _tokens(source.code, lexed)
+        _paint_symbols(chars, tokens, owner, cursors, table)
+        called = callees(cursors, table.operator)
+        _operators(owner, cursors, table, (operators, called), chars)
+        keywords = tokens.starts[is_operator_keyword(tokens.hashes)]
+        _paint_named(chars, operator_names(source.code, keywords, cursors, table, called), table, symbols=True)
+        words = (tokens.starts, tokens.ends, tokens.hashes)
+        _paint_named(chars, constructor_tokens(source.code, words, cursors, table), table, symbols=False)
     chars[c.AST_NODE_TYPE][lexed.directed] = k.BUCKET_PREPROCESSOR
     unlabelled = outline.solid & (outline.owner < 0)
     if source.is_ascii:
@@ -143,10 +151,12 @@ def _operators(
     owner: NDArray[np.int32],
     cursors: Cursors,
     table: SymbolTable,
-    operators: NDArray[np.int64],
+    facts: tuple[NDArray[np.int64], NDArray[np.bool_]],
     chars: NDArray[np.void],
 ) -> None:
-    """Overloaded operators: the bytes that a reference to `operator…` alone owns, outside macro expansions."""
+    """Overloaded operators: the bytes that a reference to `operator…` alone owns, outside macro expansions; `facts` are
+    those references and the callees."""
+    operators, called = facts
     if not len(operators):
         return
     uses = cursors.kind == k.MACRO_USE
@@ -157,7 +167,18 @@ def _operators(
     mine = np.flatnonzero(named[owner])
     mine = mine[chars[c.SYMBOL_IDS][mine] == 0]
     ids = table.id[cursors.uses[owner[mine]]]
-    chars[c.SYMBOL_IDS][mine], chars[c.CALL_TARGETS][mine], chars[c.DEF_USE][mine] = ids, ids, DEF_USE_USE
+    chars[c.SYMBOL_IDS][mine], chars[c.DEF_USE][mine] = ids, DEF_USE_USE
+    chars[c.CALL_TARGETS][mine] = np.where(called[owner[mine]], ids, 0)
+
+
+def _paint_named(chars: NDArray[np.void], found: Iterator[Named], table: SymbolTable, *, symbols: bool) -> None:
+    """Give the bytes of each name its callee and, with `symbols`, its entity, where no other was given."""
+    for start, end, row, calls in found:
+        part = chars[start:end]
+        if symbols:
+            part[c.SYMBOL_IDS], part[c.DEF_USE] = table.id[row], DEF_USE_USE
+        if calls and not part[c.CALL_TARGETS].any():
+            part[c.CALL_TARGETS] = table.id[row]
 
 
 @dataclass(frozen=True, slots=True)

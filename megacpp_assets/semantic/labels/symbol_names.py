@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.labels.identifiers import name_hashes
+from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.parsing.parsed import Symbols
 
 _LOW_31 = 0x7FFFFFFF
@@ -26,13 +27,17 @@ def symbol_id(qualified_name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SymbolTable:
-    """A file's symbols as parallel arrays, in their order; the last row, -1, stands for "none" (id 0, no hash)."""
+    """A file's symbols as parallel arrays, in their order; the last row, -1, stands for "none" (id 0, no hash).
+
+    `operator` and `constructor` tell which are those, conversions among the operators and templates among both.
+    """
 
     usr: NDArray[np.uint64]
     id: NDArray[np.uint32]
     kind: NDArray[np.int64]
     spelling: NDArray[np.uint64]
     operator: NDArray[np.bool_]
+    constructor: NDArray[np.bool_]
 
 
 def symbol_table(symbols: Symbols) -> SymbolTable:
@@ -44,4 +49,15 @@ def symbol_table(symbols: Symbols) -> SymbolTable:
         kind=np.append(symbols.kind.astype(np.int64), 0),
         spelling=np.append(spelling, np.uint64(0)),
         operator=np.append(operator, False),
+        constructor=np.append(_constructors(symbols), False),
     )
+
+
+def _constructors(symbols: Symbols) -> NDArray[np.bool_]:
+    """Which of `symbols` are constructors; libclang calls a template among them a function template."""
+    found: NDArray[np.bool_] = symbols.kind == k.CONSTRUCTOR
+    for row in np.flatnonzero(symbols.kind == k.FUNCTION_TEMPLATE).tolist():
+        spelling = symbols.spelling[row]
+        scope = symbols.qualified_name[row].removesuffix(spelling).removesuffix("::")
+        found[row] = scope != "" and scope.rpartition("::")[2] == spelling.partition("<")[0]
+    return found

@@ -5,21 +5,22 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.semantic.documents.analysis import analyse
-from megacpp_assets.semantic.documents.link import CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES
 from megacpp_assets.semantic.documents.repository import Repository, build_repository
 from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.parsing_trees import listing, parse_in_process
-from tests.semantic.sources import Sources, index
+from tests.semantic.sources import Sources, assembled, by_root, index
 
 Edge = tuple[str, str, str, str]
+EDGE_NAMES = ("call", "type", "reference")
 
 
 def _edges(tree: Path, sources: Sources) -> set[Edge]:
-    """(user, used, "call" or "type", confidence) by chunk names."""
+    """(user, used, "call", "type" or "reference", confidence) by chunk names."""
     repository: Repository = index(tree, sources)[0]
     names = [node.chunk.name for node in repository.nodes]
     return {
-        (names[user], names[used], "type" if edge == TYPE_EDGE else "call", CONFIDENCES[sure])
+        (names[user], names[used], EDGE_NAMES[edge], CONFIDENCES[sure])
         for user, row in enumerate(repository.out)
         for used, edge, sure in row
     }
@@ -36,7 +37,7 @@ def _native_edges(tree: Path, sources: Sources) -> set[tuple[str, str]]:
         (bodies[user], bodies[used])
         for user, row in enumerate(nodes.out)
         for used, edge, _ in row
-        if edge != TYPE_EDGE and bodies[user] and bodies[used]
+        if edge == CALL_EDGE and bodies[user] and bodies[used]
     }
 
 
@@ -122,3 +123,42 @@ def test_levels_rise_from_the_leaves(tmp_path: Path) -> None:
     repository, _ = index(tmp_path, {"a.cc": text})
     assert list(repository.level) == [0, 1, 2]
     assert list(repository.leaf) == [True, False, False]
+
+
+REFERENCES = """\
+struct Box { Box(int v); int run(int) { return 1; } int operator()(int) const { return 2; } };
+Box::Box(int v) { }
+int work(int v) { return v; }
+int take(int (*)(int)) { return 3; }
+int pass(int (Box::*)(int)) { return 4; }
+template <class T> T twice(T v) { return v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "used", "kinds"),
+    [
+        ("take(work);", "work", {"reference"}),
+        ("take(&work);", "work", {"reference"}),
+        ("take(&twice<int>);", "twice", {"reference"}),
+        ("pass(&Box::run);", "Box", {"type", "reference"}),
+        ("take(work); work(1);", "work", {"call", "reference"}),
+        ("(work)(1);", "work", {"call"}),
+        ("work(take(work));", "take", {"call"}),
+        ("twice(1);", "twice", {"call"}),
+        ("Box b(1);", "Box::Box", {"call"}),
+        ("new Box(1);", "Box::Box", {"call"}),
+    ],
+)
+def test_a_function_that_is_only_named_is_referred_to_and_not_called(
+    tmp_path: Path, body: str, used: str, kinds: set[str]
+) -> None:
+    edges = _edges(tmp_path, {"a.cc": REFERENCES + "void user() { " + body + " }\n"})
+    assert {kind for user, other, kind, _ in edges if (user, other) == ("user", used)} == kinds
+
+
+def test_a_reference_is_no_call_edge_of_the_document(tmp_path: Path) -> None:
+    document = by_root(assembled(tmp_path, {"a.cc": REFERENCES + "void user() { take(work); }\n"}))["user"]
+    names = [chunk.name for chunk in document.boundaries]
+    called = {names[callee] for caller, callee, _ in document.call_edges() if names[caller] == "user"}
+    assert "work" in names and called == {"take"}
