@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
@@ -31,7 +32,7 @@ class InputRef:
     manifest_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """Everything about a published artifact. Holds no time, host or absolute path: equal work gives equal bytes."""
 
@@ -47,7 +48,7 @@ class Manifest:
         """Canonical JSON bytes, as stored in `manifest.json`."""
         return canonical_json({"format": FORMAT, **asdict(self)})
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Identity of the artifact: the hash of its stored bytes."""
         return sha256_bytes(self.to_bytes())

@@ -115,15 +115,15 @@ def _dependency(corpus: Corpus, stage: Stage, upstream: Stage, phase: str) -> dg
 
 
 def _checks(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetCheckSpec]:
-    for name in stage.quality.CHECKS:
+    for check in stage.quality.CHECKS:
         with warnings.catch_warnings():
             # Partitioned checks are a preview in the Dagster that we pin; nothing a user could act on.
             warnings.simplefilter("ignore", dg.PreviewWarning)
             yield dg.AssetCheckSpec(
-                name,
+                check.name,
                 asset=asset_key(corpus.dataset, stage.name, phase),
-                description=name.replace("_", " "),
-                blocking=name not in stage.warnings,
+                description=check.expected,
+                blocking=check.blocking,
                 partitions_def=_partitions(corpus, stage.kind),
             )
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.enriched.ragged import Ragged, offsets_from, struct_field
 from megacpp_assets.enriched.spans import Spans
+from megacpp_assets.storage.ragged import Ragged, offsets_from, struct_field
 
 _KINDS = pa.array(STRUCTURE_CATEGORIES)
 _UNKNOWN_KIND = 0

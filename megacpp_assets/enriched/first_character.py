@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.enriched.ragged import Ragged
 from megacpp_assets.enriched.spans import Spans
+from megacpp_assets.storage.ragged import Ragged
 
 
 def first_character_values(chars: Ragged, spans: Spans) -> NDArray[Any]:

@@ -9,8 +9,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED, TOKEN_EDGE
 from megacpp_assets.enriched.chunks import TokenChunks, token_chunks, token_dep_levels, token_edges
 from megacpp_assets.enriched.first_character import first_character_values
-from megacpp_assets.enriched.ragged import Ragged, list_array, ragged
 from megacpp_assets.enriched.spans import Spans, token_spans
+from megacpp_assets.storage.ragged import Ragged, list_array, ragged
 
 _EDGES = {
     c.TOKEN_CALL_EDGES_COLUMN: (c.CALL_EDGES, ("caller_idx", "callee_idx")),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import TOKENIZED
-from megacpp_assets.enriched.ragged import Ragged, ragged
+from megacpp_assets.storage.ragged import Ragged, ragged
 
 _REMEDY = "rerun tokenized_parquet"
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
-from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Ragged, Spool
+from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) ->
     return arrays
 
 
-def _edge_column(edges: Ragged, block: RowBlock, chunk_bases: NDArray[np.int64]) -> pa.ListArray:
+def _edge_column(edges: Lists, block: RowBlock, chunk_bases: NDArray[np.int64]) -> pa.ListArray:
     counts = edges.lengths(block.documents)
     positions = edges.positions(block.documents)
     shift = np.repeat(chunk_bases, counts)

@@ -58,7 +58,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Ragged:
+class Lists:
     """Columns that share their boundaries: document i has values [offsets[i], offsets[i + 1]) of each column."""
 
     offsets: NDArray[np.int64]
@@ -82,16 +82,16 @@ class Spool:
     strings under their own; `boundaries[r]` is the first document of source r, and the last entry the document count.
     """
 
-    groups: Mapping[str, Ragged]
+    groups: Mapping[str, Lists]
     boundaries: NDArray[np.int64]
 
     @property
-    def tokens(self) -> Ragged:
+    def tokens(self) -> Lists:
         """Token ids and all per-token columns."""
         return self.groups[TOKEN_GROUP[0]]
 
     @property
-    def chunks(self) -> Ragged:
+    def chunks(self) -> Lists:
         """Chunk starts, ends, kinds and dep levels."""
         return self.groups[CHUNK_GROUP[0]]
 
@@ -162,13 +162,13 @@ class _SpoolWriter:
                 files[name][0].write(np.ascontiguousarray(values).data)
         self.documents += batch.num_rows
 
-    def groups(self) -> dict[str, Ragged]:
-        return {group: self._ragged(group) for group in _group_names()}
+    def groups(self) -> dict[str, Lists]:
+        return {group: self._lists(group) for group in _group_names()}
 
-    def _ragged(self, group: str) -> Ragged:
+    def _lists(self, group: str) -> Lists:
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths.get(group, [])])
         files = self._files.get(group, {})
-        return Ragged(
+        return Lists(
             np.cumsum(lengths), {name: Column(Path(file.name), dtype) for name, (file, dtype) in files.items()}
         )
 

@@ -17,6 +17,7 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.quality.table import Check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target
 
@@ -46,9 +47,9 @@ class Implementation(Protocol):
 
 
 class Quality(Protocol):
-    """A stage's module of `quality/`: the names of its checks, those that only warn, and the checks themselves."""
+    """A stage's module of `quality/`: the table of its checks, and the checks themselves."""
 
-    CHECKS: Sequence[str]
+    CHECKS: Sequence[Check[Any]]
 
     def check(self, artifact: Artifact) -> Sequence[CheckResult]:
         """Assert every invariant; results in the order of `CHECKS`."""
@@ -77,11 +78,6 @@ class Stage:
     def quality(self) -> Quality:
         """The module of its checks."""
         return cast(Quality, import_module(f"megacpp_assets.quality.{self.folder}"))
-
-    @property
-    def warnings(self) -> frozenset[str]:
-        """The checks that warn and block nothing."""
-        return frozenset(getattr(self.quality, "WARNINGS", ()))
 
     def cores_for(self, recipe: Recipe) -> int:
         """The cores that one partition takes, or `ELASTIC`."""

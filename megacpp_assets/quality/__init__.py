@@ -1,1 +1,1 @@
-"""Invariants of every stage, asserted with DuckDB over the published files."""
+"""The checks of every stage: one table a module. What they read artifacts with lies in `reading/`."""

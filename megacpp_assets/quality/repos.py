@@ -2,44 +2,81 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.quality.table import Check, Verdict, failing, judged
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import source_files
 
-CHECKS = ("commit_is_the_pinned_one", "objects_are_whole", "file_list_is_the_tree", "paths_are_unique", "has_sources")
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """What git says of the objects (`found` commit, listed blobs `missing`, paths of the `tree`), and the file list."""
+
+    commit: str
+    found: str
+    missing: list[str]
+    tree: set[str]
+    paths: list[str]
+    sources: int
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
     """Assert every invariant; results in the order of `CHECKS`."""
+    try:
+        return judged(CHECKS, _read(artifact))
+    except GitFailed as error:
+        return failing(CHECKS, f"no readable repository: {error}")
+
+
+def _read(artifact: Artifact) -> _Repository:
     git_dir = artifact.directory / OBJECTS
     commit = str(artifact.manifest.config["commit"])
     files = source_files(artifact)
-    paths = [file.path for file in files]
-    try:
-        found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
-        missing = _missing_objects(git_dir, [file.blob for file in files if file.skipped != "submodule"])
-        listed = git("ls-tree", "-r", "-z", "--full-tree", commit, git_dir=git_dir).split(b"\0")[:-1]
-        tree = {line.partition(b"\t")[2].decode("utf-8", "backslashreplace") for line in listed}
-    except GitFailed as error:
-        return [CheckResult(name, False, "a readable repository", str(error)) for name in CHECKS]
-    sources = sum(not file.skipped for file in files)
-    return [
-        CheckResult(CHECKS[0], found == commit, commit, found),
-        CheckResult(CHECKS[1], not missing, "every listed blob", f"{len(missing)} missing: {missing[:3]}"),
-        CheckResult(CHECKS[2], tree <= set(paths), f"{len(tree)} entries", f"{len(tree - set(paths))} not listed"),
-        CheckResult(
-            CHECKS[3], len(set(paths)) == len(paths), "each path once", f"{len(paths) - len(set(paths))} repeated"
-        ),
-        CheckResult(CHECKS[4], sources > 0, "at least one C or C++ file", str(sources)),
-    ]
+    blobs = "".join(f"{file.blob}\n" for file in files if file.skipped != "submodule")
+    answer = git("cat-file", "--batch-check", "--buffer", git_dir=git_dir, stdin=blobs.encode())
+    listed = git("ls-tree", "-r", "-z", "--full-tree", commit, git_dir=git_dir).split(b"\0")[:-1]
+    return _Repository(
+        commit=commit,
+        found=git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip(),
+        missing=[line.split()[0] for line in answer.decode().splitlines() if line.endswith(" missing")],
+        tree={line.partition(b"\t")[2].decode("utf-8", "backslashreplace") for line in listed},
+        paths=[file.path for file in files],
+        sources=sum(not file.skipped for file in files),
+    )
 
 
-def _missing_objects(git_dir: Path, blobs: list[str]) -> list[str]:
-    asked = "".join(f"{blob}\n" for blob in blobs).encode()
-    answer = git("cat-file", "--batch-check", "--buffer", git_dir=git_dir, stdin=asked)
-    return [line.split()[0] for line in answer.decode().splitlines() if line.endswith(" missing")]
+def _pinned(repository: _Repository) -> Verdict:
+    return Verdict(repository.found == repository.commit, f"{repository.found} where {repository.commit} is pinned")
+
+
+def _whole(repository: _Repository) -> Verdict:
+    return Verdict(not repository.missing, f"{len(repository.missing)} missing: {repository.missing[:3]}")
+
+
+def _listed(repository: _Repository) -> Verdict:
+    lost = repository.tree - set(repository.paths)
+    return Verdict(not lost, f"{len(lost)} of {len(repository.tree)} entries not listed")
+
+
+def _unique(repository: _Repository) -> Verdict:
+    repeated = len(repository.paths) - len(set(repository.paths))
+    return Verdict(not repeated, f"{repeated} repeated")
+
+
+def _has_sources(repository: _Repository) -> Verdict:
+    return Verdict(repository.sources > 0, str(repository.sources))
+
+
+CHECKS: Final = (
+    Check("commit_is_the_pinned_one", "the commit that corpus.lock pinned", _pinned),
+    Check("objects_are_whole", "every listed blob", _whole),
+    Check("file_list_is_the_tree", "every entry of the commit's tree listed", _listed),
+    Check("paths_are_unique", "each path once", _unique),
+    Check("has_sources", "at least one C or C++ file", _has_sources),
+)

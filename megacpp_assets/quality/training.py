@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.errors import LineageGap, MegacppError
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
+from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.record import (
     OPTIMIZER_FILE,
     WEIGHTS_FILE,
@@ -27,17 +24,6 @@ from megacpp_assets.training.record import (
     read_metrics,
 )
 
-CHECKS: Final = {
-    "steps_are_the_recipes": "one line of metrics for each step of the recipe, in order",
-    "losses_are_finite": "a finite loss at every step",
-    "loss_fell": "a lower mean loss in the last quarter of the steps than in the first",
-    "weights_are_finite": "finite values in every tensor of the model and of the optimiser",
-    "train_bin_is_the_megatron_artifacts": "the sha256 of the .bin in the Megatron artifact's manifest",
-    "tokenizer_is_the_locked_one": "commit and sha256 of the tokenizer's lock",
-    "data_manifests_are_the_inputs": "the manifests this checkpoint was made from",
-}
-"""Name -> what must hold."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
@@ -45,28 +31,21 @@ class _Checkpoint:
     config: CheckpointConfig
     metrics: list[StepMetrics]
 
-    def input(self, stage: str) -> Artifact:
-        """The input made by `stage`."""
-        for reference in self.artifact.manifest.inputs:
-            found = open_artifact(self.artifact.root, reference.path)
-            if found.manifest.stage == stage:
-                return found
-        raise LineageGap(self.artifact.path, expected=f"an input made by {stage}", found="none")
-
 
 def check(artifact: Artifact) -> list[CheckResult]:
     """Assert every invariant; results in the order of `CHECKS`. Reads the artifacts that it was made from."""
-    checkpoint = _Checkpoint(artifact, read_config(artifact), read_metrics(artifact))
-    return [_result(name, checkpoint) for name in CHECKS]
+    return judged(CHECKS, _Checkpoint(artifact, read_config(artifact), read_metrics(artifact)))
 
 
-def _result(name: str, checkpoint: _Checkpoint) -> CheckResult:
-    """A problem, or an input that cannot be read, fails the check."""
-    try:
-        problem = _PROBLEM_OF[name](checkpoint)
-    except MegacppError as error:
-        problem = str(error)
-    return CheckResult(name, problem is None, CHECKS[name], problem or "so")
+@dataclass(frozen=True, slots=True)
+class _No:
+    """Holds where `problem` finds none."""
+
+    problem: Callable[[_Checkpoint], str | None]
+
+    def __call__(self, checkpoint: _Checkpoint) -> Verdict:
+        found = self.problem(checkpoint)
+        return Verdict(found is None, found or "so")
 
 
 def _steps(checkpoint: _Checkpoint) -> str | None:
@@ -95,6 +74,9 @@ def _finite_weights(checkpoint: _Checkpoint) -> str | None:
 
 
 def _not_finite(artifact: Artifact) -> Iterator[str]:
+    import numpy as np
+    from safetensors import SafetensorError, safe_open
+
     for name in (WEIGHTS_FILE, OPTIMIZER_FILE):
         try:
             with safe_open(artifact.file(name), framework="numpy") as tensors:
@@ -106,7 +88,7 @@ def _not_finite(artifact: Artifact) -> Iterator[str]:
 
 
 def _train_bin(checkpoint: _Checkpoint) -> str | None:
-    megatron = checkpoint.input("megatron_bin_idx")
+    megatron = input_of(checkpoint.artifact, "megatron_bin_idx")
     prefix = files.prefix_name(checkpoint.config.dataset, TRAIN_SPLIT)
     return _differs(
         (f"{megatron.path}/{prefix}", megatron.manifest.file(prefix + files.BIN).sha256),
@@ -115,7 +97,9 @@ def _train_bin(checkpoint: _Checkpoint) -> str | None:
 
 
 def _tokenizer(checkpoint: _Checkpoint) -> str | None:
-    pin = TokenizerLock.from_bytes(checkpoint.input("tokenizer").file(LOCK_FILE).read_bytes()).pin
+    from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
+
+    pin = TokenizerLock.from_bytes(input_of(checkpoint.artifact, "tokenizer").file(LOCK_FILE).read_bytes()).pin
     data = checkpoint.config.data
     return _differs((pin.commit, pin.sha256), (data.tokenizer_commit, data.tokenizer_sha256))
 
@@ -130,12 +114,18 @@ def _differs(expected: object, recorded: object) -> str | None:
     return None if expected == recorded else f"recorded {recorded}, found {expected}"
 
 
-_PROBLEM_OF: Final[dict[str, Callable[[_Checkpoint], str | None]]] = {
-    "steps_are_the_recipes": _steps,
-    "losses_are_finite": _finite_losses,
-    "loss_fell": _fell,
-    "weights_are_finite": _finite_weights,
-    "train_bin_is_the_megatron_artifacts": _train_bin,
-    "tokenizer_is_the_locked_one": _tokenizer,
-    "data_manifests_are_the_inputs": _manifests,
-}
+CHECKS: Final = (
+    Check("steps_are_the_recipes", "one line of metrics for each step of the recipe, in order", _No(_steps)),
+    Check("losses_are_finite", "a finite loss at every step", _No(_finite_losses)),
+    Check("loss_fell", "a lower mean loss in the last quarter of the steps than in the first", _No(_fell)),
+    Check(
+        "weights_are_finite", "finite values in every tensor of the model and of the optimiser", _No(_finite_weights)
+    ),
+    Check(
+        "train_bin_is_the_megatron_artifacts",
+        "the sha256 of the .bin in the Megatron artifact's manifest",
+        _No(_train_bin),
+    ),
+    Check("tokenizer_is_the_locked_one", "commit and sha256 of the tokenizer's lock", _No(_tokenizer)),
+    Check("data_manifests_are_the_inputs", "the manifests this checkpoint was made from", _No(_manifests)),
+)

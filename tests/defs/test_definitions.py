@@ -68,7 +68,8 @@ def test_every_stage_is_an_asset_with_a_description_and_checks_that_block_unless
         node = graph.get(asset_key("d", stage.name, "4k" if stage.kind is Kind.MIXTURE else ""))
         assert node.description
         assert node.check_keys
-        assert all(graph.get(key).blocking != (key.name in stage.warnings) for key in node.check_keys)
+        blocking = {check.name: check.blocking for check in stage.quality.CHECKS}
+        assert {key.name: graph.get(key).blocking for key in node.check_keys} == blocking
         assert any(graph.get(key).blocking for key in node.check_keys)
 
 

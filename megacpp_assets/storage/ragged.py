@@ -1,4 +1,4 @@
-"""Lists of a table as flat numpy arrays with offsets, and back: the form in which all of this folder computes.
+"""Lists of a table as flat numpy arrays with offsets, and back: the form in which stages and checks compute.
 
 Document `i` owns values[offsets[i]:offsets[i + 1]]; there is no Python object per token.
 """
@@ -36,6 +36,38 @@ class Ragged:
     def position(self) -> NDArray[np.int64]:
         """The index of each value within its document."""
         return np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], self.lengths)
+
+    def any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether any of a document's values is flagged; `flags` has one entry per value."""
+        return self.sums(flags) > 0
+
+    def sums(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """The sum of `values`, one per value, over each document."""
+        running = np.zeros(len(values) + 1, dtype=np.int64)
+        np.cumsum(values, out=running[1:])
+        return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
+
+    def repeat(self, per_document: NDArray[Any]) -> NDArray[Any]:
+        """Each document's entry of `per_document` for each of its values."""
+        return np.repeat(per_document, self.lengths)
+
+    def keep(self, documents: NDArray[np.bool_]) -> Ragged:
+        """The same documents, those that are not in `documents` without values."""
+        if documents.all():
+            return self
+        return Ragged(offsets_from(np.where(documents, self.lengths, 0)), self.values[self.repeat(documents)])
+
+
+def tolerant(column: pa.ListArray, absent: int = 0) -> Ragged:
+    """A list column of numbers that need not be sound: no list is an empty one, no value is `absent`."""
+    values = column.flatten()
+    filled = values.fill_null(absent) if values.null_count else values
+    return Ragged(offsets_from(list_lengths(column)), filled.to_numpy(zero_copy_only=False))
+
+
+def list_lengths(column: pa.ListArray) -> NDArray[np.int64]:
+    """The length of each list; 0 where there is none."""
+    return np.asarray(np.diff(column.offsets.to_numpy()).astype(np.int64))
 
 
 def ragged(table: pa.Table, name: str) -> Ragged:

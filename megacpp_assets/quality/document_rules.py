@@ -1,0 +1,110 @@
+"""What holds of documents both in token parquet and in enriched parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.quality.table import Check, Verdict
+from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.storage.artifact import Artifact
+
+if TYPE_CHECKING:
+    from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, Pass
+
+
+def all_rows(broken: Broken) -> Verdict:
+    """The verdict on documents that break a rule."""
+    found = f"{broken.count} rows that do not, first {broken.first}" if broken.count else "all rows"
+    return Verdict(not broken.count, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Holds where `rule` finds no document that breaks it; one that is `comparing` needs the source beside them."""
+
+    rule: Callable[[Any], Mask]
+    comparing: bool = False
+
+    def __call__(self, found: Pass) -> Verdict:
+        return all_rows(found.broken[self.rule])
+
+
+def rules_of(checks: tuple[Check[Pass], ...], *, comparing: bool = False) -> list[Callable[[Any], Mask]]:
+    """The rules of the table `checks` that compare with the source, or those that do not."""
+    judges = (check.judge for check in checks)
+    return [judge.rule for judge in judges if isinstance(judge, Rows) and judge.comparing == comparing]
+
+
+def _no_bos_first(documents: Documents) -> Mask:
+    return documents.firsts != BOS_ID
+
+
+def _other_bos_count(documents: Documents) -> Mask:
+    tokens = documents.tokens
+    return tokens.sums(tokens.values == BOS_ID) != 1
+
+
+def _special_tokens(documents: Documents) -> Mask:
+    tokens = documents.tokens
+    return tokens.any((tokens.values < SPACE_ID) & (tokens.values != BOS_ID))
+
+
+def _beyond_vocabulary(documents: Documents) -> Mask:
+    tokens = documents.tokens
+    return tokens.any(tokens.values >= documents.facts.vocabulary)
+
+
+def _beyond_limit(documents: Documents) -> Mask:
+    lengths = documents.tokens.lengths
+    return (lengths < 1) | (lengths > DOCUMENT_TOKENS)
+
+
+def _other_provenance(documents: Documents) -> Mask:
+    wrong = documents.empty(c.FILEPATH) | documents.empty(c.LICENSE)
+    for name, value in documents.facts.provenance.items():
+        wrong |= documents.other_than(name, value)
+    return wrong
+
+
+def _repeated(found: Pass) -> Verdict:
+    return all_rows(found.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the artifacts that documents were made from say of them: ids below `vocabulary`, values of columns."""
+
+    vocabulary: int
+    provenance: dict[str, str]
+
+    @staticmethod
+    def of(tokens: Artifact, partition: str) -> Facts:
+        """The facts behind the token parquet `tokens`; `LineageGap` if an artifact that it was made from is gone."""
+        from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
+
+        lock = TokenizerLock.from_bytes(input_of(tokens, "tokenizer").file(LOCK_FILE).read_bytes())
+        pinned = input_of(input_of(tokens, "semantic_jsonl"), "pinned_repos")
+        repo, _, ref = partition.partition("@")
+        provenance = {c.REPO: repo, c.REF: ref, c.COMMIT: str(pinned.manifest.config["commit"])}
+        return Facts(lock.recipe.vocabulary_size, provenance)
+
+
+TOKEN_CHECKS: Final = (
+    Check("first_token_is_bos", f"token {BOS_ID} first", Rows(_no_bos_first)),
+    Check("bos_count_is_documents", "one BOS a document", Rows(_other_bos_count)),
+    Check("text_makes_no_special_token", f"no id below {SPACE_ID} but BOS", Rows(_special_tokens)),
+    Check("ids_below_vocabulary", "ids below the tokenizer's vocabulary size", Rows(_beyond_vocabulary)),
+    Check("tokens_within_limit", f"at most {DOCUMENT_TOKENS} tokens with BOS", Rows(_beyond_limit)),
+)
+PROVENANCE_CHECKS: Final = (
+    Check(
+        "provenance_of_partition", "the partition's repository, ref and commit, a file and a licence",
+        Rows(_other_provenance),
+    ),
+    Check("unique_document_ids", "each id once", _repeated),
+)  # fmt: skip

@@ -1,0 +1,183 @@
+"""Megatron's files of one split as their checks read them, and the packed rows beside them, a block at a time.
+
+Files are mapped, not trusted: each part is read at the offsets the format gives, whatever the others hold.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.index_format import HEADER_BYTES, TOKEN_CODE, TOKEN_DTYPE, IndexHeader
+from megacpp_assets.megatron.reader import blocks
+from megacpp_assets.megatron.sidecars import ROW_DTYPE, channel_dtype
+from megacpp_assets.storage.parquet import batches, read_table
+
+_BLOCK_TOKENS = 1 << 18
+_ROW_COLUMNS = [
+    c.INPUT_IDS, *c.STRUCTURE_CHANNELS.values(), c.VALID_TOKEN_COUNT,
+    c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
+]  # fmt: skip
+
+
+@dataclass(slots=True)
+class RowsBeside:
+    """What walking the packed rows beside a pair found: totals, and the first places that differ ("" for none)."""
+
+    tokens: int = 0
+    documents: int = 0
+    other_tokens: str = ""
+    other_structure: str = ""
+    other_lines: str = ""
+
+
+class Pair:
+    """The files of the prefix `prefix`, and the packed rows of its split; `starts` is the running sum of lengths."""
+
+    def __init__(self, prefix: Path, split: str, row_files: list[Path], row_tokens: int) -> None:
+        self.prefix = prefix
+        self.split = split
+        self.row_tokens = row_tokens
+        self._row_files = row_files
+        index = self.path(files.IDX)
+        with index.open("rb") as file:
+            self.head = file.read(HEADER_BYTES)
+        self.index_bytes = index.stat().st_size
+        # A count that the file cannot hold is a fault of its own; the rest is read as far as it goes.
+        stated = struct.unpack_from("<Q", self.head.ljust(HEADER_BYTES, b"\0"), 18)[0]
+        count = min(stated, self.index_bytes // 12)
+        self.lengths = np.fromfile(index, "<i4", count, offset=HEADER_BYTES)
+        self.pointers = np.fromfile(index, "<i8", count, offset=HEADER_BYTES + 4 * count)
+        self.boundaries = np.fromfile(index, "<i8", count + 1, offset=HEADER_BYTES + 12 * count)
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+        self.tokens = _map(self.path(files.BIN), TOKEN_DTYPE)
+
+    def path(self, suffix: str) -> Path:
+        """The file of the pair that ends with `suffix`."""
+        return self.prefix.with_name(self.prefix.name + suffix)
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self.lengths)
+
+    @property
+    def total(self) -> int:
+        """The tokens that the lengths add up to."""
+        return int(self.starts[-1])
+
+    @property
+    def expected_index_bytes(self) -> int:
+        """The size of an index of as many documents."""
+        return HEADER_BYTES + 12 * self.documents + 8 * (self.documents + 1)
+
+    @property
+    def bin_bytes(self) -> tuple[int, int]:
+        """The size of the .bin, and the one that the lengths give."""
+        return self.path(files.BIN).stat().st_size, self.total * TOKEN_DTYPE.itemsize
+
+    def header(self) -> tuple[IndexHeader, bool]:
+        """The header, and whether it has the token type and the boundaries of a pair of ours; `IndexCorrupt` if it is
+        none.
+        """
+        header = IndexHeader.from_bytes(self.head, self.path(files.IDX).name)
+        return header, header.code == TOKEN_CODE and header.boundaries == header.sequences + 1
+
+    def pointers_run(self) -> bool:
+        """Whether pointers are the running sum of lengths, and boundaries one for each document."""
+        running = np.array_equal(self.pointers, self.starts[:-1] * TOKEN_DTYPE.itemsize)
+        return running and np.array_equal(self.boundaries, np.arange(self.documents + 1))
+
+    def ids_from(self, limit: int) -> int:
+        """Tokens that are no id below `limit`."""
+        return sum(int(((part < 0) | (part >= limit)).sum()) for part in self._token_blocks())
+
+    def bos(self) -> tuple[int, int]:
+        """BOS in the whole file, and documents that start with it."""
+        starts = self.starts[:-1]
+        opened = int((self.tokens[starts[starts < len(self.tokens)]] == BOS_ID).sum())
+        return sum(int((part == BOS_ID).sum()) for part in self._token_blocks()), opened
+
+    def uneven_channels(self) -> Iterator[str]:
+        """Structure channels that have another number of values than there are tokens."""
+        for channel in c.STRUCTURE_CHANNELS:
+            path = self.path(files.channel_suffix(channel))
+            values = path.stat().st_size / channel_dtype(channel).itemsize
+            if values != self.total:
+                yield f"{path.name} {values:g} values for {self.total} tokens"
+
+    def rows_cover(self) -> bool:
+        """Whether row starts rise from 0 to the document count, and no row has more tokens than it may."""
+        rows = np.fromfile(self.path(files.ROWS), ROW_DTYPE)
+        rising = len(rows) > 1 and rows[0] == 0 and rows[-1] == self.documents and bool((np.diff(rows) > 0).all())
+        return rising and int(np.diff(self.starts[rows]).max()) <= self.row_tokens
+
+    @property
+    def listed(self) -> int:
+        """Lines of the list of documents."""
+        return self._lines.num_rows
+
+    @cached_property
+    def _lines(self) -> pa.Table:
+        return read_table(self.path(files.DOCUMENTS))
+
+    @cached_property
+    def rows(self) -> RowsBeside:
+        """The packed rows beside this pair, in order."""
+        found = RowsBeside()
+        channels = {
+            name: _map(self.path(files.channel_suffix(name)), channel_dtype(name)) for name in c.STRUCTURE_CHANNELS
+        }
+        for file in self._row_files:
+            for batch in batches(file, max(1, _BLOCK_TOKENS // self.row_tokens), _ROW_COLUMNS):
+                self._compare(batch, channels, found)
+        return found
+
+    def _compare(self, batch: pa.RecordBatch, channels: dict[str, NDArray[Any]], found: RowsBeside) -> None:
+        valid = batch.column(c.VALID_TOKEN_COUNT).to_numpy()
+        inside = (np.arange(self.row_tokens) < valid[:, None]).reshape(-1)
+        inputs = batch.column(c.INPUT_IDS).flatten().to_numpy()[inside]
+        place = slice(found.tokens, found.tokens + len(inputs))
+        if not np.array_equal(self.tokens[place], inputs):
+            found.other_tokens = found.other_tokens or f"tokens {place.start} to {place.stop} differ"
+        for channel, values in channels.items():
+            # Compared as far as the channel goes: whether it goes far enough is a check of its own.
+            wanted = batch.column(c.STRUCTURE_CHANNELS[channel]).flatten().to_numpy()[inside]
+            if not np.array_equal(values[place], wanted[: max(0, len(values) - place.start)]):
+                found.other_structure = found.other_structure or f"{channel} differs after token {place.start}"
+        self._compare_lines(batch, found)
+        found.tokens = place.stop
+
+    def _compare_lines(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
+        lengths = batch.column(c.SOURCE_DOC_TOKEN_LENGTHS).flatten()
+        wanted = {
+            c.TOKENS: lengths,
+            c.SEQUENCE: pa.array(np.arange(found.documents, found.documents + len(lengths))),
+            c.DOC_ID: batch.column(c.SOURCE_DOC_IDS).flatten(),
+            c.REPO: batch.column(c.SOURCE_REPOS).flatten(),
+        }
+        lines = self._lines.slice(found.documents, len(lengths))
+        same = all(lines[name].combine_chunks().equals(row.cast(lines[name].type)) for name, row in wanted.items())
+        if not same:
+            found.other_lines = found.other_lines or f"other documents after line {found.documents}"
+        found.documents += len(lengths)
+
+    def _token_blocks(self) -> Iterator[NDArray[Any]]:
+        return (self.tokens[part] for part in blocks(len(self.tokens)))
+
+
+def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The whole values of a file; a part of one at its end is left to the check of its size."""
+    whole = path.stat().st_size // dtype.itemsize
+    return np.memmap(path, dtype, "r", shape=(whole,)) if whole else np.empty(0, dtype)

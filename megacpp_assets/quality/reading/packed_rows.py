@@ -1,0 +1,276 @@
+"""Packed rows as their checks read them: a bounded block of rows at a time, and the documents they are to be made of.
+
+Memory is one block and 27 bytes for each source document of a split, however long the documents are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
+from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.parquet import batches, read_schema
+from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, tolerant
+
+_BLOCK_TOKENS = 1 << 18
+_BLOCK_DOCUMENTS = 256
+
+
+def wrong_columns(artifact: Artifact) -> list[str]:
+    """`file: column` for each column of packed rows that a file lacks or has with another type."""
+    wrong = []
+    for file in artifact.files(".parquet"):
+        schema = read_schema(file)
+        for column in PACKED:
+            index = schema.get_field_index(column.name)
+            if index < 0 or schema.field(index).type != column.type:
+                wrong.append(f"{file.name}: {column.name}")
+    return wrong
+
+
+class Block:
+    """Consecutive rows of one split, of which `first` rows come before.
+
+    Rows whose token columns are not all `width` long, or hold nulls, are counted in `uneven`; no other rule sees them.
+    `names` has the documents of all rows, and `held` their tokens.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, first: int, width: int) -> None:
+        even = _even(batch, width)
+        self.width = width
+        self.uneven = int(batch.num_rows - even.sum())
+        self.numbers = np.arange(first, first + batch.num_rows)[even]
+        self.names = _names(batch)
+        self.held = int(pc.sum(batch.column(c.VALID_TOKEN_COUNT)).as_py() or 0)
+        self._batch = batch.filter(pa.array(even)) if self.uneven else batch
+        self._tokens: dict[str, NDArray[Any]] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+    def number(self, name: str) -> NDArray[np.int64]:
+        """One integer per row; -1 where there is none."""
+        return np.asarray(self._batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
+
+    def tokens(self, name: str) -> NDArray[Any]:
+        """A token column, of shape (rows, width)."""
+        if name not in self._tokens:
+            values = self._batch.column(name).flatten().to_numpy()
+            self._tokens[name] = values.reshape(self.rows, self.width)
+        return self._tokens[name]
+
+    def lists(self, name: str) -> Ragged:
+        """A column of integer lists of any length."""
+        return tolerant(self._batch.column(name))
+
+    def lengths(self, name: str) -> NDArray[np.int64]:
+        """The length of each row's list of `name`."""
+        return list_lengths(self._batch.column(name))
+
+    def nulls(self, name: str) -> int:
+        """Values of a list column that are not there."""
+        return int(self._batch.column(name).flatten().null_count)
+
+    def edges(self, name: str) -> Ragged:
+        """An edge column: the larger end of each edge."""
+        column = self._batch.column(name)
+        ends = column.flatten()
+        values = np.maximum(*(ends.field(end).fill_null(0xFFFF).to_numpy() for end in ("from", "to")))
+        return Ragged(offsets_from(list_lengths(column)), values)
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """Shape (rows, width): whether a place holds a token of a document."""
+        return np.arange(self.width) < self.number(c.VALID_TOKEN_COUNT)[:, None]
+
+    @cached_property
+    def pads(self) -> NDArray[np.int64]:
+        """Flat places, within a token column, that hold no token of a document."""
+        return np.flatnonzero(~self.valid)
+
+    def documents(self) -> Documents:
+        """The documents that the rows say they hold, cut out at the lengths they say."""
+        lengths, keys = self.lists(c.SOURCE_DOC_TOKEN_LENGTHS), _names(self._batch)
+        if (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
+            return Documents(keys[:0], keys[:0])  # lists that disagree fail the check of counts
+        sizes = np.maximum(lengths.values, 0).astype(np.int64)
+        running = np.cumsum(sizes)
+        before_row = np.concatenate([[0], running])[lengths.offsets[:-1]]
+        row_start = lengths.repeat(np.arange(self.rows) * self.width)
+        starts = row_start + running - sizes - lengths.repeat(before_row)
+        # A length that its row cannot hold fails the check of counts; here it must only stay inside the row.
+        starts, ends = (np.minimum(places, row_start + self.width) for places in (starts, starts + sizes))
+        columns = [self.tokens(name).reshape(-1) for name in (c.INPUT_IDS, *c.TOKEN_METADATA_COLUMNS)]
+        return Documents(keys, fingerprints(columns, starts, ends))
+
+
+def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
+    even = np.ones(batch.num_rows, dtype=np.bool_)
+    for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS:
+        column = batch.column(name)
+        even &= list_lengths(column) == width
+        if column.values.null_count:
+            even[pc.list_parent_indices(column).to_numpy()[column.flatten().is_null().to_numpy(False)]] = False
+    return even
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """A key for each document's name, and a fingerprint of its tokens and their metadata."""
+
+    keys: NDArray[np.uint64]
+    prints: NDArray[np.uint64]
+
+
+def _keys(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:
+    """64 bits for each repository and document id; two names share them once in 2**64 pairs."""
+    return text_keys(repos) * np.uint64(0x9E3779B97F4A7C15) + text_keys(doc_ids)
+
+
+def _names(batch: pa.RecordBatch) -> NDArray[np.uint64]:
+    """Keys of the documents that rows list; none where a row lists other than one repository for each."""
+    repos, doc_ids = (batch.column(name) for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS))
+    alike = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
+    return _keys(repos.flatten(), doc_ids.flatten()) if alike else np.empty(0, dtype=np.uint64)
+
+
+@dataclass(slots=True)
+class Sources:
+    """The documents that a split is made of, sorted by key, and how often rows have taken each of them."""
+
+    known: Documents
+    repo: NDArray[np.uint16]
+    least: NDArray[np.int64]
+    most: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    """`least`, `most` times that each document is to be taken, and `tokens`, by repository."""
+    taken: NDArray[np.uint32]
+    unknown: int = 0
+    changed: int = 0
+
+    def take(self, keys: NDArray[np.uint64]) -> None:
+        """Count the documents of `keys` as taken."""
+        place, known = self._find(keys)
+        self.unknown += int((~known).sum())
+        np.add.at(self.taken, place[known], np.uint32(1))
+
+    def compare(self, found: Documents) -> None:
+        """Count those of `found` that are not as in their source."""
+        place, known = self._find(found.keys)
+        self.changed += int((self.known.prints[place[known]] != found.prints[known]).sum())
+
+    def _find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The place of each key among the known ones, and whether it is there."""
+        if not len(self.known.keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
+        place = np.minimum(np.searchsorted(self.known.keys, keys), len(self.known.keys) - 1)
+        return place, self.known.keys[place] == keys
+
+    @property
+    def wrong(self) -> int:
+        """Documents that were taken too seldom or too often, or are of no source."""
+        outside = (self.taken < self.least[self.repo]) | (self.taken > self.most[self.repo])
+        return int(outside.sum()) + self.unknown
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and most tokens that the rows of this split may hold."""
+        return int((self.tokens * self.least).sum()), int((self.tokens * self.most).sum())
+
+
+def open_sources(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Sources:
+    """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest."""
+    times = [_times(packed, source, split) for source in inputs]
+    tokens = np.zeros(len(inputs), dtype=np.int64)
+    parts: list[tuple[Documents, NDArray[np.uint16]]] = []
+    for number, source in enumerate(inputs):
+        for found, lengths in _source_documents(_source_files(source, split)):
+            tokens[number] += lengths
+            parts.append((found, np.full(len(found.keys), number, dtype=np.uint16)))
+    keys = _joined((found.keys for found, _ in parts), np.uint64)
+    order = np.argsort(keys, kind="stable")
+    known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
+    least, most = (np.array([bound(weight) for weight in times], dtype=np.int64) for bound in (math.floor, math.ceil))
+    repo = _joined((repo for _, repo in parts), np.uint16)[order]
+    return Sources(known, repo, least, most, tokens, np.zeros(len(keys), dtype=np.uint32))
+
+
+def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype=kind), *parts])
+
+
+def _times(packed: Artifact, source: Artifact, split: str) -> float:
+    """How often, in the mean, the mixture takes a document of `source`; the validation split takes each once."""
+    config = packed.manifest.config
+    own = bool(config["own_repo"]) and source.manifest.partition.partition("@")[0] == config["own_repo"]
+    return float(config["mixture"]["own_weight"]) if own and split == TRAIN_SPLIT else 1.0
+
+
+def _source_files(source: Artifact, split: str) -> list[Path]:
+    return [file for file in source.files(".parquet") if (file.name == c.VAL_SHARD) == (split != TRAIN_SPLIT)]
+
+
+def _source_documents(paths: list[Path]) -> Iterator[tuple[Documents, int]]:
+    """The documents of enriched files, and their tokens."""
+    columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
+    for path in paths:
+        for batch in batches(path, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID, *columns]):
+            offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
+            ends = offsets[1:] - offsets[0]
+            values = [batch.column(name).flatten().to_numpy() for name in columns]
+            prints = fingerprints(values, offsets[:-1] - offsets[0], ends)
+            yield Documents(_keys(batch.column(c.REPO), batch.column(c.DOC_ID)), prints), int(offsets[-1] - offsets[0])
+
+
+Rule = Callable[[Block], int]
+"""What a block of rows holds that breaks it."""
+
+
+@dataclass(slots=True)
+class Packed:
+    """What one pass over the rows and their sources found: `broken` by rule, and by split sources and valid tokens."""
+
+    artifact: Artifact
+    broken: dict[Rule, int]
+    sources: dict[str, Sources] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+
+
+def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
+    """Read every row, and every source document, once."""
+    width = int(artifact.manifest.config["row_tokens"])
+    found = Packed(artifact, dict.fromkeys(rules, 0))
+    for split in SPLITS:
+        sources = found.sources[split] = open_sources(artifact, inputs, split)
+        found.tokens[split] = 0
+        for block in _blocks(artifact, split, width):
+            for rule in rules:
+                found.broken[rule] += rule(block)
+            sources.take(block.names)
+            sources.compare(block.documents())
+            found.tokens[split] += block.held
+    return found
+
+
+def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[Block]:
+    first = 0
+    for file in artifact.files(".parquet"):
+        if not file.name.startswith(f"{split}_"):
+            continue
+        for batch in batches(file, max(1, _BLOCK_TOKENS // width)):
+            yield Block(batch, first, width)
+            first += batch.num_rows

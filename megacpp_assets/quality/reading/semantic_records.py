@@ -1,0 +1,114 @@
+"""A semantic artifact as its checks read it: one pass over the records, and its tables of files and symbols."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
+from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
+from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.parquet import read_table
+
+_SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
+
+Record = dict[str, Any]
+Rule = Callable[[Record, "Scan"], bool]
+
+
+class Scan:
+    """What one pass over the records finds: those that break a rule, and what rules over all of them need."""
+
+    def __init__(self, raw: Artifact, blobs: BlobReader, rules: Sequence[Rule]) -> None:
+        config = raw.manifest.config
+        self.pinned = (config["name"], config["ref"], config["commit"])
+        self._rules = rules
+        self._blobs = blobs
+        self._blob_of = {file.path: file.blob for file in source_files(raw)}
+        self._data: dict[str, bytes] = {}
+        self.broken: Counter[Rule] = Counter()
+        self.first: dict[Rule, str] = {}
+        self.documents = 0
+        self.ids: Counter[str] = Counter()
+        self.root_texts: Counter[bytes] = Counter()
+        self.placed: dict[str, Ranges] = defaultdict(list)
+        self.symbols: set[int] = set()
+
+    def add(self, record: Record) -> None:
+        """Judge one record."""
+        self.documents += 1
+        self.ids[record[c.DOC_ID]] += 1
+        root = self.data(record[c.FILEPATH])[record[c.BYTE_START] : record[c.BYTE_END]]
+        self.root_texts[hashlib.sha256(root).digest()] += 1
+        for part in record[c.CONSTITUENTS]:
+            self.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+        for name in _SYMBOL_COLUMNS:
+            self.symbols.update(record[name])
+        for rule in self._rules:
+            if not rule(record, self):
+                self.broken[rule] += 1
+                self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+
+    def has(self, path: str) -> bool:
+        """Whether the pinned commit has the file `path`."""
+        return path in self._blob_of
+
+    def data(self, path: str) -> bytes:
+        """The bytes of a file of the pinned commit, none if it has no such file."""
+        if path not in self._data:
+            blob = self._blob_of.get(path)
+            self._data[path] = self._blobs.read(blob) if blob else b""
+        return self._data[path]
+
+
+@dataclass
+class Semantic:
+    """A semantic artifact, its records scanned; `files` has a row for each file that was looked at."""
+
+    artifact: Artifact
+    scan: Scan
+
+    @cached_property
+    def files(self) -> list[Record]:
+        """The table of files."""
+        return list(read_table(self.artifact.file(FILES_FILE)).to_pylist())
+
+    @cached_property
+    def read_files(self) -> list[Record]:
+        """Rows of the files that were not left out."""
+        return [row for row in self.files if row["status"] != "skipped"]
+
+    @cached_property
+    def _symbols(self) -> pa.Table:
+        return read_table(self.artifact.file(SYMBOLS_FILE))
+
+    def lost_definitions(self) -> tuple[list[str], int]:
+        """Definitions neither in a constituent nor in a range skipped with a reason, and the number of symbols."""
+        ranges = {path: list(found) for path, found in self.scan.placed.items()}
+        for row in read_table(self.artifact.file(SKIPPED_FILE)).to_pylist():
+            if row["reason"]:
+                ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
+        return lost_definitions(self._symbols, ranges), self._symbols.num_rows
+
+    def nameless(self) -> tuple[int, list[str]]:
+        """Ids in the columns, and those that the symbol table does not name."""
+        used = self.scan.symbols - {0}
+        return len(used), list(nameless(self._symbols, used))
+
+
+def read_semantic(artifact: Artifact, raw: Artifact, rules: Sequence[Rule]) -> Semantic:
+    """Read every record of `artifact` once, judged by `rules` against the repository `raw`."""
+    with blob_reader(raw) as blobs:
+        scan = Scan(raw, blobs, rules)
+        for record in read_records(artifact):
+            scan.add(record)
+    return Semantic(artifact, scan)
