@@ -5,7 +5,7 @@ Pure: bytes and cursors in, facts and painted characters out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,11 +20,12 @@ from megacpp_assets.semantic.labels.paint import paint_file
 from megacpp_assets.semantic.labels.symbol_names import symbol_table
 from megacpp_assets.semantic.outline.file_outline import outline_file
 from megacpp_assets.semantic.outline.lexer import Lexed, lex
+from megacpp_assets.semantic.outline.macros import NO_USES, invocations
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
+from megacpp_assets.semantic.outline.openings import closing_start, opening_end
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import SourceText
 
-_HEADER_BYTES = 200
 _SPACES = 8
 _HEAD_DIRECTIVES = frozenset({"include", "include_next", "import"})
 
@@ -40,9 +41,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A namespace: its opening (`namespace a {`), the byte where it ends, its qualified name."""
+    """A namespace: its opening (`namespace a {`), what closes it, the byte where it ends, its qualified name.
+
+    Namespaces that one text opens (`namespace a::b {`, a macro) are one, with the innermost's name.
+    """
 
     opening: Span
+    closing: Span
     end: int
     name: str
 
@@ -75,6 +80,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
     lexed = lex(code)
     outline = outline_file(code, lexed, parsed)
     nodes, cursors = outline.nodes, parsed.cursors
+    uses = NO_USES if cursors is None else invocations(lexed, cursors)
     table = symbol_table(parsed.symbols)
     painted = paint_file(source, lexed, outline, cursors, table)
     cut = chunk_file(code, lexed, outline)
@@ -88,7 +94,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         roots=cut.roots,
         links=links,
         head=tuple(_in_chars(source, _head(code, lexed, nodes))),
-        spaces=tuple(_around(_spaces(source, nodes), [cut.chunks[root.first].start for root in cut.roots])),
+        spaces=tuple(_around(_spaces(source, nodes, uses), [cut.chunks[root.first].start for root in cut.roots])),
         declarations=nodes.take((nodes.name != "") & (nodes.role != Role.NAMESPACE)),
         unlabelled=painted.unlabelled,
     )
@@ -109,10 +115,27 @@ def _head(code: bytes, lexed: Lexed, outline: Outline) -> list[tuple[int, int]]:
     return merged
 
 
-def _spaces(source: SourceText, outline: Outline) -> list[Space]:
+def _spaces(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:
+    """The namespaces of the file by their openings; `uses` are the ranges of its macro invocations."""
     nodes = list(outline.take(outline.role == Role.NAMESPACE))
-    openings = _in_chars(source, [(node.start, _opening_end(source.code, node)) for node in nodes])
-    return [Space(opening, node.end, node.name) for node, opening in zip(nodes, openings, strict=True)]
+    macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
+    starts = {node.start for node in nodes}
+    found: dict[int, tuple[Node, Node]] = {}
+    for node in nodes:
+        end = opening_end(source.code, node, macros, starts)
+        found[end] = (found.get(end, (node,))[0], node)
+    openings = _in_chars(source, [(outer.start, end) for end, (outer, _) in found.items()])
+    closings = _in_chars(source, [_closing(source.code, *pair, closers) for pair in found.values()])
+    inner = (node for _, node in found.values())
+    return [
+        Space(opening, closing, node.end, node.name)
+        for node, opening, closing in zip(inner, openings, closings, strict=True)
+    ]
+
+
+def _closing(code: bytes, outer: Node, inner: Node, closers: Mapping[int, int]) -> tuple[int, int]:
+    """What closes both of two namespaces that one text opens."""
+    return min(closing_start(code, node, closers) for node in (outer, inner)), outer.end
 
 
 def _around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Space, ...]]:
@@ -126,13 +149,6 @@ def _around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[S
             number += 1
         inside = [space for space in inside if space.end > offset]
         yield tuple(inside[-_SPACES:])
-
-
-def _opening_end(code: bytes, node: Node) -> int:
-    """Behind the brace that opens a namespace, or the end of the line whose macro does."""
-    brace = code.find(b"{", node.start, min(node.end, node.start + _HEADER_BYTES))
-    line = code.find(b"\n", node.start, node.end)
-    return brace + 1 if brace >= 0 else (line if line >= 0 else node.end)
 
 
 def _in_chars(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:

@@ -153,10 +153,11 @@ def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[i
     first, last = np.searchsorted(directives[:, 1], start, side="right"), np.searchsorted(directives[:, 0], end)
     inner = directives[first:last].tolist()
     edges = [inner[0], inner[-1]] if inner else []
-    text = _blanked(around.code, start, end, edges)
-    if not has_errors(text):
-        return text, []
     macros = list(_bare_macros(around, start, end))
+    spaces = [(first, last) for first, last in macros if around.code[first:last] in around.macros.spaces]
+    text = _blanked(around.code, start, end, edges + spaces)
+    if not has_errors(text):
+        return text, spaces
     plain = _blanked(around.code, start, end, edges + macros)
     bare = _blanked(around.code, start, end, inner + macros)
     return (bare if has_errors(plain) and not has_errors(bare) else plain), macros

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.lexer import Lexed, inside
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
+from megacpp_assets.semantic.outline.openings import in_opening
 from megacpp_assets.semantic.outline.ranges import among, paint
 from megacpp_assets.semantic.parsing.parsed import Cursors
 
@@ -30,6 +31,8 @@ _CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
 _FARTHEST, _DEEPEST = 4000, 32
 """A longer text, or more brackets within each other, is no template's head."""
 _NAME = re.compile(rb"[A-Za-z_]\w*")
+NO_USES = np.empty((0, 2), dtype=np.int64)
+"""The invocations of a file without any."""
 _HOLDS = np.isin(list(Role), (Role.NAMESPACE, Role.CLASS))
 _CLASS_KIND = k.membership(k.CLASSES)
 
@@ -183,9 +186,10 @@ def innermost(size: int, outline: Outline) -> NDArray[np.int32]:
 
 
 def between(code: bytes, holder: Node, offset: int) -> bool:
-    """Whether a declaration could stand at `offset`, which `holder` owns: in a namespace or a class's braces."""
-    in_class = holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0
-    return holder.role is Role.NAMESPACE or in_class
+    """Whether a declaration could stand at `offset`, which `holder` owns: in the braces of a namespace or a class."""
+    if holder.role is Role.NAMESPACE:
+        return not in_opening(code, holder, offset)
+    return holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0
 
 
 def _without_bare_linkage(outline: Outline) -> tuple[Outline, NDArray[np.int64]]:
