@@ -9,13 +9,11 @@ import selectors
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
+from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.compute.worker_process import GRACE_SECONDS, Message, WorkerProcess, raised
 from megacpp_assets.contract.errors import MegacppError, SpecError, WorkerDied
-
-ELASTIC: Final = 0
-"""Cores of a task that takes what is free when it starts, shared with the others that could start then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,10 @@ class Manifest:
                 raise ValueError("another format")
             raw["inputs"] = tuple(InputRef(**entry) for entry in raw["inputs"])
             raw["files"] = tuple(FileEntry(**entry) for entry in raw["files"])
-            return Manifest(**raw)
+            manifest = Manifest(**raw)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LineageGap(
                 f"{where}", expected=f"a manifest of format {FORMAT}", found=str(error), do="rerun the stage"
             ) from error
+        vars(manifest)["sha256"] = sha256_bytes(data)  # its identity is that of the stored bytes
+        return manifest

@@ -14,14 +14,9 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import asset_key, partition_of, register, repo_partitions
-from megacpp_assets.defs.records import DagsterRecords
-from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import add_references
-from megacpp_assets.pipeline.run import machine_budget, run_steps
 from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
-from megacpp_assets.pipeline.steps import step_of
 
 OWNERS = ["team:ml-data"]
 
@@ -63,34 +58,22 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
     def body(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:  # type: ignore[type-arg]
+        from megacpp_assets.defs.body import run_selected
+
         try:
-            opened = open_corpus(root, dataset)
-            wanted = context.selected_asset_keys
-            keys = [asset_key(dataset, stage.name, segment.phase) for stage in segment.stages]
             partitions: Sequence[str | None] = context.partition_keys if partitioned else [None]
-            if segment.stages[0].kind is Kind.REPOSITORY:
-                opened = _knowing(opened, context.partition_keys)
-            register(context.instance, dataset, opened.known_refs)
-            steps = [
-                step_of(opened, *partition_of(dataset, key, partition))
-                for key in keys
-                if key in wanted
-                for partition in partitions
-            ]
-            records = DagsterRecords(context.instance, context.run)
-            run_steps(opened, steps, LogWatch(context.log), records, machine_budget())
+            keys = [asset_key(dataset, stage.name, segment.phase) for stage in segment.stages]
+            run_selected(
+                open_corpus(root, dataset),
+                [key for key in keys if key in context.selected_asset_keys],
+                partitions,
+                context,
+            )
         except MegacppError as error:
             raise dg.Failure(str(error), allow_retries=False) from None
         yield from ()
 
     return body
-
-
-def _knowing(corpus: Corpus, partitions: Sequence[str]) -> Corpus:
-    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it."""
-    known = {repo.key for repo in corpus.known_refs}
-    unknown = [key for key in partitions if key not in known]
-    return add_references(corpus, unknown)[0] if unknown else corpus
 
 
 def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
-from megacpp_assets.compute.tasks import ELASTIC
+from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress

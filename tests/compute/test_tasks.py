@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.compute.tasks import ELASTIC, Budget, Task, critical_order, run_tasks
+from megacpp_assets.compute.cores import ELASTIC
+from megacpp_assets.compute.tasks import Budget, Task, critical_order, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.errors import CheckFailed, SpecError, WorkerDied
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -89,9 +90,14 @@ def test_every_dataset_of_the_root_has_assets_and_jobs_of_its_own(root: Path) ->
     assert sorted(jobs) == sorted(set(jobs)) and {job.split("__")[0] for job in jobs} == {"d", "other"}
 
 
-def test_loading_definitions_imports_neither_torch_nor_the_cloud() -> None:
-    code = "import sys, megacpp_assets.definitions; print([m for m in ('torch', 'google.cloud') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+HEAVY = ("torch", "numpy", "pyarrow", "google.cloud", "megacpp_assets.pipeline.run", "megacpp_assets.defs.records")
+
+
+def test_loading_the_graph_imports_neither_what_reads_data_nor_what_runs_steps(root: Path) -> None:
+    load = "import sys, megacpp_assets.definitions as loaded; assert loaded.defs.assets"
+    code = f"{load}; print([module for module in {HEAVY} if module in sys.modules])"
+    environment = {**os.environ, "MEGACPP_DATA_ROOT": str(root)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "[]"
 
 

@@ -1,0 +1,34 @@
+"""What an asset does when it is materialised, imported only then: listing the graph loads nothing that runs steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.defs.keys import partition_of, register
+from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.pipeline.pinning import add_references
+from megacpp_assets.pipeline.run import machine_budget, run_steps
+from megacpp_assets.pipeline.stages import STAGES, Kind
+from megacpp_assets.pipeline.steps import step_of
+
+
+def run_selected(
+    corpus: Corpus, keys: Sequence[dg.AssetKey], partitions: Sequence[str | None], context: dg.AssetExecutionContext
+) -> None:
+    """Run the steps of the assets `keys` over `partitions` as `megacpp run` would; None is a stage's only partition."""
+    if STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY:
+        corpus = _knowing(corpus, context.partition_keys)
+    register(context.instance, corpus.dataset, corpus.known_refs)
+    steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
+    run_steps(corpus, steps, LogWatch(context.log), DagsterRecords(context.instance, context.run), machine_budget())
+
+
+def _knowing(corpus: Corpus, partitions: Sequence[str]) -> Corpus:
+    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it."""
+    known = {repo.key for repo in corpus.known_refs}
+    unknown = [key for key in partitions if key not in known]
+    return add_references(corpus, unknown)[0] if unknown else corpus
