@@ -34,7 +34,7 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 def check_command(recipe: str, settings: tuple[str, ...]) -> None:
     """Say whether a run could follow RECIPE; exit code 1 with the first key that is wrong."""
     checked = load_recipe(recipe, settings)
-    click.echo(f"dataset {checked.dataset}, {len(checked.repos)} repositories, phases {', '.join(checked.phases)}")
+    click.echo(f"dataset {checked.dataset}, {len(checked.repos)} repositories, phases {', '.join(checked.curriculum)}")
     click.echo(f"sha256  {recipe_sha256(checked)}")
 
 

@@ -14,8 +14,7 @@ from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.names import DEFAULT_DATASET, PHASE_ROW_TOKENS
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe import Recipe, standard_phases
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -41,14 +40,14 @@ Recipes     sample    the eight embedded repositories, a small vocabulary, minut
             upstream  the eight pinned upstream repositories, 131,072 ids (default with --repos)
             FILE      your own: start from megacpp recipe show sample
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
-            phases: {", ".join(f"{name} (T = {tokens})" for name, tokens in PHASE_ROW_TOKENS.items())}
+            every recipe has the phases {", ".join(f"{n} (T = {p.row_tokens})" for n, p in standard_phases().items())}
 Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
 Datasets    --repos with others than the recipe's makes a dataset of its own; nothing is taken from the recipe's
             the references of pinned repositories are the lock's: move them with megacpp lock set
 References  --refs makes other references of a dataset's repositories beside the pinned ones: the stages of a
             repository only, no mixture reads them until megacpp lock set
-Data root   $MEGACPP_DATA_ROOT, else ./data; upstream's dataset is {DEFAULT_DATASET}
+Data root   $MEGACPP_DATA_ROOT, else ./data
 
 Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
 that was damaged since is named, and what it belongs to is made again.
@@ -64,9 +63,12 @@ that was damaged since is named, and what it belongs to is made again.
 )
 @click.option("--dataset", default="", metavar="NAME", help="The dataset of --refs. Default: the active one.")
 @click.option(
-    "--specialists", default="", metavar="NAME,…", help="Default: base and one per repository that defines one."
+    "--specialists",
+    default="",
+    metavar="NAME,…",
+    help="Default: base, the recipe's, and those that its repositories define.",
 )
-@click.option("--phases", default="", metavar="NAME,…", help="Curriculum phases. Default: the recipe's.")
+@click.option("--phases", default="", metavar="NAME,…", help="Phases of the recipe. Default: its curriculum.")
 @click.option("--until", "last", type=click.Choice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
 @click.option("--configure", is_flag=True, help="Ask each tree's own cmake, in a sandbox, for its compile database.")
 @click.option("--verify", is_flag=True, help="Read every file again, also what nothing touched since it was last read.")
@@ -99,7 +101,7 @@ def run_command(
     with _at_work(data_root, verify=verify) as root:
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
         named = split_list(specialists) or corpus.specialists
-        mixtures = corpus.mixtures(named, split_list(phases) or followed.phases)
+        mixtures = corpus.mixtures(named, split_list(phases) or followed.curriculum)
         _run(write_pins(corpus, activate=followed is whole), Plan(mixtures, last))
 
 

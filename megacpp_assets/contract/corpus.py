@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import BASE_SPECIALIST, PHASE_ROW_TOKENS
+from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.recipe import Recipe
 
@@ -38,8 +38,8 @@ class Corpus:
 
     @property
     def specialists(self) -> tuple[str, ...]:
-        """`base`, then the specialists that a pinned repository defines."""
-        return (BASE_SPECIALIST, *sorted(self.lock.specialists))
+        """`base`, then those of the recipe and those that a pinned repository defines."""
+        return (BASE_SPECIALIST, *sorted(self.recipe.specialists.keys() | self.lock.specialists.keys()))
 
     def unpinned(self) -> Corpus:
         """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
@@ -54,27 +54,30 @@ class Corpus:
             raise SpecError(f"partition {key}", expected=f"one that corpus.lock knows: {known}", found=key, do=do)
         return pin
 
-    def own_repo(self, specialist: str) -> str:
-        """The repository that `specialist` over-samples, "" for base; `SpecError` if none of the pinned defines it."""
+    def weights(self, specialist: str) -> dict[str, float]:
+        """Times that `specialist` takes the training documents of a repository, where that is not once.
+
+        `SpecError` if neither the recipe nor a pinned repository defines it.
+        """
         if specialist == BASE_SPECIALIST:
-            return ""
-        own = self.lock.specialists.get(specialist)
-        if own is None:
-            raise SpecError(
-                f"specialist {specialist!r}",
-                expected=f"one of {', '.join(self.specialists)} (those that a pinned repository defines)",
-                found="no repository for it",
-                do="add its repository with --repos",
-            )
-        return own
+            return {}
+        if specialist in self.recipe.specialists:
+            return dict(self.recipe.specialists[specialist])
+        if specialist in self.lock.specialists:
+            return {self.lock.specialists[specialist]: self.recipe.mixture.own_weight}
+        raise SpecError(
+            f"specialist {specialist!r}",
+            expected=f"one of {', '.join(self.specialists)} (of the recipe, or defined by a pinned repository)",
+            found="no weights for it",
+            do=f"add [specialists.{specialist}] to the recipe, or its repository with --repos",
+        )
 
     def mixtures(self, specialists: Sequence[str], phases: Sequence[str]) -> tuple[Mixture, ...]:
         """Every specialist in every phase, checked."""
         for phase in phases:
-            if phase not in PHASE_ROW_TOKENS:
-                raise SpecError("phase", expected=", ".join(PHASE_ROW_TOKENS), found=repr(phase))
+            self.recipe.phase(phase)
         for specialist in specialists:
-            self.own_repo(specialist)
+            self.weights(specialist)
         return tuple(Mixture(specialist, phase) for phase in phases for specialist in specialists)
 
     def mixture(self, key: str) -> Mixture:

@@ -1,4 +1,4 @@
-"""Names and numbers shared by all stages: phases, categories, datasets, caps (CONTRACTS.md 3, 5, 6, 14)."""
+"""Names and numbers shared by all stages: splits, categories, caps (CONTRACTS.md 3, 5, 6, 14)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ VALID_SPLIT: Final = "valid"
 SPLITS: Final = (TRAIN_SPLIT, VALID_SPLIT)
 """Splits of packed rows and of Megatron files; parquet before them says `val` (CONTRACTS.md 9, 14)."""
 
-DEFAULT_DATASET: Final = "clang_semantic_4k_v10"
 BASE_SPECIALIST: Final = "base"
-
-PHASE_ROW_TOKENS: Final = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
-"""Row length T in tokens, by curriculum phase."""
+"""The model of the family that takes every document once."""
 
 DOCUMENT_TOKENS: Final = 4096
 """A document's exact limit in tokens, BOS included."""

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from megacpp_assets.contract.errors import SpecError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,99}")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+
+
+def require_label(where: str, name: str) -> None:
+    """`SpecError` unless `name` can stand for a specialist or a phase, as a folder and in a partition key."""
+    if not _LABEL.fullmatch(name):
+        raise SpecError(where, expected="a name of letters, digits and '_'", found=repr(name))
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import PHASE_ROW_TOKENS
+from megacpp_assets.contract.names import BASE_SPECIALIST, DOCUMENT_TOKENS
+from megacpp_assets.contract.partition import require_label
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 DEVICES = ("cpu", "cuda")
 _LEAST_STEPS = 4
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
+_MOST_ROW_TOKENS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,42 @@ class TokenizerRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MixtureRecipe:
-    """Over-sampling: a specialist sees its own repository `own_weight` times, every other once; packing `seed`."""
+    """Times that a specialist which the catalogue defines takes its own repository; `seed` of the packing."""
 
     own_weight: float = 4.0
     seed: int = 42
+
+    def __post_init__(self) -> None:
+        _require_weight("mixture.own_weight", self.own_weight)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRecipe:
+    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`.
+
+    `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
+    """
+
+    row_tokens: int
+    document_tokens: int = DOCUMENT_TOKENS
+    dataset_version: str = ""
+
+    def problem(self) -> tuple[str, str, object] | None:
+        """(key, expected, found) of the first value that cannot be."""
+        if not DOCUMENT_TOKENS <= self.document_tokens:
+            return "document_tokens", f"at least {DOCUMENT_TOKENS}, which documents have", self.document_tokens
+        if not self.document_tokens <= self.row_tokens <= _MOST_ROW_TOKENS:
+            expected = f"{self.document_tokens} (its document_tokens) to {_MOST_ROW_TOKENS}"
+            return "row_tokens", expected, self.row_tokens
+        if self.dataset_version and not _DATASET.fullmatch(self.dataset_version):
+            return "dataset_version", "1 to 100 letters, digits and '_'", repr(self.dataset_version)
+        return None
+
+
+def standard_phases() -> dict[str, PhaseRecipe]:
+    """The phases that every recipe has; it may change them and add others."""
+    rows = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
+    return {name: PhaseRecipe(row_tokens) for name, row_tokens in rows.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +167,17 @@ def _require(name: str, holds: bool, expected: str, found: object) -> None:
 class Recipe:
     """All of it. `dataset` names the corpus; `catalogue` is a shipped one (`sample`, `upstream`) or the path of a file.
 
-    `repos` are `NAME` or `NAME@REF` of that catalogue, `phases` the curriculum phases that a run builds by default.
+    `repos` are `NAME` or `NAME@REF` of that catalogue, `curriculum` those of its `phases` that a run builds by default.
+    `specialists` says of each how often it takes the documents of which repository; others are taken once. Those that
+    the catalogue's repositories define are there too, unless one of that name stands here.
     """
 
     dataset: str
     catalogue: str
     repos: tuple[str, ...]
-    phases: tuple[str, ...]
+    curriculum: tuple[str, ...]
+    phases: Mapping[str, PhaseRecipe] = field(default_factory=standard_phases)
+    specialists: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
@@ -147,12 +187,49 @@ class Recipe:
     def __post_init__(self) -> None:
         if not _DATASET.fullmatch(self.dataset):
             raise SpecError("dataset", expected="1 to 100 letters, digits and '_'", found=repr(self.dataset))
-        for phase in self.phases:
-            if phase not in PHASE_ROW_TOKENS:
-                raise SpecError("phases", expected=f"some of {', '.join(PHASE_ROW_TOKENS)}", found=repr(phase))
-        for name, value in (("repos", self.repos), ("phases", self.phases)):
+        for name, value in (("repos", self.repos), ("curriculum", self.curriculum)):
             if not value or len(set(value)) < len(value):
                 raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
+        for phase in self.curriculum:
+            self._require_phase("curriculum", phase)
+        _require_phases(self.phases)
+        _require_specialists(self.specialists, {text.partition("@")[0] for text in self.repos})
+
+    def phase(self, name: str) -> PhaseRecipe:
+        """The phase of that name; `SpecError` with those there are."""
+        self._require_phase("phase", name)
+        return self.phases[name]
+
+    def _require_phase(self, where: str, name: str) -> None:
+        if name not in self.phases:
+            do = f"add [phases.{name}] with its row_tokens to the recipe"
+            raise SpecError(where, expected=f"one of {', '.join(self.phases)}", found=repr(name), do=do)
+
+
+def _require_phases(phases: Mapping[str, PhaseRecipe]) -> None:
+    for name, phase in phases.items():
+        require_label(f"phases.{name}", name)
+        if problem := phase.problem():
+            key, expected, found = problem
+            raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
+
+
+def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: Iterable[str]) -> None:
+    for name, weights in specialists.items():
+        require_label(f"specialists.{name}", name)
+        if name == BASE_SPECIALIST or not weights:
+            expected = f"repositories and their weights, and another name than {BASE_SPECIALIST}"
+            raise SpecError(f"specialists.{name}", expected=expected, found=dict(weights) or "no repository")
+        for repo, weight in weights.items():
+            if repo not in repos:
+                expected = f"one of the recipe's repositories: {', '.join(sorted(repos))}"
+                raise SpecError(f"specialists.{name}.{repo}", expected=expected, found=repr(repo))
+            _require_weight(f"specialists.{name}.{repo}", weight)
+
+
+def _require_weight(key: str, weight: float) -> None:
+    if not (math.isfinite(weight) and weight > 0):
+        raise SpecError(key, expected="a positive finite number", found=weight)
 
 
 def as_config(section: Any) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe import Recipe, standard_phases
 
 SHIPPED: Final = ("sample", "smoke", "upstream")
 """Recipes that come with the package, as examples of the schema."""
@@ -43,7 +43,7 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     from pydantic import ValidationError  # noqa: PLC0415
 
     try:
-        valid = _model(Recipe).model_validate(raw)
+        valid = _model(Recipe).model_validate(_with_standard_phases(raw))
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
@@ -60,6 +60,8 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
 def recipe_toml(recipe: Recipe) -> str:
     """Every key of the recipe with its value, defaults included, in one byte form; `parse_recipe` gives it back."""
     document = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()}
+    for key in ("phases", "specialists"):
+        document[key] = {name: document[key][name] for name in sorted(document[key])}
     return tomlkit.dumps(document)
 
 
@@ -71,7 +73,9 @@ def recipe_sha256(recipe: Recipe) -> str:
 def differences(one: Recipe, other: Recipe) -> Iterator[tuple[str, Any, Any]]:
     """(key path, value in `one`, value in `other`) wherever they differ."""
     first, second = _flat(asdict(one)), _flat(asdict(other))
-    yield from ((key, first[key], second[key]) for key in first if first[key] != second[key])
+    for key in [*first, *(key for key in second if key not in first)]:
+        if first.get(key) != second.get(key):
+            yield key, first.get(key), second.get(key)
 
 
 def _text(name: str) -> tuple[str, str]:
@@ -116,7 +120,7 @@ def _set(raw: dict[str, Any], setting: str) -> None:
 @cache
 def _model(kind: Any) -> Any:
     """A strict pydantic model with the fields of the dataclass `kind`."""
-    from pydantic import ConfigDict, create_model  # noqa: PLC0415
+    from pydantic import ConfigDict, Field, create_model  # noqa: PLC0415
 
     hints = get_type_hints(kind)
     members: dict[str, Any] = {}
@@ -125,11 +129,21 @@ def _model(kind: Any) -> Any:
         if is_dataclass(hint):
             section = _model(hint)  # type: ignore[arg-type]
             members[entry.name] = (section, section())
+        elif get_origin(hint) is Mapping:
+            members[entry.name] = (_table(hint), Field(default_factory=dict))
         elif hint == tuple[str, ...]:
             members[entry.name] = (list[str], ...)
         else:
             members[entry.name] = (hint, ... if entry.default is MISSING else entry.default)
     return create_model(kind.__name__, __config__=ConfigDict(strict=True, extra="forbid"), **members)
+
+
+def _table(hint: Any) -> Any:
+    """The type of a table whose keys a person chooses."""
+    _, value = get_args(hint)
+    if get_origin(value) is Mapping:
+        return dict[str, _table(value)]  # type: ignore[misc]
+    return dict[str, _model(value) if is_dataclass(value) else value]  # type: ignore[misc, arg-type]
 
 
 def _build(kind: Any, valid: Any) -> Any:
@@ -140,17 +154,38 @@ def _build(kind: Any, valid: Any) -> Any:
         value = getattr(valid, entry.name)
         if is_dataclass(hints[entry.name]):
             value = _build(hints[entry.name], value)
+        elif isinstance(value, dict):
+            _, held = get_args(hints[entry.name])
+            value = {name: _build(held, member) if is_dataclass(held) else member for name, member in value.items()}
         values[entry.name] = tuple(value) if isinstance(value, list) else value
     return kind(**values)
 
 
+def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """`raw` with the phases that every recipe has; of each, its own keys replace the standard ones."""
+    told = raw.get("phases", {})
+    if not isinstance(told, dict):
+        return dict(raw)
+    phases: dict[str, Any] = {name: asdict(phase) for name, phase in standard_phases().items()}
+    for name, table in told.items():
+        phases[name] = {**phases.get(name, {}), **table} if isinstance(table, dict) else table
+    return {**raw, "phases": phases}
+
+
 def _expected(fault: Mapping[str, Any], path: str) -> str:
     if fault["type"] == "extra_forbidden":
-        section = Recipe if "." not in path else get_type_hints(Recipe)[path.split(".", maxsplit=1)[0]]
-        return f"one of {', '.join(entry.name for entry in fields(section))}"
+        return f"one of {', '.join(entry.name for entry in fields(_section(path)))}"
     if fault["type"] == "missing":
         return "a value"
     return str(fault["msg"]).removeprefix("Input should be ")
+
+
+def _section(path: str) -> Any:
+    """The dataclass that holds the key at `path`."""
+    if "." not in path:
+        return Recipe
+    hint = get_type_hints(Recipe)[path.split(".", maxsplit=1)[0]]
+    return get_args(hint)[1] if get_origin(hint) is Mapping else hint
 
 
 def _found(fault: Mapping[str, Any]) -> str:

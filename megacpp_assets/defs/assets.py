@@ -39,7 +39,7 @@ def segments(corpus: Corpus) -> Iterator[Segment]:
     for kind, stages in groupby(STAGES.values(), key=lambda stage: stage.kind):
         group = tuple(stages)
         if kind is Kind.MIXTURE:
-            yield from (Segment(group, phase) for phase in corpus.recipe.phases)
+            yield from (Segment(group, phase) for phase in corpus.recipe.curriculum)
         else:
             yield Segment(group)
 

@@ -44,16 +44,23 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class MegatronBinIdxSpec:
-    """The Megatron files of one mixture of one dataset."""
+    """The Megatron files of one mixture of one dataset. `dataset_version` names them, if it is not ""."""
 
     root: Path
     dataset: str
     mixture: Mixture
+    dataset_version: str = ""
+
+    @property
+    def files_dataset(self) -> str:
+        """The name of a dataset that its Megatron files bear."""
+        return self.dataset_version or self.dataset
 
 
 def spec(corpus: Corpus, partition: str) -> MegatronBinIdxSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
-    return MegatronBinIdxSpec(corpus.root, corpus.dataset, corpus.mixture(partition))
+    mixture = corpus.mixture(partition)
+    return MegatronBinIdxSpec(corpus.root, corpus.dataset, mixture, corpus.recipe.phase(mixture.phase).dataset_version)
 
 
 def target(spec: MegatronBinIdxSpec) -> Target:
@@ -64,7 +71,7 @@ def target(spec: MegatronBinIdxSpec) -> Target:
         stage=STAGE,
         partition=spec.mixture.key,
         version=VERSION,
-        config={"dataset": spec.dataset},
+        config={"dataset": spec.files_dataset},
         inputs=(packed_path(spec.dataset, spec.mixture),),
     )
 
@@ -78,9 +85,9 @@ def run(spec: MegatronBinIdxSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         (packed,) = inputs
-        split_writer = _SplitWriter(publication, packed, spec.dataset, vocabulary_size_of(packed), progress)
+        split_writer = _SplitWriter(publication, packed, spec.files_dataset, vocabulary_size_of(packed), progress)
         totals = {split: split_writer.write(split) for split in SPLITS}
-        train_bin = files.prefix_name(spec.dataset, TRAIN_SPLIT) + files.BIN
+        train_bin = files.prefix_name(spec.files_dataset, TRAIN_SPLIT) + files.BIN
         return {
             "documents": totals[TRAIN_SPLIT].documents,
             "tokens": totals[TRAIN_SPLIT].tokens,

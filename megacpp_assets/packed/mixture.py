@@ -1,6 +1,6 @@
 """How often each document of each repository enters a mixture; a pure function of document ids and weights.
 
-The base model takes every document once. A specialist takes its own repository `own_weight` times and all else once;
+The base model takes every document once. A specialist takes some repositories more or less often, by its weights;
 validation documents are always taken exactly once, so that specialists are compared on the same rows (seed 002,
 CONTRACTS.md 14).
 """
@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.contract.recipe import MixtureRecipe
 
 _HASH_BITS = 64
 
 
-def repository_weight(repo: str, own_repo: str, recipe: MixtureRecipe, *, split: str) -> float:
-    """Times that a mixture takes the documents of `repo`; `own_repo` is "" for the base model."""
-    return recipe.own_weight if split == TRAIN_SPLIT and own_repo and repo == own_repo else 1.0
+def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) -> float:
+    """Times that a mixture takes the documents of `repo`: once where `weights` do not name it."""
+    return weights.get(repo, 1.0) if split == TRAIN_SPLIT else 1.0
 
 
 def repetitions(doc_ids: Iterable[str], count: int, weight: float) -> NDArray[np.int64]:

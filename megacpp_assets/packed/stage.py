@@ -6,7 +6,7 @@ Lengths are read first, then rows are gathered a bounded block at a time, so mem
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import PHASE_ROW_TOKENS, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import MixtureRecipe, as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
 from megacpp_assets.packed.mixture import repetitions, repository_weight
@@ -44,30 +43,30 @@ _NAME_BATCH = 65_536
 
 @dataclass(frozen=True, slots=True)
 class PackedRowsSpec:
-    """One mixture of one dataset. `own_repo` is the repository the specialist over-samples, "" for the base model."""
+    """One mixture of one dataset, in rows of `row_tokens` tokens. `weights` are the times that it takes the training
+    documents of a repository where that is not once; `seed` shuffles the rows.
+    """
 
     root: Path
     dataset: str
     mixture: Mixture
     repos: tuple[RepoRef, ...]
-    own_repo: str
-    recipe: MixtureRecipe
+    weights: Mapping[str, float]
+    row_tokens: int
+    seed: int
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
         if not names or len(set(names)) < len(names):
             raise SpecError(f"mixture {self.mixture.key}", expected="each repository once", found=names or "none")
-        if self.own_repo and self.own_repo not in names:
-            raise SpecError(
-                f"mixture {self.mixture.key}", expected=f"{self.own_repo} among its repositories", found=names
-            )
-        if self.mixture.phase not in PHASE_ROW_TOKENS:
-            raise SpecError("phase", expected=", ".join(PHASE_ROW_TOKENS), found=self.mixture.phase)
+        for name in self.weights:
+            if name not in names:
+                raise SpecError(f"mixture {self.mixture.key}", expected=f"{name} among its repositories", found=names)
 
     @property
     def limits(self) -> RowLimits:
-        """Row length of the phase and its chunk cap."""
-        return RowLimits.of(PHASE_ROW_TOKENS[self.mixture.phase])
+        """Row length and chunk cap."""
+        return RowLimits.of(self.row_tokens)
 
     @property
     def ordered_repos(self) -> tuple[RepoRef, ...]:
@@ -78,8 +77,9 @@ class PackedRowsSpec:
 def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture = corpus.mixture(partition)
-    own_repo = corpus.own_repo(mixture.specialist)
-    return PackedRowsSpec(corpus.root, corpus.dataset, mixture, corpus.repo_refs, own_repo, corpus.recipe.mixture)
+    weights, phase = corpus.weights(mixture.specialist), corpus.recipe.phase(mixture.phase)
+    seed = corpus.recipe.mixture.seed
+    return PackedRowsSpec(corpus.root, corpus.dataset, mixture, corpus.repo_refs, weights, phase.row_tokens, seed)
 
 
 def target(spec: PackedRowsSpec) -> Target:
@@ -91,8 +91,8 @@ def target(spec: PackedRowsSpec) -> Target:
         partition=spec.mixture.key,
         version=VERSION,
         config={
-            "mixture": as_config(spec.recipe),
-            "own_repo": spec.own_repo,
+            "weights": dict(spec.weights),
+            "seed": spec.seed,
             "repos": [repo.key for repo in spec.ordered_repos],
             "row_tokens": spec.limits.tokens,
             "max_chunks": spec.limits.chunks,
@@ -150,7 +150,7 @@ def _split(spec: PackedRowsSpec, split: str, inputs: tuple[Artifact, ...], scrat
         spool.tokens.lengths(taken),
         spool.chunks.lengths(taken),
         limits=spec.limits,
-        seed=spec.recipe.seed,
+        seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
     return _Split(spool, times, taken, plan)
@@ -162,7 +162,7 @@ def _shards(artifact: Artifact, split: str) -> list[Path]:
 
 
 def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int) -> NDArray[np.int64]:
-    weight = repository_weight(spec.ordered_repos[source].name, spec.own_repo, spec.recipe, split=split)
+    weight = repository_weight(spec.ordered_repos[source].name, spec.weights, split=split)
     first, end = int(spool.boundaries[source]), int(spool.boundaries[source + 1])
     return repetitions(_names(spool, first, end), end - first, weight)
 

@@ -32,7 +32,7 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str], *, activate: b
 
 def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     """The recipe for the repositories `wanted`: a dataset of its own unless they are those that the recipe names, so
-    that nothing is taken away from the whole corpus.
+    that nothing is taken away from the whole corpus. It has the specialists whose repositories are all among them.
     """
     names = sorted({text.partition("@")[0] for text in wanted})
     if not names or names == sorted(text.partition("@")[0] for text in recipe.repos):
@@ -40,7 +40,9 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     plain = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
     if len(plain) > _NAMED_REPOSITORIES:
         plain = [f"{len(plain)}_repositories", sha256_bytes(" ".join(names).encode())[:12]]
-    return replace(recipe, dataset="__".join([recipe.dataset, *plain]), repos=tuple(wanted))
+    whole = {name: weights for name, weights in recipe.specialists.items() if weights.keys() <= set(names)}
+    dataset = "__".join([recipe.dataset, *plain])
+    return replace(recipe, dataset=dataset, repos=tuple(wanted), specialists=whole)
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.partition import RepoRef, require_label
 from megacpp_assets.repos.licences import UNKNOWN
 from megacpp_assets.repos.sources import require_known_scheme
 from megacpp_assets.repos.spdx import spdx_expression
@@ -47,6 +47,8 @@ class CatalogueEntry:
         RepoRef.parse(f"{self.name}@{self.ref}")
         require_known_scheme(self.url, f"{where}.url")
         spdx_expression(self.license, f"{where}.license")
+        if self.specialist:
+            require_label(f"{where}.specialist", self.specialist)
         if self.size_class not in SIZE_CLASSES:
             raise SpecError(f"{where}.size_class", expected="S, M, L or H", found=repr(self.size_class))
         for owner in self.submodule_owners:

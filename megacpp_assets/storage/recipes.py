@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.recipe import Recipe
 from megacpp_assets.contract.recipe_text import parse_recipe, recipe_sha256, recipe_toml
 from megacpp_assets.storage.atomic import write_atomic
@@ -23,15 +24,18 @@ def keep_recipe(root: Path, recipe: Recipe) -> str:
 
 
 def kept_recipe(root: Path, sha256: str) -> Recipe:
-    """The recipe of that hash; `LineageGap` if it is missing or no longer what it was."""
+    """The recipe of that hash; `LineageGap` if it is missing, no longer what it was, or one of another release.
+
+    A key that came since then has its default.
+    """
     path = _path(root, sha256)
     try:
-        recipe = parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data = path.read_bytes()
+        if sha256_bytes(data) != sha256:
+            raise LineageGap(str(path), expected=f"a recipe of sha256 {sha256}", found=sha256_bytes(data), do=_DO)
+        return parse_recipe(tomllib.loads(data.decode()), str(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SpecError) as error:
         raise LineageGap(str(path), expected="the recipe that corpus.lock names", found=str(error), do=_DO) from error
-    if recipe_sha256(recipe) != sha256:
-        raise LineageGap(str(path), expected=f"a recipe of sha256 {sha256}", found=recipe_sha256(recipe), do=_DO)
-    return recipe
 
 
 _DO = "megacpp run --recipe with the recipe of this dataset writes it again"

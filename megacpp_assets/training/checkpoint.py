@@ -97,7 +97,7 @@ def _load(file: Path, where: str) -> dict[str, Tensor]:
 
 def _config(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> CheckpointConfig:
     return CheckpointConfig(
-        dataset=spec.dataset,
+        dataset=spec.files_dataset,
         mixture=spec.mixture.key,
         step=state.step,
         recipe=as_config(spec.recipe),

@@ -38,6 +38,7 @@ class Job:
             "dataset": spec.dataset,
             "mixture": asdict(spec.mixture),
             "recipe": asdict(spec.recipe),
+            "dataset_version": spec.dataset_version,
             "owner": asdict(self.owner),
         }
         file = directory / JOB_FILE
@@ -48,9 +49,8 @@ class Job:
     def read(file: Path) -> Job:
         """Inverse of `write`."""
         raw = json.loads(file.read_bytes())
-        spec = TrainedCheckpointSpec(
-            Path(raw["root"]), raw["dataset"], Mixture(**raw["mixture"]), TrainingRecipe(**raw["recipe"])
-        )
+        mixture, recipe = Mixture(**raw["mixture"]), TrainingRecipe(**raw["recipe"])
+        spec = TrainedCheckpointSpec(Path(raw["root"]), raw["dataset"], mixture, recipe, raw["dataset_version"])
         return Job(spec, Owner(**raw["owner"]))
 
 

@@ -75,8 +75,8 @@ def configure_torch(recipe: TrainingRecipe) -> None:
 def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
     """The inputs, their bytes compared with their manifests."""
     megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in input_paths(spec))
-    data = data_identity(megatron, tokenizer, spec.dataset)
-    return Run(spec, ranks, open_rows(megatron, spec.dataset), data)
+    data = data_identity(megatron, tokenizer, spec.files_dataset)
+    return Run(spec, ranks, open_rows(megatron, spec.files_dataset), data)
 
 
 def _start(run: Run) -> RunState:

@@ -19,12 +19,18 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class TrainedCheckpointSpec:
-    """A mixture of `dataset` and how to train on it."""
+    """A mixture of `dataset` and how to train on it; `dataset_version` names its Megatron files, if it is not ""."""
 
     root: Path
     dataset: str
     mixture: Mixture
     recipe: TrainingRecipe
+    dataset_version: str = ""
+
+    @property
+    def files_dataset(self) -> str:
+        """The name of a dataset that its Megatron files bear."""
+        return self.dataset_version or self.dataset
 
 
 def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
@@ -35,7 +41,7 @@ def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
         stage=STAGE,
         partition=spec.mixture.key,
         version=VERSION,
-        config={"dataset": spec.dataset, "recipe": as_config(spec.recipe), "step": step, **_data_config(spec)},
+        config={"dataset": spec.files_dataset, "recipe": as_config(spec.recipe), "step": step, **_data_config(spec)},
         inputs=input_paths(spec),
     )
 
@@ -50,7 +56,7 @@ def _data_config(spec: TrainedCheckpointSpec) -> dict[str, str]:
     megatron, tokenizer = (find_artifact(spec.root, path) for path in input_paths(spec))
     if megatron is None or tokenizer is None:
         return {}
-    data = data_identity(megatron, tokenizer, spec.dataset)
+    data = data_identity(megatron, tokenizer, spec.files_dataset)
     return {
         "tokenizer_commit": data.tokenizer_commit,
         "tokenizer_sha256": data.tokenizer_sha256,

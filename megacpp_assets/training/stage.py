@@ -29,7 +29,9 @@ SCRATCH_DIRECTORY: Final = ".training"
 
 def spec(corpus: Corpus, partition: str) -> TrainedCheckpointSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
-    return TrainedCheckpointSpec(corpus.root, corpus.dataset, corpus.mixture(partition), corpus.recipe.training)
+    mixture, recipe = corpus.mixture(partition), corpus.recipe
+    version = recipe.phase(mixture.phase).dataset_version
+    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version)
 
 
 def target(spec: TrainedCheckpointSpec) -> Target:

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import Recipe, SemanticRecipe, TokenizerRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe import (
+    PhaseRecipe,
+    Recipe,
+    SemanticRecipe,
+    TokenizerRecipe,
+    TrainingRecipe,
+    standard_phases,
+)
 from megacpp_assets.contract.recipe_text import (
     SHIPPED,
     differences,
@@ -22,11 +29,13 @@ from megacpp_assets.contract.recipe_text import (
 )
 from megacpp_assets.contract.specials import VOCABULARY_SIZE
 
+_LABELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_]{0,9}", fullmatch=True)
+
 SMALL = """
 dataset = "mine"
 catalogue = "sample"
 repos = ["sample-kernel"]
-phases = ["4k"]
+curriculum = ["4k"]
 """
 
 
@@ -63,12 +72,21 @@ def test_a_catalogue_beside_the_recipe_is_found_from_anywhere(mine: Path, monkey
         ("training.learning_rate=1", "training.learning_rate", 1.0),
         ("semantic.configure=true", "semantic.configure", True),
         ("dataset=other", "dataset", "other"),
-        ('phases=["16k"]', "phases", ("16k",)),
+        ('curriculum=["16k"]', "curriculum", ("16k",)),
+        ("phases.16k.document_tokens=8192", "phases.16k.document_tokens", 8192),
+        ("specialists.drivers.sample-kernel=2.5", "specialists.drivers.sample-kernel", 2.5),
     ],
 )
 def test_a_setting_changes_one_key(mine: Path, setting: str, key: str, value: object) -> None:
     plain, changed = load_recipe(str(mine)), load_recipe(str(mine), [setting])
     assert [(name, second) for name, _, second in differences(plain, changed)] == [(key, value)]
+
+
+def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standard_ones_stay(mine: Path) -> None:
+    recipe = load_recipe(str(mine), ["phases.8k.row_tokens=8192", "phases.16k.dataset_version=v16"])
+    assert recipe.phases["8k"] == PhaseRecipe(8192, 4096, "")
+    assert recipe.phases["16k"] == PhaseRecipe(16_384, 4096, "v16")
+    assert recipe.phases["4k"] == standard_phases()["4k"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +99,30 @@ def test_a_setting_changes_one_key(mine: Path, setting: str, key: str, value: ob
         ("colour=red", "colour; expected one of dataset, .*; found an unknown key"),
         ("training=3", "training; expected .*; found 3"),
         ("tokenizer.vocabulary_size=7", "tokenizer.vocabulary_size; expected at least 7200; found 7"),
-        ('phases=["5k"]', "phases; expected some of 4k, .*; found '5k'"),
+        ('curriculum=["5k"]', r"curriculum; expected one of 4k, .*; found '5k'; what to do: add \[phases.5k\]"),
+        ('phases=["4k"]', "phases; expected a valid dictionary; found \\['4k'\\]"),
+        ("phases.5k.document_tokens=5000", "phases.5k.row_tokens; expected a value; found nothing"),
+        ("phases.4k.colour=1", "phases.4k.colour; expected one of row_tokens, .*; found an unknown key"),
+        (
+            "phases.4k.row_tokens=4095",
+            "phases.4k.row_tokens; expected 4096 .its document_tokens. to 1048576; found 4095",
+        ),
+        ("phases.16k.document_tokens=4095", "phases.16k.document_tokens; expected at least 4096, .*; found 4095"),
+        ("phases.16k.dataset_version=../x", "phases.16k.dataset_version; expected 1 to 100 letters"),
+        ("phases.4k=7", "phases.4k; expected .*; found 7"),
+        ("specialists.base.sample-kernel=2", "specialists.base; expected repositories and their weights, and another"),
+        ("specialists.drivers={}", "specialists.drivers; expected repositories .*; found no repository"),
+        (
+            "specialists.drivers.fmt=2",
+            "specialists.drivers.fmt; expected one of the recipe's repositories: sample-kernel",
+        ),
+        ("specialists.drivers.sample-kernel=0", "specialists.drivers.sample-kernel; expected a positive finite number"),
+        (
+            "specialists.drivers.sample-kernel=nan",
+            "specialists.drivers.sample-kernel; expected a positive finite number",
+        ),
+        ("specialists.a/b.sample-kernel=2", "specialists.a/b; expected a name of letters"),
+        ("mixture.own_weight=-1", "mixture.own_weight; expected a positive finite number; found -1"),
         ("repos=[]", "repos; expected at least one, each once; found none"),
         ("dataset=../x", "dataset; expected 1 to 100 letters"),
         ("training.steps", "--set; expected KEY=VALUE"),
@@ -118,7 +159,10 @@ def test_what_is_no_recipe_is_refused(mine: Path, data: bytes) -> None:
         dataset=st.from_regex(r"[A-Za-z0-9_]{1,20}", fullmatch=True),
         catalogue=st.sampled_from(["sample", "upstream"]),
         repos=st.lists(st.text(min_size=1), min_size=1, max_size=3, unique=True).map(tuple),
-        phases=st.just(("4k", "64k")),
+        curriculum=st.just(("4k", "64k")),
+        phases=st.dictionaries(
+            _LABELS, st.builds(PhaseRecipe, st.integers(8192, 1 << 20), st.integers(4096, 8192))
+        ).map(lambda own: own | standard_phases()),
         tokenizer=st.builds(TokenizerRecipe, st.integers(7200, VOCABULARY_SIZE)),
         training=st.builds(TrainingRecipe, learning_rate=st.floats(1e-9, 1e9)),
     )

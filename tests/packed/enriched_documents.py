@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.contract.recipe import MixtureRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import PackedRowsSpec
@@ -110,8 +109,8 @@ class Corpus:
 
     def spec(self, own_repo: str = "", own_weight: float = 4.0, mixture: Mixture = MIXTURE) -> PackedRowsSpec:
         """A mixture over both repositories."""
-        recipe = MixtureRecipe(own_weight=own_weight, seed=7)
-        return PackedRowsSpec(self.root, DATASET, mixture, tuple(self.train), own_repo, recipe)
+        weights = {own_repo: own_weight} if own_repo else {}
+        return PackedRowsSpec(self.root, DATASET, mixture, tuple(self.train), weights, row_tokens=4096, seed=7)
 
 
 def small_corpus(root: Path, count: int = 60) -> Corpus:

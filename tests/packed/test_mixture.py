@@ -7,24 +7,23 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
-from megacpp_assets.contract.recipe import MixtureRecipe
 from megacpp_assets.packed.mixture import repetitions, repository_weight
 
-RECIPE = MixtureRecipe(own_weight=4.0)
 IDS = [f"doc-{index}" for index in range(4000)]
 
 
 def test_the_base_model_takes_every_repository_once() -> None:
-    assert repository_weight("fmt", "", RECIPE, split=TRAIN_SPLIT) == 1.0
+    assert repository_weight("fmt", {}, split=TRAIN_SPLIT) == 1.0
 
 
-def test_a_specialist_over_samples_its_own_repository_only() -> None:
-    assert repository_weight("fmt", "fmt", RECIPE, split=TRAIN_SPLIT) == 4.0
-    assert repository_weight("boost", "fmt", RECIPE, split=TRAIN_SPLIT) == 1.0
+def test_a_specialist_takes_each_repository_by_its_weight_and_others_once() -> None:
+    weights = {"fmt": 4.0, "boost": 0.5}
+    taken = [repository_weight(repo, weights, split=TRAIN_SPLIT) for repo in ("fmt", "boost", "folly")]
+    assert taken == [4.0, 0.5, 1.0]
 
 
 def test_validation_documents_are_taken_once_by_every_specialist() -> None:
-    assert repository_weight("fmt", "fmt", RECIPE, split=VALID_SPLIT) == 1.0
+    assert repository_weight("fmt", {"fmt": 4.0}, split=VALID_SPLIT) == 1.0
 
 
 def test_a_whole_weight_needs_no_ids() -> None:

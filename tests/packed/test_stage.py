@@ -107,7 +107,7 @@ def test_nothing_but_the_rows_is_left_behind(corpus: Corpus) -> None:
 
 
 def test_longer_phases_pack_longer_rows(corpus: Corpus) -> None:
-    artifact = run(corpus.spec(mixture=Mixture("base", "16k")))
+    artifact = run(replace(corpus.spec(mixture=Mixture("base", "16k")), row_tokens=16_384))
     assert {len(row) for row in _rows(artifact, TRAIN_SPLIT)[c.INPUT_IDS].to_pylist()} == {16_384}
 
 

@@ -168,11 +168,11 @@ def test_a_persons_own_recipe_and_catalogue_are_followed(tmp_path: Path) -> None
         '[repo.mine]\nurl = "sample://sample-expr"\nref = "v1.0.0"\nlicense = "MIT"\nspecialist = "small_cpp"\n'
     )
     (tmp_path / "mine.toml").write_text(
-        'dataset = "mine"\ncatalogue = "own.toml"\nrepos = ["mine"]\nphases = ["16k"]\n[training]\nsteps = 9\n'
+        'dataset = "mine"\ncatalogue = "own.toml"\nrepos = ["mine"]\ncurriculum = ["16k"]\n[training]\nsteps = 9\n'
     )
     recipe = load_recipe(str(tmp_path / "mine.toml"))
     make_sample_repositories(tmp_path / "data")
     pin_corpus(tmp_path / "data", recipe, recipe.repos)
     corpus = open_corpus(tmp_path / "data")
-    assert (corpus.dataset, corpus.recipe.training.steps, corpus.recipe.phases) == ("mine", 9, ("16k",))
+    assert (corpus.dataset, corpus.recipe.training.steps, corpus.recipe.curriculum) == ("mine", 9, ("16k",))
     assert [(pin.name, pin.ref) for pin in corpus.lock.repos] == [("mine", "v1.0.0")]

@@ -76,6 +76,11 @@ def test_every_kind_of_mixture_passes(tmp_path: Path, own_repo: str, own_weight:
     assert _failing(run(small_corpus(tmp_path, count=24).spec(own_repo, own_weight))) == []
 
 
+def test_a_mixture_with_several_weights_passes(tmp_path: Path) -> None:
+    spec = replace(small_corpus(tmp_path, count=24).spec(), weights={FMT.name: 2.5, ABSEIL.name: 0.5})
+    assert _failing(run(spec)) == []
+
+
 def test_a_mixture_without_validation_documents_passes(tmp_path: Path) -> None:
     publish_enriched(tmp_path, FMT, [documents(FMT, 6, seed=1)])
     assert _failing(run(Corpus(tmp_path, {FMT: []}, {}).spec())) == []

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
 from megacpp_assets.storage.recipes import keep_recipe, kept_recipe
 
 
@@ -32,3 +33,21 @@ def test_a_changed_recipe_is_refused(tmp_path: Path, change: tuple[str, str]) ->
 def test_a_missing_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises((LineageGap, SpecError), match=r"the recipe that corpus\.lock names"):
         kept_recipe(tmp_path, "0" * 64)
+
+
+def test_a_recipe_that_an_earlier_release_kept_has_defaults_for_keys_that_came_since(tmp_path: Path) -> None:
+    text = recipe_toml(load_recipe("sample"))
+    early = text.replace("own_weight = 4.0\n", "")
+    assert early != text
+    sha256 = sha256_bytes(early.encode())
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / f"{sha256}.toml").write_text(early)
+    assert kept_recipe(tmp_path, sha256) == load_recipe("sample")
+
+
+def test_a_recipe_of_a_release_whose_keys_were_others_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    sha256 = sha256_bytes(b'phases = ["4k"]\n')
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / f"{sha256}.toml").write_bytes(b'phases = ["4k"]\n')
+    with pytest.raises(LineageGap, match="what to do: megacpp run --recipe"):
+        kept_recipe(tmp_path, sha256)

@@ -215,9 +215,8 @@ def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 def _times(packed: Artifact, source: Artifact, split: str) -> float:
     """How often, in the mean, the mixture takes a document of `source`; the validation split takes each once."""
-    config = packed.manifest.config
-    own = bool(config["own_repo"]) and source.manifest.partition.partition("@")[0] == config["own_repo"]
-    return float(config["mixture"]["own_weight"]) if own and split == TRAIN_SPLIT else 1.0
+    repo = source.manifest.partition.partition("@")[0]
+    return float(packed.manifest.config["weights"].get(repo, 1.0)) if split == TRAIN_SPLIT else 1.0
 
 
 def _source_files(source: Artifact, split: str) -> list[Path]:

@@ -1,0 +1,106 @@
+"""A person's own specialist, phase and catalogue, in a folder of their own: a recipe says it, no code is touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from roots import megacpp
+
+from megacpp_assets.defs.build import build_definitions
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.repos.sample import make_sample_repositories
+from megacpp_assets.storage.artifact import open_artifact
+
+pytestmark = pytest.mark.line
+
+CATALOGUE = """
+[repo.drivers]
+url = "sample://sample-kernel"
+ref = "v1.0.0"
+license = "Apache-2.0"
+
+[repo.text]
+url = "sample://sample-format"
+ref = "v1.0.0"
+license = "Apache-2.0"
+"""
+RECIPE = """
+dataset = "mine"
+catalogue = "own.toml"
+repos = ["drivers", "text"]
+curriculum = ["8k"]
+
+[phases.8k]
+row_tokens = 8192
+dataset_version = "mine_8k_v1"
+
+[specialists.low_level]
+drivers = 2.5
+text = 0.5
+
+[tokenizer]
+vocabulary_size = 7680
+
+[training]
+layers = 1
+hidden = 32
+heads = 1
+steps = 8
+save_every = 4
+learning_rate = 3e-3
+threads = 1
+"""
+CHECKPOINT = "checkpoints/mine/low_level/8k/step_00000008"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data root that the recipe's run left."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "own.toml").write_text(CATALOGUE)
+    (folder / "mine.toml").write_text(RECIPE)
+    make_sample_repositories(folder / "data")  # stands for the servers that a catalogue's URLs name
+    done = megacpp(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "data"
+
+
+def test_its_checkpoint_is_audited_and_verified(root: Path) -> None:
+    report = json.loads(megacpp(root, "audit", str(root / CHECKPOINT), "--json").stdout)
+    assert report["verified"] is True, report["problems"]
+    assert report["megatron"]["prefix"] == "megatron/mine/low_level/8k/mine_8k_v1_train"
+
+
+def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight(root: Path) -> None:
+    base, special = (open_artifact(root, f"packed/mine/{name}/8k").manifest for name in ("base", "low_level"))
+    assert special.stats["row_tokens"] == 8192
+    once, taken = base.stats["documents_per_repo"], special.stats["documents_per_repo"]
+    assert taken["drivers@v1.0.0"] == pytest.approx(2.5 * once["drivers@v1.0.0"], rel=0.15)
+    assert taken["text@v1.0.0"] == pytest.approx(0.5 * once["text@v1.0.0"], rel=0.15)
+    assert special.stats["valid_documents"] == base.stats["valid_documents"]
+
+
+def test_dagster_shows_its_phase_and_its_specialist(root: Path) -> None:
+    graph = build_definitions(root).resolve_asset_graph()
+    partitions = graph.get(dg.AssetKey(["mine", "8k", "packed_rows"])).partitions_def
+    assert partitions is not None and partitions.get_partition_keys() == ["base", "low_level"]
+
+
+def test_a_specialist_or_phase_that_the_recipe_does_not_have_is_refused(root: Path) -> None:
+    recipe = str(root.parent / "mine.toml")
+    for words, said in (
+        (("--specialists", "drivers"), "base, low_level"),
+        (("--phases", "32k"), "add [phases.32k]"),
+    ):
+        done = megacpp(root, "run", "--recipe", recipe, *words)
+        assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+
+
+def test_a_run_of_one_repository_has_the_specialists_that_it_suffices_for(root: Path) -> None:
+    recipe = str(root.parent / "mine.toml")
+    done = megacpp(root, "run", "--recipe", recipe, "--repos", "text", "--until", "pinned_repos")
+    assert done.returncode == 0, done.stderr
+    assert open_corpus(root, "mine__text").specialists == ("base",)
