@@ -19,13 +19,17 @@ def recipe_group() -> None:
 @recipe_settings_option
 @data_root_option
 def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str | None) -> None:
-    """Print every key of RECIPE with its value, as TOML to start your own from. Default: the active dataset's."""
-    if recipe is not None:
-        click.echo(recipe_toml(load_recipe(recipe, settings)), nl=False)
-        return
+    """Print every key of RECIPE with its value, as TOML to start your own from, and how many parameters its model has.
+    Default: the active dataset's.
+    """
     from megacpp_assets.pipeline.corpus import open_corpus
+    from megacpp_assets.training.size import parameter_count
 
-    click.echo(recipe_toml(open_corpus(resolve_root(data_root)).recipe), nl=False)
+    if recipe is None and settings:
+        raise click.UsageError("--set does not go without RECIPE; what the active dataset follows is shown as it is")
+    shown = load_recipe(recipe, settings) if recipe is not None else open_corpus(resolve_root(data_root)).recipe
+    click.echo(f"# a model of {parameter_count(shown):,} parameters")
+    click.echo(recipe_toml(shown), nl=False)
 
 
 @recipe_group.command("check")

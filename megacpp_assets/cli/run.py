@@ -37,7 +37,8 @@ _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit ev
 \b
 Recipes     sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
             smoke     one of them and a tiny model, a minute
-            upstream  the eight pinned upstream repositories, 131,072 ids (default with --repos)
+            upstream  the eight pinned upstream repositories, 131,072 ids, a small model (default with --repos)
+            upstream_1gpu, upstream_8gpu   the same with a model of 0.4 and of 1.6 billion parameters
             FILE      your own: start from megacpp recipe show sample
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             every recipe has the phases {", ".join(f"{n} (T = {p.row_tokens})" for n, p in standard_phases().items())}

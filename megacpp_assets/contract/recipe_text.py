@@ -16,7 +16,7 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import Recipe, standard_phases
 
-SHIPPED: Final = ("sample", "smoke", "upstream")
+SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu")
 """Recipes that come with the package, as examples of the schema."""
 _BYTES: Final = 1 << 20
 """No recipe of a person is as large as this."""

@@ -17,7 +17,7 @@ from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoint import RunState, restore, save
 from megacpp_assets.training.inputs import data_identity
-from megacpp_assets.training.model import GPT, ModelConfig, model_input
+from megacpp_assets.training.model import GPT, model_input
 from megacpp_assets.training.optimizer import AdamW
 from megacpp_assets.training.pipes import Report
 from megacpp_assets.training.process import StopRequest
@@ -25,8 +25,8 @@ from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
 from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
+from megacpp_assets.training.size import model_config
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
-from megacpp_assets.training.structure import StructureConfig, parse_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,9 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
 def _start(run: Run) -> RunState:
     """Weights from the seed, or the newest checkpoint."""
     recipe = run.spec.recipe
-    structure = StructureConfig(parse_components(recipe.structure_components), recipe.structure_bottleneck)
-    config = ModelConfig(run.data.vocabulary_size, recipe.layers, recipe.hidden, recipe.heads, structure)
     configure_torch(recipe)
     # Made on the CPU and then moved, so that the seed means the same on every device.
-    model = GPT(config).to(run.ranks.device)
+    model = GPT(model_config(recipe, run.data.vocabulary_size)).to(run.ranks.device)
     optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
     checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []

@@ -84,7 +84,7 @@ class StructureEmbedding(nn.Module):
         super().__init__()
         sizes = torch.tensor(config.vocabularies)
         self.channels = tuple(CHANNEL_OF[component] for component in config.components)
-        self.table = nn.Parameter(torch.empty(int(sizes.sum()), config.bottleneck_dim))
+        self.table = nn.Parameter(torch.empty(sum(config.vocabularies), config.bottleneck_dim))
         self.scale = nn.Parameter(torch.full((len(sizes),), 1.0 / len(sizes)))
         self.up = nn.Parameter(torch.zeros(hidden, config.bottleneck_dim))
         self.register_buffer("offsets", (sizes.cumsum(0) - sizes).view(-1, 1, 1), persistent=False)

@@ -142,7 +142,9 @@ def test_a_missing_key_is_named(mine: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "nonsense"])
 def test_a_recipe_that_is_not_there_is_refused_with_the_shipped_ones(name: str) -> None:
-    with pytest.raises(SpecError, match="one of sample, smoke, upstream, or the path of a TOML file"):
+    with pytest.raises(
+        SpecError, match="one of sample, smoke, upstream, upstream_1gpu, upstream_8gpu, or the path of a TOML file"
+    ):
         load_recipe(name)
 
 

@@ -1,0 +1,45 @@
+"""The models that recipes describe: built without memory, of the size that their files say."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+import torch
+
+from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
+from megacpp_assets.training.model import GPT
+from megacpp_assets.training.size import model_config, parameter_count
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_model_of_every_shipped_recipe_can_be_built(name: str) -> None:
+    assert parameter_count(load_recipe(name)) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "least", "most"), [("upstream_1gpu", 1, 4e8, 4.2e8), ("upstream_8gpu", 8, 1.5e9, 1.7e9)]
+)
+def test_a_recipe_for_gpus_has_a_process_for_each_and_says_how_large_its_model_is(
+    name: str, gpus: int, least: float, most: float
+) -> None:
+    recipe = load_recipe(name)
+    assert (recipe.training.device, recipe.training.processes) == ("cuda", gpus)
+    text = resources.files("megacpp_assets.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    said = re.search(r"([\d,]+) parameters", text)
+    assert said is not None and int(said[1].replace(",", "")) == parameter_count(recipe)
+    assert least < parameter_count(recipe) < most
+
+
+def test_the_count_is_that_of_a_model_with_values() -> None:
+    recipe = load_recipe("smoke")
+    model = GPT(model_config(recipe.training, recipe.tokenizer.vocabulary_size))
+    assert all(parameter.device == torch.device("cpu") for parameter in model.parameters())
+    assert parameter_count(recipe) == sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_recipes_for_gpus_share_the_data_of_upstream() -> None:
+    whole, *others = (load_recipe(name) for name in ("upstream", "upstream_1gpu", "upstream_8gpu"))
+    for other in others:
+        assert (other.dataset, other.repos, other.tokenizer) == (whole.dataset, whole.repos, whole.tokenizer)
