@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option
+from megacpp_assets.contract.corpus_lock import CorpusLock
+from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.recipe_text import differences, load_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 
@@ -35,11 +38,19 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 @recipe_group.command("check")
 @click.argument("recipe")
 @recipe_settings_option
-def check_command(recipe: str, settings: tuple[str, ...]) -> None:
-    """Say whether a run could follow RECIPE; exit code 1 with the first key that is wrong."""
-    checked = load_recipe(recipe, settings)
-    click.echo(f"dataset {checked.dataset}, {len(checked.repos)} repositories, phases {', '.join(checked.curriculum)}")
-    click.echo(f"sha256  {recipe_sha256(checked)}")
+@data_root_option
+def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
+    """Say whether a run could follow RECIPE and find its repositories; exit code 1 with the first key that is wrong."""
+    from megacpp_assets.pipeline.references import References
+
+    checked, root = load_recipe(recipe, settings), resolve_root(data_root)
+    catalogue = References(root, load_catalogue(checked.catalogue, root), CorpusLock(checked.dataset, ""))
+    defined = {catalogue.entry(text).specialist for text in checked.repos} - {""}
+    click.echo(f"dataset      {checked.dataset}")
+    click.echo(f"repositories {', '.join(checked.repos)}")
+    click.echo(f"specialists  {', '.join([BASE_SPECIALIST, *sorted(defined | checked.specialists.keys())])}")
+    click.echo(f"curriculum   {', '.join(checked.curriculum)}")
+    click.echo(f"sha256       {recipe_sha256(checked)}")
 
 
 @recipe_group.command("diff")

@@ -42,7 +42,7 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
         plain = [f"{len(plain)}_repositories", sha256_bytes(" ".join(names).encode())[:12]]
     whole = {name: weights for name, weights in recipe.specialists.items() if weights.keys() <= set(names)}
     dataset = "__".join([recipe.dataset, *plain])
-    return replace(recipe, dataset=dataset, repos=tuple(wanted), specialists=whole)
+    return replace(recipe, dataset=dataset, repos=tuple(names), specialists=whole)
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:

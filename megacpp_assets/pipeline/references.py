@@ -37,7 +37,7 @@ class References:
         `SpecError` if `text` names another reference of it: moving a pin is a step of its own.
         """
         name, _, ref = text.partition("@")
-        entry = self._entry(text)
+        entry = self.entry(text)
         read = next((known for known in self.lock.repos if known.name == name), None)
         if read is None:
             return self.resolve(text)
@@ -58,12 +58,13 @@ class References:
     def resolve(self, text: str) -> RepoPin:
         """The pin of `text`; a known reference keeps its commit, and "tip" is what the source says now."""
         name, _, ref = text.partition("@")
-        entry = self._entry(text)
+        entry = self.entry(text)
         wanted = ref or entry.ref
         known = next((known for known in self.lock.known if (known.name, known.ref) == (name, wanted)), None)
         return pin(entry, wanted, self.root) if known is None else self._kept(known, entry)
 
-    def _entry(self, text: str) -> CatalogueEntry:
+    def entry(self, text: str) -> CatalogueEntry:
+        """The repository of `text` in the catalogue; `SpecError` with those there are."""
         if "://" in text:
             # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
             raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")

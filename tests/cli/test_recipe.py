@@ -22,3 +22,37 @@ def test_what_is_shown_can_be_followed_and_begins_with_the_size_of_the_model(
 
 def test_a_setting_without_a_recipe_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert exit_code(monkeypatch, "recipe", "show", "--set", "training.steps=9", "--data-root", str(tmp_path)) == 2
+
+
+MINE = (
+    'dataset = "mine"\ncatalogue = "./own.toml"\nrepos = ["lib"]\ncurriculum = ["4k"]\n[specialists.math]\nlib = 2.0\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "words"),
+    [
+        ("", "repository 'lib'; expected one of other"),
+        ('[repo.lib]\nurl = "lib"\nref = "v1"\n', "repo.lib.url; expected https://HOST/OWNER/NAME or an absolute"),
+    ],
+)
+def test_a_recipe_whose_catalogue_does_not_have_its_repositories_cannot_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], catalogue: str, words: str
+) -> None:
+    (tmp_path / "own.toml").write_text(catalogue + '[repo.other]\nurl = "/srv/other"\nref = "v1"\n')
+    (tmp_path / "mine.toml").write_text(MINE)
+    words_of_data_root = ("--data-root", str(tmp_path / "data"))
+    assert exit_code(monkeypatch, "recipe", "check", str(tmp_path / "mine.toml"), *words_of_data_root) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_recipe_that_can_be_followed_is_summed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[repo.lib]\nurl = "/srv/lib"\nref = "v1"\nspecialist = "own"\n'
+    (tmp_path / "own.toml").write_text(text)
+    (tmp_path / "mine.toml").write_text(MINE)
+    root = tmp_path / "data"
+    assert not exit_code(monkeypatch, "recipe", "check", str(tmp_path / "mine.toml"), "--data-root", str(root))
+    assert "specialists  base, math, own" in capsys.readouterr().out
+    assert not root.exists()
