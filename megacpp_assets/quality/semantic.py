@@ -218,7 +218,7 @@ CHECKS: Final = (
     Check("roots_unique", "no root text twice", _roots),
     Check(
         "definitions_are_placed",
-        "every definition in a document or in the skip list with a reason",
+        "every definition and every body, from head to closing brace, in a document or in the skip list with a reason",
         _unplaced,
     ),
     Check(

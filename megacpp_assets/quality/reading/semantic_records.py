@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.quality.reading.bodies import lost_bodies
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
@@ -91,13 +92,30 @@ class Semantic:
     def _symbols(self) -> pa.Table:
         return read_table(self.artifact.file(SYMBOLS_FILE))
 
-    def lost_definitions(self) -> tuple[list[str], int]:
-        """Definitions neither in a constituent nor in a range skipped with a reason, and the number of symbols."""
+    @cached_property
+    def _accounted(self) -> dict[str, Ranges]:
+        """Ranges of each file that lie in a constituent, or are skipped with a reason."""
         ranges = {path: list(found) for path, found in self.scan.placed.items()}
         for row in read_table(self.artifact.file(SKIPPED_FILE)).to_pylist():
             if row["reason"]:
                 ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
-        return lost_definitions(self._symbols, ranges), self._symbols.num_rows
+        return ranges
+
+    @cached_property
+    def lost_bodies(self) -> list[str]:
+        """Bodies that nothing accounts for; to be asked first while the repository can be read.
+
+        A body without a definition is one whose head the outline took for something else.
+        """
+        return [
+            f"a body ({row['filepath']}:{start})"
+            for row in self.read_files
+            for start in lost_bodies(self.scan.data(row["filepath"]), self._accounted.get(row["filepath"], ()))
+        ]
+
+    def lost_definitions(self) -> tuple[list[str], int]:
+        """Definitions and bodies that nothing accounts for, and the number of symbols."""
+        return [*lost_definitions(self._symbols, self._accounted), *self.lost_bodies], self._symbols.num_rows
 
     def nameless(self) -> tuple[int, list[str]]:
         """Ids in the columns, and those that the symbol table does not name."""
@@ -111,4 +129,6 @@ def read_semantic(artifact: Artifact, raw: Artifact, rules: Sequence[Rule]) -> S
         scan = Scan(raw, blobs, rules)
         for record in read_records(artifact):
             scan.add(record)
-    return Semantic(artifact, scan)
+        semantic = Semantic(artifact, scan)
+        _ = semantic.lost_bodies
+    return semantic

@@ -25,6 +25,7 @@ _HEAD_TOKENS = 6
 """Identifiers among which a constructor's class is looked for: `new`, scopes, the class."""
 _REFERENCE = k.membership(frozenset({k.TYPE_REF, k.TEMPLATE_REF, k.NAMESPACE_REF}))
 _NAMES_OPERATOR = k.membership(frozenset({k.DECL_REF_EXPR, k.MEMBER_REF_EXPR, k.OVERLOADED_REF}))
+_BRACE = ord("{")
 _KEYWORD = b"operator"
 _KEYWORD_HASH = int(_visitor.span_hashes(_KEYWORD, np.array([0]), np.array([len(_KEYWORD)]))[0])
 _SYMBOL = re.compile(
@@ -68,7 +69,7 @@ def constructor_tokens(
     """The bytes that call each constructor whose call is written; `tokens` are starts, ends and hashes.
 
     That is the class's name before the arguments where it stands there, else the name or the brace with which the call
-    begins. A conversion that nobody wrote begins with its argument.
+    begins. A conversion that nobody wrote begins with its argument, but for a list in braces.
     """
     call = np.flatnonzero((cursors.kind == k.CALL) & (cursors.uses >= 0))
     call = call[table.constructor[cursors.uses[call]] & ~_in_macros(cursors, call)]
@@ -76,7 +77,8 @@ def constructor_tokens(
         return
     starts, ends, hashes = tokens
     start, head = cursors.start[call].astype(np.int64), _heads(cursors, call)
-    written = head > start
+    braced = np.frombuffer(code, dtype=np.uint8)[start] == _BRACE
+    written = (head > start) | braced
     call, start, head = call[written], start[written], head[written]
     first = np.searchsorted(starts, start)
     token = _spelled(starts, hashes, (first, head), table.spelling[cursors.uses[call]])
@@ -85,7 +87,7 @@ def constructor_tokens(
     ):
         if spelled >= 0:
             yield Named(int(starts[spelled]), int(ends[spelled]), row, True)
-        elif number < len(starts) and starts[number] == offset:
+        elif number < len(starts) and code[offset : starts[number]].strip() in (b"", b"::"):
             last = _last_of_chain(code, (starts, ends), number, limit)
             yield Named(int(starts[last]), int(ends[last]), row, True)
         elif code[offset : offset + 1] == b"{":

@@ -66,11 +66,10 @@ def paint_file(
         words = (tokens.starts, tokens.ends, tokens.hashes)
         _paint_named(chars, constructor_tokens(source.code, words, cursors, table), table, symbols=False)
     chars[c.AST_NODE_TYPE][lexed.directed] = k.BUCKET_PREPROCESSOR
-    unlabelled = outline.solid & (outline.owner < 0)
     if source.is_ascii:
-        return Painted(chars, int(unlabelled.sum()))
+        return Painted(chars, int(outline.unclaimed.sum()))
     lead = lead_bytes(source.data)
-    return Painted(chars[lead], int(unlabelled[lead].sum()))
+    return Painted(chars[lead], int(outline.unclaimed[lead].sum()))
 
 
 def _structure(outline: FileOutline, lexed: Lexed) -> NDArray[np.uint8]:

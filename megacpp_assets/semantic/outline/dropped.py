@@ -15,6 +15,7 @@ from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import MacroNames, between, next_solid, with_macros
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
 from megacpp_assets.semantic.outline.ranges import cover
+from megacpp_assets.semantic.outline.torn import joined
 from megacpp_assets.semantic.outline.treesitter import has_errors, syntax_outline
 
 _SPACE, _NEWLINE = 32, 10
@@ -24,6 +25,8 @@ _WORDS = re.compile(rb"[A-Za-z_]\w*")
 _GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
 _ARGUMENTS = re.compile(rb"\([^(){};]*(?:\([^(){};]*\)[^(){};]*)*\)")
 _BODY_FOLLOWS = frozenset({b"{", b":", b"-", b".", b"<"})
+_CLASS_MARK = re.compile(rb"\b(?:class|struct|union)\s+([A-Z_][A-Z0-9_]*\s*\([^(){};]*\))(?=\s*[A-Za-z_])")
+"""`class CAPABILITY("mutex") Lock`."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -128,7 +131,7 @@ def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterat
         for node in found
         if node.start >= len(opening) and node.start + shift < end
     ]
-    yield from around.braces.made_whole(nodes, end)
+    yield from around.braces.made_whole(joined(around.code, nodes), end)
 
 
 def _spaced(node: Node, around: Around) -> Node:
@@ -154,10 +157,11 @@ def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[i
     inner = directives[first:last].tolist()
     edges = [inner[0], inner[-1]] if inner else []
     macros = list(_bare_macros(around, start, end))
-    spaces = [(first, last) for first, last in macros if around.code[first:last] in around.macros.spaces]
-    text = _blanked(around.code, start, end, edges + spaces)
+    edges += [match.span(1) for match in _CLASS_MARK.finditer(around.code, start, end)]
+    sure = [span for span in macros if _is_sure(around, *span)]
+    text = _blanked(around.code, start, end, edges + sure)
     if not has_errors(text):
-        return text, spaces
+        return text, sure
     plain = _blanked(around.code, start, end, edges + macros)
     bare = _blanked(around.code, start, end, inner + macros)
     return (bare if has_errors(plain) and not has_errors(bare) else plain), macros
@@ -165,18 +169,26 @@ def _readable(around: Around, start: int, end: int) -> tuple[bytes, list[tuple[i
 
 def _bare_macros(around: Around, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Known macros that are no part of an expression: a word, an attribute, `~` or nothing more follows; or they open a
-    line, with arguments and without a body."""
-    code, reached = around.code, start
+    line, or stand behind one that does, with arguments and without a body."""
+    code, reached, behind = around.code, start, start
     for match in _WORDS.finditer(code, start, end):
         if match[0] not in around.macros.known or around.braces.hidden[match.start()] or match.start() < reached:
             continue
         reached = next_solid(code, match.end())
-        arguments = _ARGUMENTS.match(code, reached, end) if around.opens_line(match.start()) else None
+        opens = match.start() == behind or around.opens_line(match.start())
+        arguments = _ARGUMENTS.match(code, reached, end) if opens else None
         if arguments and _byte(code, next_solid(code, arguments.end())) not in _BODY_FOLLOWS:
             reached = arguments.end()
+            behind = next_solid(code, reached)
             yield match.start(), reached
         elif reached >= end or _GOES_ON.match(code, reached):
             yield match.span()
+
+
+def _is_sure(around: Around, start: int, end: int) -> bool:
+    """Whether the macro at [start, end) is taken out of any syntax: it borders a namespace, or stands with arguments on
+    its line before a declaration, where syntax takes it for one itself."""
+    return around.code[start:end] in around.macros.spaces or around.code[end - 1 : end] == b")"
 
 
 def _byte(code: bytes, offset: int) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +12,10 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic.outline.clang import clang_outline
 from megacpp_assets.semantic.outline.dropped import Around, Braces, dropped_nodes
 from megacpp_assets.semantic.outline.lexer import Lexed
-from megacpp_assets.semantic.outline.macros import invocations, macro_names
+from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
 from megacpp_assets.semantic.outline.ranges import paint
+from megacpp_assets.semantic.outline.torn import joined, left_over
 from megacpp_assets.semantic.outline.treesitter import syntax_outline
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 
@@ -25,17 +28,27 @@ _SYNTAX_DEPTH = 1000
 class FileOutline:
     """`nodes` in pre-order; `owner` is the index of the innermost node of each byte or -1.
 
-    `solid` marks bytes of code (neither space, comment nor directive); `parting` those of code or directives.
+    `solid` marks bytes of code (neither space, comment nor directive); `parting` those of code or directives;
+    `unclaimed` those of code that neither parse knew a declaration for.
     """
 
     nodes: Outline
     owner: NDArray[np.int32]
     solid: NDArray[np.bool_]
     parting: NDArray[np.bool_]
+    unclaimed: NDArray[np.bool_]
 
     def parted(self, start: int, end: int) -> bool:
         """Whether more than space and comments lies in [start, end)."""
         return bool(self.parting[start:end].any())
+
+
+class _Known(NamedTuple):
+    """The outline so far, the index of the innermost node of each byte, and which bytes are code."""
+
+    nodes: Outline
+    owner: NDArray[np.int32]
+    solid: NDArray[np.bool_]
 
 
 def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
@@ -44,11 +57,18 @@ def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
     nodes = EMPTY if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
     for fill in (_dropped, _missed):
-        found = fill(code, lexed, parsed, FileOutline(nodes, owner, solid, solid))
-        if found:
-            nodes = nodes.joined(Outline.of(found)).in_order()
-            owner = _owners(len(code), nodes)
-    return FileOutline(nodes, owner, solid, solid | lexed.directed)
+        nodes, owner = _with(fill(code, lexed, parsed, _Known(nodes, owner, solid)), nodes, owner)
+    unclaimed = solid & (owner < 0)
+    uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
+    nodes, owner = _with(left_over(code, nodes, owner, solid, uses), nodes, owner)
+    return FileOutline(nodes, owner, solid, solid | lexed.directed, unclaimed)
+
+
+def _with(found: Sequence[Node], nodes: Outline, owner: NDArray[np.int32]) -> tuple[Outline, NDArray[np.int32]]:
+    if not found:
+        return nodes, owner
+    nodes = nodes.joined(Outline.of(found)).in_order()
+    return nodes, _owners(len(owner), nodes)
 
 
 def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
@@ -61,34 +81,34 @@ def _owners(size: int, nodes: Outline) -> NDArray[np.int32]:
     return paint(size, nodes.start, nodes.end, 2 * nodes.depth + (nodes.role == Role.FUNCTION))
 
 
-def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
+def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
     """Nodes of the text that the preprocessor dropped outside functions."""
     if parsed.cursors is None or not parsed.skipped_ranges:
         return []
-    names = macro_names(code, invocations(lexed, parsed.cursors), outline.nodes)
-    around = Around(code, lexed, outline.solid, Braces(code, lexed), names)
-    found = dropped_nodes(around, outline.nodes, outline.owner, parsed.skipped_ranges)
+    names = macro_names(code, invocations(lexed, parsed.cursors), known.nodes)
+    around = Around(code, lexed, known.solid, Braces(code, lexed), names)
+    found = dropped_nodes(around, known.nodes, known.owner, parsed.skipped_ranges)
     return [node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 
-def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, outline: FileOutline) -> list[Node]:
+def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
     """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte.
 
     Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable or a class without a body
     what goes on behind it: of `class EXPORT Box { … };` libclang sees those two if it lacks the macro.
     """
-    gap, cut = outline.solid & (outline.owner < 0), np.zeros(len(code), dtype=bool)
-    if parsed.errors and len(outline.nodes):
-        role, bodied = outline.nodes.role[outline.owner], outline.nodes.definition[outline.owner]
-        held = outline.solid & (outline.owner >= 0)
+    gap, cut = known.solid & (known.owner < 0), np.zeros(len(code), dtype=bool)
+    if parsed.errors and len(known.nodes):
+        role, bodied = known.nodes.role[known.owner], known.nodes.definition[known.owner]
+        held = known.solid & (known.owner >= 0)
         gap |= held & (role == Role.NAMESPACE)
         cut = held & ((role == Role.VARIABLE) | ((role == Role.CLASS) & ~bodied))
     if not gap.any():
         return []
-    claimed = np.concatenate(([0], np.cumsum(outline.solid & ~gap & ~cut)))
+    claimed = np.concatenate(([0], np.cumsum(known.solid & ~gap & ~cut)))
     return [
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
-        for node in Braces(code, lexed).made_whole(syntax_outline(code), len(code))
+        for node in Braces(code, lexed).made_whole(joined(code, syntax_outline(code)), len(code))
         if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
-        if node.role is not Role.NAMESPACE or outline.owner[node.start] < 0
+        if node.role is not Role.NAMESPACE or known.owner[node.start] < 0
     ]

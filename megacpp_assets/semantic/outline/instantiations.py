@@ -22,7 +22,9 @@ _NO_BEFORE = re.compile(rb"[\w.:>]")
 
 def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
     """`outline` with every explicit instantiation as neither class nor function."""
-    found = np.array(list(_spans(code)), dtype=np.int64).reshape(-1, 2)
+    found = np.array(list(_spans(code)), dtype=np.int64).reshape(-1, 3)
+    # A comment before it may end with the word `extern`.
+    found = np.where(inside(lexed.comments, found[:, 0])[:, None], found[:, [1, 1, 2]], found)[:, [0, 2]]
     for spans in (lexed.comments, lexed.literals, lexed.directives):
         found = found[~inside(spans, found[:, 0])]
     if not len(found):
@@ -39,8 +41,9 @@ def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
     return replace(outline, role=role, definition=outline.definition & ~listed).joined(Outline.of(unlisted))
 
 
-def _spans(code: bytes) -> Iterator[tuple[int, int]]:
-    """Where `template …;` and `extern template …;` stand; the scan is fast as it looks for one word."""
+def _spans(code: bytes) -> Iterator[tuple[int, int, int]]:
+    """Where `extern template …;` begins, or `template …;`, where its `template` does, and where it ends; the scan is
+    fast as it looks for one word."""
     match = _INSTANTIATION.search(code)
     while match:
         start, end = match.span()
@@ -51,5 +54,5 @@ def _spans(code: bytes) -> Iterator[tuple[int, int]]:
             start = before - len(_EXTERN_WORD)
         fits = start == 0 or not _NO_BEFORE.match(code, start - 1)
         if fits:
-            yield start, end
+            yield start, match.start(), end
         match = _INSTANTIATION.search(code, end if fits else match.start() + 1)

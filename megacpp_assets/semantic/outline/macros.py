@@ -48,14 +48,14 @@ def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
 
 
 def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
-    """Ranges of attributes and template heads, outside comments: shape (n, 2)."""
+    """Ranges of attributes and template heads, outside comments and directives: shape (n, 2)."""
     marked = any(mark in code for mark in _ATTRIBUTE_MARKS)
     spans = [match.span() for match in _ATTRIBUTE.finditer(code)] if marked else []
     heads = (match.span() for match in _TEMPLATE.finditer(code))
     heads = ((start, end) for start, end in heads if not start or not _NO_TEMPLATE.match(code, start - 1))
     spans += [(start, stop) for start, end in heads if (stop := _head_end(code, end - 1))]
     found = np.array(spans, dtype=np.int64).reshape(-1, 2)
-    return found[~inside(lexed.comments, found[:, 0])]
+    return found[~(inside(lexed.comments, found[:, 0]) | inside(lexed.directives, found[:, 0]))]
 
 
 def _head_end(code: bytes, opening: int) -> int:

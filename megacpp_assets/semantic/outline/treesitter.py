@@ -121,9 +121,14 @@ def _end(code: bytes, node: tree_sitter.Node) -> int:
 
 
 def _declared(node: tree_sitter.Node) -> tree_sitter.Node:
-    while node.named_children and (node.type in _WRAPPERS or _is_bare_linkage(node)):
+    while node.named_children and (node.type in _WRAPPERS or _is_bare_linkage(node) or _is_friend_function(node)):
         node = node.named_children[-1]
     return node
+
+
+def _is_friend_function(node: tree_sitter.Node) -> bool:
+    """`friend int f() { … }`."""
+    return node.type == "friend_declaration" and node.named_children[-1].type == "function_definition"
 
 
 def _is_bare_linkage(node: tree_sitter.Node) -> bool:
