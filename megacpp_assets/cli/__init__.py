@@ -18,7 +18,7 @@ from megacpp_assets.cli.tokenizer import tokenizer_group
 from megacpp_assets.cli.verify import verify_command
 from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.contract.urls import without_secrets
+from megacpp_assets.contract.sources.urls import without_secrets
 
 _SIGNALLED = 128
 """What a shell adds to a signal's number to say it as an exit code."""

@@ -26,7 +26,7 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
     Default: the active dataset's.
     """
     from megacpp_assets.pipeline.corpus import open_corpus
-    from megacpp_assets.training.size import parameter_count
+    from megacpp_assets.training.network.size import parameter_count
 
     if recipe is None and settings:
         raise click.UsageError("--set does not go without RECIPE; what the active dataset follows is shown as it is")

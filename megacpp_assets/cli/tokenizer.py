@@ -96,7 +96,7 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
 @data_root_option
 def agree_command(dataset: str, data_root: str | None) -> None:
     """Encode every file of the corpus with plain HuggingFace tokenizers too; exit code 1 unless all ids agree."""
-    from megacpp_assets.tokenizer.compare import with_huggingface
+    from megacpp_assets.tokenizer.report.compare import with_huggingface
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
     found = with_huggingface(artifact.directory, texts)
@@ -112,8 +112,8 @@ def agree_command(dataset: str, data_root: str | None) -> None:
 @data_root_option
 def trie_command(dataset: str, data_root: str | None) -> None:
     """Measure how far greedy longest match over the same vocabulary is from BPE, on every file of the corpus."""
-    from megacpp_assets.tokenizer.compare import with_trie
     from megacpp_assets.tokenizer.encoder import Encoder
+    from megacpp_assets.tokenizer.report.compare import with_trie
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
     found = with_trie(Encoder.load(artifact.directory), texts)
@@ -141,7 +141,7 @@ def _show(corpus: Corpus) -> None:
     from megacpp_assets.pipeline.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.storage.layout import tokenizer_path
-    from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
+    from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
     from megacpp_assets.tokenizer.stage import pin_of
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from megacpp_assets.contract.urls import without_secrets
+from megacpp_assets.contract.sources.urls import without_secrets
 
 
 class MegacppError(Exception):

@@ -15,7 +15,7 @@ from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.work import read_work
-from megacpp_assets.tokenizer.page import PAGE_FILE, category_page
+from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120

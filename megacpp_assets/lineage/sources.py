@@ -7,7 +7,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.corpus_lock import LockFile
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact

@@ -10,4 +10,5 @@ from megacpp_assets.storage.locks import alone
 
 def only_run(root: Path) -> AbstractContextManager[None]:
     """The lock of `root` while a command works on it; `SpecError` with its process and host where another holds it."""
-    return alone(root, "run")
+    do = "wait for it, or end it, and run the same command again"
+    return alone(root, "run", f"data root {root}", expected="no other run at work", do=do)

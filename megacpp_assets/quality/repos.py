@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.quality.table import Check, Verdict, failing, judged
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git

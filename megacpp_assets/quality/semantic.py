@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.file_policy import POLICY
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.contract.sources.file_policy import POLICY
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
@@ -229,7 +229,7 @@ CHECKS: Final = (
     Check("files_parsed", "at most as many files failed as the recipe lets, in per cent", _failed_files),
     Check(
         "reasons_are_stated",
-        "a reason of contract/file_policy.py for each file left out, its flags for each other",
+        "a reason of contract/sources/file_policy.py for each file left out, its flags for each other",
         _stated,
     ),
     Check(

@@ -64,8 +64,8 @@ def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
             expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
             raise SpecError(f"catalogue {name!r}", expected=expected, found="no such file")
         return _added(Path(name)) | _added(root / USER_CATALOGUE)
-    shipped = resources.files("megacpp_assets.repos").joinpath(f"catalogue_{name}.toml").read_text(encoding="utf-8")
-    return _parse(shipped, f"catalogue {name}") | _added(root / USER_CATALOGUE)
+    shipped = resources.files("megacpp_assets.repos").joinpath("shipped", f"catalogue_{name}.toml")
+    return _parse(shipped.read_text(encoding="utf-8"), f"catalogue {name}") | _added(root / USER_CATALOGUE)
 
 
 def known_entry(name: str, root: Path) -> CatalogueEntry | None:

@@ -36,7 +36,7 @@ class RecordTooLong(MegacppError):
 
 def environment() -> dict[str, str]:
     """The environment of every git command of this package."""
-    config = resources.files("megacpp_assets.repos").joinpath("git.config")
+    config = resources.files("megacpp_assets.repos").joinpath("shipped", "git.config")
     return {**git_environment(), "GIT_CONFIG_GLOBAL": str(config)}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from megacpp_assets.contract import file_policy
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.repos.tree import GITLINK, TreeEntry
 
 C_SOURCES = {".c"}

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.urls import shown_url
+from megacpp_assets.contract.sources.urls import shown_url
 
 MIRROR_VARIABLE = "MEGACPP_GIT_MIRROR"
 SAMPLE_SCHEME = "sample://"

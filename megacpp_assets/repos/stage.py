@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SourcesRecipe
-from megacpp_assets.contract.source_file import FILES_LIST, OBJECTS
+from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS
 from megacpp_assets.repos.apart import Fetching, fetch_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.storage.artifact import Artifact

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.urls import shown_url
+from megacpp_assets.contract.sources.urls import shown_url
 from megacpp_assets.repos.git import git
 from megacpp_assets.repos.sources import owner_of
 

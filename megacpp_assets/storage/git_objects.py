@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.contract.source_file import FILES_LIST, OBJECTS, SourceFile, load_files
+from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, SourceFile, load_files
 from megacpp_assets.storage.artifact import Artifact
 
 

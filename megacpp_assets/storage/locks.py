@@ -38,13 +38,12 @@ def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
 
 
 @contextmanager
-def alone(root: Path, name: str) -> Iterator[None]:
-    """The lock `name` of the root; `SpecError`, naming its holder, where another process has it."""
+def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterator[None]:
+    """The lock `name` of the root; `SpecError` about `what`, naming the holder, where another process has it."""
     descriptor = _open(root, name)
     try:
         if not _taken(descriptor, fcntl.LOCK_EX):
-            do = "wait for it, or end it, and run the same command again"
-            raise SpecError(f"data root {root}", expected="no other run at work", found=_holder(descriptor), do=do)
+            raise SpecError(what, expected=expected, found=_holder(descriptor), do=do)
         yield
     finally:
         os.close(descriptor)

@@ -11,12 +11,11 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from filelock import FileLock
-
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.git_objects import git_environment
 from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.locks import writing
 
 _IDENTITY = {
     f"GIT_{role}_{field}": value
@@ -30,7 +29,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes]) -> str:
     """Commit `files` as the newest tokenizer of `dataset` and return the commit id; equal files give the same id."""
     repository = _open(root)
-    with FileLock(root / f"{REGISTRY}.lock"):
+    with writing(root, REGISTRY):
         _clean(repository)
         entries = (
             f"100644 blob {_git(repository, 'hash-object', '-w', '--stdin', data=data)}\t{name}\n"

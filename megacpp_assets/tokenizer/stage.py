@@ -19,7 +19,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
@@ -41,7 +41,7 @@ from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
-from megacpp_assets.tokenizer.statistics import STATISTICS_FILE, Measure, Statistics
+from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Measure, Statistics
 from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 

@@ -16,7 +16,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.recipe import as_config
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
-from megacpp_assets.training.model import GPT
+from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.optimizer import AdamW
 from megacpp_assets.training.record import (
     CONFIG_FILE,

@@ -17,15 +17,14 @@ from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoint import RunState, restore, save
 from megacpp_assets.training.inputs import data_identity
-from megacpp_assets.training.model import GPT, model_input
+from megacpp_assets.training.network.model import GPT, model_input
+from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import AdamW
-from megacpp_assets.training.pipes import Report
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
 from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
-from megacpp_assets.training.size import model_config
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
 
 
@@ -39,8 +38,17 @@ class Run:
     data: DataIdentity
 
 
-def train(spec: TrainedCheckpointSpec, ranks: Ranks, stop: StopRequest, *, live_metrics: Path, report: Report) -> bool:
-    """Train from the newest good checkpoint, or from the seed, to the last step.
+Report = Callable[[StepMetrics], None]
+
+
+def _unheard(metrics: StepMetrics) -> None:
+    """Nobody listens."""
+
+
+def train(
+    spec: TrainedCheckpointSpec, ranks: Ranks, stop: StopRequest, *, live_metrics: Path, report: Report = _unheard
+) -> bool:
+    """Train from the newest good checkpoint, or from the seed, to the last step; `report` hears each step.
 
     False if `stop` was asked for: the step reached is saved. Raises `LineageGap` if an input changed since it was
     published, and `CheckFailed`, before the last checkpoint is published, if the loss did not fall.

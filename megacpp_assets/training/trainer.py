@@ -116,12 +116,11 @@ def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
     os.environ.update(numerics(recipe.threads))
     # torch is loaded here: after the ties to the launcher, which must hold from the start, and the settings it reads.
     from megacpp_assets.training.loop import train  # noqa: PLC0415
-    from megacpp_assets.training.pipes import reporting  # noqa: PLC0415
     from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
 
     group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER)
-    with group as ranks, reporting(recipe.steps, ranks.rank) as report:
-        return train(job.spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE, report=report)
+    with group as ranks:
+        return train(job.spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
 
 
 if __name__ == "__main__":

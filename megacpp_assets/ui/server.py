@@ -7,7 +7,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +16,11 @@ import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
-from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
-from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded, SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.launch import GRACE_SECONDS
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
@@ -131,13 +130,7 @@ def _watching(services: list[Service], server: uvicorn.Server) -> Iterator[list[
 @contextmanager
 def _only_ui(root: Path) -> Iterator[None]:
     """Two daemons over one instance would both take its runs."""
-    path = root / LOCKS_DIRECTORY / "ui.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as held:
-        try:
-            held.enter_context(FileLock(path, timeout=0))
-        except Timeout as error:
-            raise SpecError(f"UI of {root}", expected="none yet", found="one at work", do="use it or end it") from error
+    with alone(root, "ui", f"UI of {root}", expected="none yet", do="use it or end it"):
         yield
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from megacpp_assets.contract import file_policy
+from megacpp_assets.contract.sources import file_policy
 
 WORDS = {
     value

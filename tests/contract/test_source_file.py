@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.contract.source_file import SourceFile, dump_files, load_files
+from megacpp_assets.contract.sources.source_file import SourceFile, dump_files, load_files
 
 _TEXT = st.text(max_size=20)
 _FILES = st.builds(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.urls import shown_url, without_secrets
+from megacpp_assets.contract.sources.urls import shown_url, without_secrets
 
 _SECRET = "canary-7f3a"
 

@@ -14,7 +14,6 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, SidecarRecord, prefix_name
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.megatron import reader
-from megacpp_assets.megatron.report import CacheReport, cache_report
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.verify import verify_prefix
 from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair
@@ -50,7 +49,7 @@ def test_a_plain_pair_without_sidecars_is_verified(tmp_path: Path) -> None:
 
 def test_a_published_prefix_is_verified_with_its_sidecars(prefix: Path) -> None:
     report = verify_prefix(prefix, 9000)
-    assert report.sidecars and report.documents == cache_report(prefix).documents == 270
+    assert report.sidecars and report.documents == 270
 
 
 @pytest.mark.parametrize("place", [0, 511, 1024, 2499])
@@ -116,8 +115,3 @@ def test_a_damaged_sidecar_is_named(prefix: Path, plant: Callable[[Path], object
     plant(prefix)
     with pytest.raises(IndexCorrupt, match=said):
         verify_prefix(prefix, VOCABULARY)
-
-
-def test_the_cache_report_says_what_a_launch_will_find(tmp_path: Path) -> None:
-    write_pair(tmp_path / "x", [9, 2, 4])
-    assert cache_report(tmp_path / "x") == CacheReport(3, 15, "int32", 2, 9)

@@ -17,7 +17,7 @@ from safetensors import safe_open
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.contract.source_file import OBJECTS
+from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 

@@ -28,7 +28,7 @@ def checkpoint(tmp_path: Path) -> Artifact:
     """A real checkpoint of a real run."""
     spec = tiny_spec(tiny_root(tmp_path))
     alone = Ranks(0, 1, torch.device("cpu"))
-    assert train(spec, alone, StopRequest(), live_metrics=tmp_path / "live.jsonl", report=lambda metrics: None)
+    assert train(spec, alone, StopRequest(), live_metrics=tmp_path / "live.jsonl")
     return open_artifact(tmp_path, target(spec).path)
 
 

@@ -11,7 +11,7 @@ import pytest
 from git_tree import commit, make_repository
 
 from megacpp_assets.contract.errors import SourcePinMismatch
-from megacpp_assets.contract.source_file import FILES_LIST, SourceFile, dump_files
+from megacpp_assets.contract.sources.source_file import FILES_LIST, SourceFile, dump_files
 from megacpp_assets.quality.repos import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin

@@ -9,7 +9,7 @@ import pytest
 from git_tree import commit, git, make_repository
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import MIRROR_VARIABLE

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, ParseOptions, parse_tree

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe import SemanticRecipe
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
 from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
 from megacpp_assets.semantic.documents.repository import Repository, build_repository

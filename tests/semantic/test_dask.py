@@ -15,7 +15,7 @@ import megacpp_assets.sample
 from megacpp_assets.compute.dask import DaskPool
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from tests.compute.batches import AfterKillingOneWorker

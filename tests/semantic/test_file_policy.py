@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract import file_policy as policy
+from megacpp_assets.contract.sources import file_policy as policy
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.semantic.stage import run
 from megacpp_assets.storage.artifact import Artifact

@@ -16,7 +16,7 @@ import pytest
 
 from megacpp_assets.compute.select import WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract import file_policy as policy
+from megacpp_assets.contract.sources import file_policy as policy
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.semantic.stage import run
 from megacpp_assets.storage.artifact import Artifact

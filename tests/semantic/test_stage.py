@@ -15,7 +15,7 @@ import pytest
 from megacpp_assets.compute.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import JSONL_KEYS
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain

@@ -24,8 +24,12 @@ import sys
 from pathlib import Path
 from megacpp_assets.storage import locks
 root, kind, path = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-held = locks.reading(root, [path]) if kind == "reading" else getattr(locks, kind)(root, path)
-with held:
+held = {
+    "reading": lambda: locks.reading(root, [path]),
+    "writing": lambda: locks.writing(root, path),
+    "alone": lambda: locks.alone(root, path, "data root", expected="no other", do="wait for it"),
+}
+with held[kind]():
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -82,7 +86,7 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path, kind: str) -> None:
     assert line(holder, "stdout") == "held"
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    with writing(tmp_path, PATH), alone(tmp_path, "run"):
+    with writing(tmp_path, PATH), alone(tmp_path, "run", "data root", expected="no other", do="wait for it"):
         pass
 
 
@@ -91,9 +95,12 @@ def test_a_second_run_leaves_with_the_process_and_the_host_of_the_first(tmp_path
     with ended(holder):
         assert line(holder, "stdout") == "held"
         there = f"found process {holder.pid} on {socket.gethostname()}; what to do: wait for it"
-        with pytest.raises(SpecError, match=there), alone(tmp_path, "run"):
+        with (
+            pytest.raises(SpecError, match=there),
+            alone(tmp_path, "run", "data root", expected="no other", do="wait for it"),
+        ):
             pass
-    with alone(tmp_path, "run"):
+    with alone(tmp_path, "run", "data root", expected="no other", do="wait for it"):
         pass
 
 

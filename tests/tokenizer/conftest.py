@@ -12,7 +12,7 @@ import pytest
 
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import TokenizerRecipe
-from megacpp_assets.contract.source_file import FILES_LIST, OBJECTS, SourceFile, dump_files
+from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, SourceFile, dump_files
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import git_environment
 from megacpp_assets.storage.layout import raw_path

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.compare import Agreement, with_huggingface, with_trie
 from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.report.compare import Agreement, with_huggingface, with_trie
 from tests.tokenizer.conftest import native_sources
 
 

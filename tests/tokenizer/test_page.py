@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.page import PAGE_FILE, category_page, quality_page
+from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page, quality_page
 from megacpp_assets.tokenizer.stage import read_statistics
 
 

@@ -11,10 +11,10 @@ from torch.nn.attention.flex_attention import create_mask
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.attention.blocks import block_attention
-from megacpp_assets.training.attention.dense import dense_attention, document_mask
-from megacpp_assets.training.attention.flex import document_mask_mod, flex_document_attention
-from megacpp_assets.training.attention.layout import document_layout
+from megacpp_assets.training.network.attention.blocks import block_attention
+from megacpp_assets.training.network.attention.dense import dense_attention, document_mask
+from megacpp_assets.training.network.attention.flex import document_mask_mod, flex_document_attention
+from megacpp_assets.training.network.attention.layout import document_layout
 from tests.training.world import batch_of
 
 DOCUMENT_LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)

@@ -8,10 +8,10 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.attention.choose import Attend
-from megacpp_assets.training.loss import CHUNK_TOKENS, masked_cross_entropy
-from megacpp_assets.training.model import GPT, ModelConfig, model_input, padded
-from megacpp_assets.training.structure import COMPONENTS, StructureConfig
+from megacpp_assets.training.network.attention.choose import Attend
+from megacpp_assets.training.network.loss import CHUNK_TOKENS, masked_cross_entropy
+from megacpp_assets.training.network.model import GPT, ModelConfig, model_input, padded
+from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
 from tests.training.world import batch_of
 
 CPU = torch.device("cpu")
@@ -48,7 +48,7 @@ def test_attention_that_sees_other_documents_would_be_noticed(monkeypatch: pytes
 
         return attend
 
-    monkeypatch.setattr("megacpp_assets.training.model.attention_for", leaky)
+    monkeypatch.setattr("megacpp_assets.training.network.model.attention_for", leaky)
     with pytest.raises(AssertionError):
         test_a_documents_logits_are_bit_identical_whatever_stands_before_it()
     with pytest.raises(AssertionError):

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
-from megacpp_assets.training.model import GPT
-from megacpp_assets.training.size import model_config, parameter_count
+from megacpp_assets.training.network.model import GPT
+from megacpp_assets.training.network.size import model_config, parameter_count
 
 
 @pytest.mark.parametrize("name", SHIPPED)

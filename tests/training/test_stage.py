@@ -204,7 +204,7 @@ def test_two_processes_train_the_same_global_batch(tmp_path: Path) -> None:
     one = tiny_spec(tiny_root(tmp_path / "one"))
     two = tiny_spec(tiny_root(tmp_path / "two"), processes=2)
     alone = Ranks(0, 1, torch.device("cpu"))
-    assert train(one, alone, StopRequest(), live_metrics=tmp_path / "live.jsonl", report=lambda metrics: None)
+    assert train(one, alone, StopRequest(), live_metrics=tmp_path / "live.jsonl")
     run(two)
     losses = [
         [metrics.loss for metrics in read_metrics(open_artifact(spec.root, target(spec).path))] for spec in (one, two)

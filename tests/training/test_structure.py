@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.training.structure import (
+from megacpp_assets.training.network.structure import (
     COMPONENTS,
     StructureConfig,
     StructureEmbedding,

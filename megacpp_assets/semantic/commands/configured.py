@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import CONFIGURED, read_database
 from megacpp_assets.semantic.commands.configure import configure
 from megacpp_assets.semantic.tree.export import export_whole

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.arguments import for_language, include_folder, language_of
 from megacpp_assets.semantic.commands.infer import header_stubs, infer
 from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs

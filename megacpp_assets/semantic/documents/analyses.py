@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
 from megacpp_assets.semantic.documents.link import no_links
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.uncollected import uncollected
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.chunks import Chunk, Root, chunk_file
 from megacpp_assets.semantic.documents.link import FileLinks, file_links, no_links
 from megacpp_assets.semantic.labels.paint import paint_file

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.coverage import coverage_of
 from megacpp_assets.semantic.documents.documents import Skipped

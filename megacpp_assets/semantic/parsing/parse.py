@@ -17,7 +17,7 @@ from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SemanticRecipe
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain

@@ -14,7 +14,7 @@ from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.errors import OverBudget
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
 from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.parsing.lots import ran_out

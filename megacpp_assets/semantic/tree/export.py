@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from megacpp_assets.contract import file_policy
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.tree.build_files import describes_build
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract import file_policy
+from megacpp_assets.contract.sources import file_policy
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -59,7 +59,7 @@ def lead_bytes(data: bytes) -> NDArray[np.bool_]:
 
 
 def refusal(data: bytes, limit: int) -> str:
-    """Why a blob is left out ("" if it is taken), in the words of contract/file_policy.py; `limit` is in bytes."""
+    """Why a blob is left out ("" if it is taken), in words of contract/sources/file_policy.py; `limit` is in bytes."""
     head = data[:_HEAD_BYTES]
     verdicts = (
         (not data.strip(), file_policy.EMPTY),

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenizer.gpu.encode_kernels import merge_words
+from megacpp_assets.tokenizer.gpu.kernels.encode import merge_words
 from megacpp_assets.tokenizer.gpu.table import Table
 from megacpp_assets.tokenizer.gpu.words import LONG_WORD, Words, compacted, hashes, joined, same_words
 from megacpp_assets.tokenizer.model import Model, make_encoder

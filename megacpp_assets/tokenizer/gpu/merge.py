@@ -12,7 +12,7 @@ import triton
 from torch import Tensor
 
 from megacpp_assets.tokenizer._bpe import alphabet_id
-from megacpp_assets.tokenizer.gpu import merge_kernels as k
+from megacpp_assets.tokenizer.gpu.kernels import merge as k
 from megacpp_assets.tokenizer.gpu.layout import END
 from megacpp_assets.tokenizer.gpu.strings import string_table
 from megacpp_assets.tokenizer.gpu.table import Table

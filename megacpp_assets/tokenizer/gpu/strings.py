@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.tokenizer.gpu.kernels import MIX_FIRST, MIX_SECOND, PLACE_STRIDE
+from megacpp_assets.tokenizer.gpu.kernels.hashing import MIX_FIRST, MIX_SECOND, PLACE_STRIDE
 
 
 def string_table(flags: Mapping[bytes, int], first_cell: int, capacity: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import torch
 import triton
 from torch import Tensor
 
-from megacpp_assets.tokenizer.gpu.kernels import EMPTY, LANES, UNUSED, insert_keys
+from megacpp_assets.tokenizer.gpu.kernels.hashing import EMPTY, LANES, UNUSED, insert_keys
 
 _LOAD = 4
 

@@ -9,10 +9,10 @@ import torch
 import triton
 from numpy.typing import NDArray
 
+from megacpp_assets.tokenizer.gpu.kernels.trie import longest_tokens
 from megacpp_assets.tokenizer.gpu.layout import END, lay_out
 from megacpp_assets.tokenizer.gpu.scan import visited
 from megacpp_assets.tokenizer.gpu.slices import SLICE_BYTES, slices
-from megacpp_assets.tokenizer.gpu.trie_kernels import longest_tokens
 from megacpp_assets.tokenizer.model import Model
 from megacpp_assets.tokenizer.trie import TRIE_MODEL, Purpose, build_trie, trie_tokens
 

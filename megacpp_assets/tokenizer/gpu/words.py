@@ -9,7 +9,7 @@ import triton
 from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenizer.gpu.kernels import LANES, MIX_FIRST, MIX_SECOND, PLACE_STRIDE, hash_words
+from megacpp_assets.tokenizer.gpu.kernels.hashing import LANES, MIX_FIRST, MIX_SECOND, PLACE_STRIDE, hash_words
 
 _SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0x2BFE14C8A4093822, 0x299F31D0082EFA98)
 LONG_WORD = 256

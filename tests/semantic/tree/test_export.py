@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract import file_policy
-from megacpp_assets.contract.file_policy import CLASHING_PATH, NO_ROOM, NOT_PLAIN_PATH, TOO_LARGE, TREE_BYTES
-from megacpp_assets.contract.source_file import SourceFile
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.file_policy import CLASHING_PATH, NO_ROOM, NOT_PLAIN_PATH, TOO_LARGE, TREE_BYTES
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.tree import export as exporting
 from megacpp_assets.semantic.tree.export import export, export_whole, is_plain
 

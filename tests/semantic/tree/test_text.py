@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.contract import file_policy as policy
+from megacpp_assets.contract.sources import file_policy as policy
 from megacpp_assets.semantic.tree.text import decode, refusal
 
 _LIMIT = 1000

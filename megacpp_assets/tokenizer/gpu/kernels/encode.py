@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from megacpp_assets.tokenizer.gpu.kernels import find
+from megacpp_assets.tokenizer.gpu.kernels.hashing import find
 
 _NO_RANK = tl.constexpr((1 << 31) - 1)
 _NOTHING = tl.constexpr((1 << 63) - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from megacpp_assets.tokenizer.gpu.kernels import PLACE_STRIDE, find_or_add, mixed
+from megacpp_assets.tokenizer.gpu.kernels.hashing import PLACE_STRIDE, find_or_add, mixed
 
 DONE, LEFT, RIGHT, PRODUCT, COUNT, SLOT, SYMBOLS, MADE, MERGES, PLACES, DROPPED, ACTIVE, STATE_SIZE = range(13)
 """Places of the state vector (int64)."""

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.attention.blocks import block_attention
-from megacpp_assets.training.attention.dense import dense_attention
-from megacpp_assets.training.attention.layout import DocumentLayout
+from megacpp_assets.training.network.attention.blocks import block_attention
+from megacpp_assets.training.network.attention.dense import dense_attention
+from megacpp_assets.training.network.attention.layout import DocumentLayout
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """(B, T, heads, head_dim) queries, keys, values -> the same shape; no token sees another document."""
@@ -23,7 +23,7 @@ def attention_for(batch: RowBatch, layout: DocumentLayout, device: torch.device)
     doc_ids = torch.from_numpy(batch.doc_ids).to(device)
     valid = torch.from_numpy(batch.valid_token_count).to(device)
     if device.type == "cuda":
-        from megacpp_assets.training.attention.flex import flex_document_attention  # noqa: PLC0415 - imports a compiler
+        from megacpp_assets.training.network.attention.flex import flex_document_attention  # noqa: PLC0415 - imports a compiler
 
         return flex_document_attention(doc_ids, valid)
     return dense_attention(doc_ids, valid)

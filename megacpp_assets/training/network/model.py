@@ -15,10 +15,10 @@ from torch.nn.functional import linear, rms_norm, silu
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.attention.choose import Attend, attention_for
-from megacpp_assets.training.attention.layout import document_layout
-from megacpp_assets.training.loss import masked_cross_entropy
-from megacpp_assets.training.structure import StructureConfig, StructureEmbedding
+from megacpp_assets.training.network.attention.choose import Attend, attention_for
+from megacpp_assets.training.network.attention.layout import document_layout
+from megacpp_assets.training.network.loss import masked_cross_entropy
+from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
 
 _ROPE_BASE = 10_000.0
 _INITIAL_STD = 0.02

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.tokenizer.statistics import Part, Statistics
+from megacpp_assets.tokenizer.report.statistics import Part, Statistics
 
 PAGE_FILE = "quality.md"
 

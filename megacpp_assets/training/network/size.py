@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
-from megacpp_assets.training.model import GPT, ModelConfig
-from megacpp_assets.training.structure import StructureConfig, parse_components
+from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.network.structure import StructureConfig, parse_components
 
 
 def model_config(recipe: TrainingRecipe, vocabulary_size: int) -> ModelConfig:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from megacpp_assets.training.attention.layout import DocumentLayout
+from megacpp_assets.training.network.attention.layout import DocumentLayout
 
 
 def block_attention(layout: DocumentLayout) -> Callable[[Tensor, Tensor, Tensor], Tensor]:

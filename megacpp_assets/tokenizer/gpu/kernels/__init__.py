@@ -1,0 +1,1 @@
+"""Triton kernels: hashing, encoding, merging, the trie."""

@@ -1,0 +1,1 @@
+"""The model: a GPT with structure embeddings, its attention, and the loss."""
