@@ -10,9 +10,9 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.repos.tree import GITLINK, TreeEntry
 
 C_SOURCES = {".c"}
-CPP_SOURCES = {".cpp", ".cc", ".cxx", ".c++", ".cp"}
+CPP_SOURCES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".cu"}
 C_OR_CPP_HEADERS = {".h", ".inc"}
-CPP_HEADERS = {".hpp", ".hxx", ".hh", ".h++", ".inl", ".ipp", ".tcc"}
+CPP_HEADERS = {".hpp", ".hxx", ".hh", ".h++", ".inl", ".ipp", ".tcc", ".cuh"}
 
 _SYMLINK = "120000"
 

@@ -17,8 +17,8 @@ from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, make_plan
 from megacpp_assets.semantic.parsing.worker import Limits
 
-SOURCES = {".c": "c", ".cc": "c++", ".cpp": "c++"}
-HEADERS = {".h": "c++", ".hpp": "c++"}
+SOURCES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cu": "c++"}
+HEADERS = {".h": "c++", ".hpp": "c++", ".cuh": "c++"}
 IN_PROCESS = replace(DEFAULT_OPTIONS, limits=Limits(applied=False))
 
 

@@ -14,11 +14,15 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.arguments import for_language, include_folder, language_of
 from megacpp_assets.semantic.commands.infer import header_stubs, infer
 from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs
-from megacpp_assets.semantic.tree.build_files import is_template
+from megacpp_assets.semantic.commands.stated import stated_standard
+from megacpp_assets.semantic.tree.build_files import has_rules, is_template
 from megacpp_assets.semantic.tree.real_paths import RealPaths
 
 WORK_FOLDER = ".megacpp"
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
+CUDA_SUFFIXES = (".cu", ".cuh")
+CUDA_WORDS = tuple(f"-D__{word}__=" for word in ("global", "device", "host", "shared", "constant", "managed"))
+"""CUDA's headers, which nobody has to have, define what stands before its functions; only launches stay unreadable."""
 _TEMPLATE_BYTES = 1 << 20
 _SOURCE_BYTES = 8 << 20
 
@@ -50,8 +54,10 @@ def plan_units(
 ) -> list[Unit]:
     """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
 
-    `entries` are those of the tree's compile database; without any, arguments are inferred.
+    `entries` are those of the tree's compile database; without any, arguments are inferred. What the tree's build rules
+    state goes before `standards`.
     """
+    standards = _stated(tree, files, standards)
     selected = sorted(
         (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
     )
@@ -60,6 +66,11 @@ def plan_units(
         units = [_from_database(file, entries, nearest, standards) for file in selected]
         return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
     return list(_inferred(tree, files, selected, standards))
+
+
+def _stated(tree: Path, files: Sequence[SourceFile], standards: Standards) -> Standards:
+    rules = {path: read_source(f"{tree}/{path}", _TEMPLATE_BYTES) for path in _present(tree, files) if has_rules(path)}
+    return replace(standards, cpp=stated_standard(rules) or standards.cpp)
 
 
 def _bytes(path: str) -> bytes:
@@ -113,7 +124,8 @@ def _inferred(
     )
     for file in selected:
         first = kernel.arguments(file.path, file.language) if kernel else ()
-        arguments = for_language((*first, *folders), file.language, standards.of(file.language))
+        words = CUDA_WORDS if file.path.lower().endswith(CUDA_SUFFIXES) else ()
+        arguments = for_language((*first, *words, *folders), file.language, standards.of(file.language))
         yield Unit(file.path, arguments, "inferred", file.header)
 
 

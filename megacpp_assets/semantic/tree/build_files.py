@@ -8,9 +8,18 @@ DATABASE = "compile_commands.json"
 KBUILD = "Kbuild"
 
 
+_RULES = frozenset({"CMakeLists.txt", "Makefile", "GNUmakefile", "makefile", "meson.build", "BUILD", "BUILD.bazel"})
+_RULE_ENDS = (".cmake", ".bzl", ".bazelrc", ".mk")
+
+
 def describes_build(path: str) -> bool:
-    """Whether `path` looks like a compile database, a header template or the top of a kernel's build."""
-    return is_template(path) or posixpath.basename(path) == DATABASE or path == KBUILD
+    """Whether `path` looks like a compile database, a header template, build rules or the top of a kernel's build."""
+    return is_template(path) or posixpath.basename(path) == DATABASE or path == KBUILD or has_rules(path)
+
+
+def has_rules(path: str) -> bool:
+    """Whether `path` looks like rules of CMake, make, Meson or Bazel, which may state a language standard."""
+    return posixpath.basename(path) in _RULES or path.endswith(_RULE_ENDS)
 
 
 def is_template(path: str) -> bool:

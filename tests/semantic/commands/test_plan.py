@@ -98,3 +98,9 @@ def test_a_stub_never_shadows_a_header_that_the_database_leads_to(tmp_path: Path
     found = parse_in_process(tmp_path, sources)
     assert (tmp_path / STUB_FOLDER / "config.h").is_file()
     assert [(path, found[path].errors) for path in ("a.cpp", "b.cpp")] == [("a.cpp", 0), ("b.cpp", 0)]
+
+
+def test_a_file_of_cuda_is_read_as_the_cpp_that_it_is(tmp_path: Path) -> None:
+    text = "__global__ void add(float *x) { x[0] += 1; }\n__device__ __host__ inline int f() { return 1; }\n"
+    parsed = parse_in_process(tmp_path, {"a.cu": text, "b.cuh": text, "c.cc": "int g();\n"})
+    assert {path: file.errors for path, file in parsed.items()} == {"a.cu": 0, "b.cuh": 0, "c.cc": 0}

@@ -1,0 +1,48 @@
+"""The C++ standard that a tree's own build files state.
+
+What holds for the whole tree stands at its top: of the files that state any, those count that lie least deep; a
+standard set for all targets before one that most of them ask for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+LEAST = 17
+"""A tree that states less says what it can do with: compilers take this one where nobody asks."""
+_YEARS = {"0x": 11, "1y": 14, "1z": 17, "2a": 20, "2b": 23, "2c": 26}
+_KNOWN = frozenset({11, 14, *_YEARS.values()})
+_YEAR = rb"(\d[\dabcxyz])"
+_COMMENT = re.compile(rb"(?m)#[^\n]*|^\s*//[^\n]*")
+_PROBE = re.compile(rb"(?i)check_\w*\s*\([^)]*\)|if\s*\([^)]*\)")
+"""What is only asked for does not state anything."""
+_ALL = re.compile(rb"CMAKE_CXX_STANDARD\s+\"?" + _YEAR + rb"\b")
+_SOME = re.compile(
+    rb"(?:\bCXX_STANDARD\s+\"?|\bcxx_std_|[-/]std[=:](?:c|gnu)\+\+|\bcpp_std\W+(?:vc|gnu|c)\+\+)" + _YEAR + rb"\b"
+)
+
+
+def stated_standard(builds: Mapping[str, bytes]) -> str:
+    """`c++20` or so, as the texts of build files by their paths state it; "" where they state nothing that we know, or
+    less than C++17."""
+    by_depth: dict[int, list[bytes]] = defaultdict(list)
+    for path, text in builds.items():
+        by_depth[path.count("/")].append(_PROBE.sub(b"", _COMMENT.sub(b"", text)))
+    for depth in sorted(by_depth):
+        for pattern in (_ALL, _SOME):
+            found = Counter(_years(pattern, by_depth[depth]))
+            if found:
+                most = max(found, key=lambda year: (found[year], year))
+                return f"c++{most}" if most > LEAST else ""
+    return ""
+
+
+def _years(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> Iterator[int]:
+    for text in texts:
+        for match in pattern.finditer(text):
+            word = match[1].decode()
+            year = _YEARS.get(word) or (int(word) if word.isdigit() else 0)
+            if year in _KNOWN:
+                yield year
