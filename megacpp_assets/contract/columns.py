@@ -26,10 +26,13 @@ SYMBOL_IDS: Final = "symbol_ids"
 CALL_TARGETS: Final = "call_targets"
 TYPE_REFS: Final = "type_refs"
 DEF_USE: Final = "def_use"
-CHAR_COLUMNS: Final = (
+ROLES: Final = "roles"
+PAINTED_COLUMNS: Final = (
     STRUCTURE_IDS, AST_DEPTH, SIBLING_INDEX, AST_NODE_TYPE, SYMBOL_IDS, CALL_TARGETS, TYPE_REFS, DEF_USE,
 )  # fmt: skip
-"""One value per character of `text`."""
+"""Properties of a file's characters, whatever document they stand in."""
+CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
+"""One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
 CHUNK_BOUNDARIES: Final = "chunk_boundaries"
 CALL_EDGES: Final = "call_edges"
 TYPE_EDGES: Final = "type_edges"
@@ -50,6 +53,7 @@ TOKEN_SYMBOL_IDS_COLUMN: Final = "token_symbol_ids"
 TOKEN_CALL_TARGETS_COLUMN: Final = "token_call_targets"
 TOKEN_TYPE_REFS_COLUMN: Final = "token_type_refs"
 TOKEN_DEF_USE_COLUMN: Final = "token_def_use"
+TOKEN_ROLES_COLUMN: Final = "token_roles"
 TOKEN_CHUNK_STARTS_COLUMN: Final = "token_chunk_starts"
 TOKEN_CHUNK_ENDS_COLUMN: Final = "token_chunk_ends"
 TOKEN_CHUNK_KINDS_COLUMN: Final = "token_chunk_kinds"
@@ -66,6 +70,7 @@ TOKEN_OF_CHAR: Final = {
     CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,
     TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
     DEF_USE: TOKEN_DEF_USE_COLUMN,
+    ROLES: TOKEN_ROLES_COLUMN,
 }
 """Character-level column -> its token-level twin."""
 
@@ -93,7 +98,7 @@ PACKED_ROWS_TOKEN_ALIGNED_COLUMNS: Final = (
     INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS,
     TOKEN_STRUCTURE_IDS_COLUMN, TOKEN_DEP_LEVELS_COLUMN, TOKEN_AST_DEPTH_COLUMN, TOKEN_SIBLING_INDEX_COLUMN,
     TOKEN_AST_NODE_TYPE_COLUMN, TOKEN_SYMBOL_IDS_COLUMN, TOKEN_CALL_TARGETS_COLUMN, TOKEN_TYPE_REFS_COLUMN,
-    TOKEN_DEF_USE_COLUMN,
+    TOKEN_DEF_USE_COLUMN, TOKEN_ROLES_COLUMN,
 )  # fmt: skip
 PACKED_ROWS_CHUNK_METADATA_COLUMNS: Final = (
     TOKEN_CHUNK_STARTS_COLUMN, TOKEN_CHUNK_ENDS_COLUMN, TOKEN_CHUNK_KINDS_COLUMN, TOKEN_CHUNK_DEP_LEVELS_COLUMN,
@@ -110,6 +115,7 @@ PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
     TOKEN_CALL_TARGETS_COLUMN: 0,
     TOKEN_TYPE_REFS_COLUMN: 0,
     TOKEN_DEF_USE_COLUMN: 0,
+    TOKEN_ROLES_COLUMN: 0,
 }
 """Pad value by column: zero for categories, -1 for true sentinels (seed 000)."""
 

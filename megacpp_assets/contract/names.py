@@ -35,6 +35,12 @@ DEF_USE_DEF: Final = 1
 DEF_USE_USE: Final = 2
 
 AST_NODE_UNKNOWN: Final = 255
+
+ROOT_ROLE: Final = 0
+CONTEXT_ROLE: Final = 1
+SYNTHETIC_ROLE: Final = 2
+"""What a character of a document is there for: it is of what the document was made for, it is brought along, or it
+stands in no file (joints, the end of a declaration whose body is left out, a namespace opened again)."""
 DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
 
 

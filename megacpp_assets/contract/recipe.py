@@ -14,6 +14,7 @@ from megacpp_assets.contract.partition import require_label
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 DEVICES = ("cpu", "cuda")
+STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
 _MOST_ROW_TOKENS = 1 << 20
@@ -46,7 +47,11 @@ class SourcesRecipe:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRecipe:
-    """Limits of stage 2: estimated tokens per document, depth of transitive dependencies, largest file in bytes.
+    """Documents and limits of stage 2: estimated tokens per document, largest file in bytes.
+
+    `strategy` says which roots share a document: each has its own (`per_chunk`), those of a `file`, or those that use
+    each other (`clustered`). Around them stand declarations of what they use up to `dependency_depth` edges away, with
+    bodies up to `body_depth`; the text of a document is at most `replication` times that of its roots (0: no cap).
 
     `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
 
@@ -56,7 +61,10 @@ class SemanticRecipe:
     """
 
     document_tokens: int = 4096
+    strategy: str = "clustered"
     dependency_depth: int = 5
+    body_depth: int = 1
+    replication: float = 1.5
     file_bytes: int = 1_000_000
     configure: bool = False
     file_cpu_seconds: int = 120
@@ -70,6 +78,10 @@ class SemanticRecipe:
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise SpecError(f"semantic.{name}", expected=f"at least {bound}", found=getattr(self, name))
+        if self.strategy not in STRATEGIES:
+            raise SpecError("semantic.strategy", expected=" or ".join(STRATEGIES), found=repr(self.strategy))
+        if not (self.replication == 0 or 1 <= self.replication <= 100):
+            raise SpecError("semantic.replication", expected="1 to 100, or 0 for no cap", found=self.replication)
         if not 0 <= self.failed_files_per_cent <= 100:
             raise SpecError("semantic.failed_files_per_cent", expected="0 to 100", found=self.failed_files_per_cent)
 

@@ -46,7 +46,7 @@ CALL_EDGE: Final = pa.struct([("caller_idx", pa.int32()), ("callee_idx", pa.int3
 TYPE_EDGE: Final = pa.struct([("type_idx", pa.int32()), ("user_idx", pa.int32()), ("confidence", pa.string())])
 TOKEN_EDGE: Final = pa.struct([("from", pa.uint16()), ("to", pa.uint16())])
 
-CHAR_TYPES: Final = {
+PAINTED_TYPES: Final = {
     c.STRUCTURE_IDS: pa.uint8(),
     c.AST_DEPTH: pa.uint16(),
     c.SIBLING_INDEX: pa.uint16(),
@@ -56,6 +56,7 @@ CHAR_TYPES: Final = {
     c.TYPE_REFS: pa.uint32(),
     c.DEF_USE: pa.uint8(),
 }
+CHAR_TYPES: Final = {**PAINTED_TYPES, c.ROLES: pa.uint8()}
 """Element type of each character-level column; a token-level column has the same type until it is packed."""
 
 _DOCUMENT = [
@@ -128,6 +129,7 @@ PACKED: Final = pa.schema(
         pa.field(c.TOKEN_CALL_TARGETS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_TYPE_REFS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_DEF_USE_COLUMN, pa.list_(pa.uint8())),
+        pa.field(c.TOKEN_ROLES_COLUMN, pa.list_(pa.uint8())),
         pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),

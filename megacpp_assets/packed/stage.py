@@ -30,7 +30,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "1"
+VERSION = "2"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

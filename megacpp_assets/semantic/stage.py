@@ -25,11 +25,12 @@ from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files, unread
 from megacpp_assets.semantic.documents.analysis import FileFacts
-from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
+from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, Skipped, documents
 from megacpp_assets.semantic.documents.link import EDGES
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.repository import Repository, build_repository
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
+from megacpp_assets.semantic.documents.worth import Worth
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse
@@ -46,7 +47,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "14"
+VERSION = "15"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -198,7 +199,7 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse,
 def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index) -> dict[str, Any]:
     repository, store, lost = index
     skipped = [*lost, *(Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)]
-    counts: Counter[str] = Counter()
+    worth = Worth(repository, spec.recipe.document_tokens * CHARS_PER_TOKEN)
     by_file: Counter[int] = Counter()
     origin = Origin(spec.repo, spec.commit, spec.license)
 
@@ -207,19 +208,15 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
             if isinstance(entry, Skipped):
                 skipped.append(entry)
                 continue
-            by_file[entry.file] += 1
-            counts.update(_counted(entry))
+            by_file.update({repository.nodes[first].file for first, _ in entry.roots})
+            worth.add(entry)
             yield record(entry, repository, origin)
 
     shards = write_shards(publication, records())
     symbols = write_symbols(publication, repository.files)
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, skipped)
-    return {"shards": shards, "symbols": symbols, **counts, **coverage, **_totals(repository, skipped)}
-
-
-def _counted(document: Document) -> dict[str, int]:
-    return {"documents": 1, "characters": len(document.text), "document_chunks": len(document.boundaries)}
+    return {"shards": shards, "symbols": symbols, **worth.as_stats(), **coverage, **_totals(repository, skipped)}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 LIMITS: Final = Limits(DOCUMENT_TOKENS, fixed_max_chunks(DOCUMENT_TOKENS))
 BATCH_DOCUMENTS: Final = 256
 """Documents in memory at a time. The holdout looks at the first batch, so this number decides bytes."""

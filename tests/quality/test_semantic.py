@@ -12,6 +12,8 @@ import orjson
 import pytest
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.quality.reading import semantic_records
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.stage import run, target
@@ -78,6 +80,17 @@ def _overlap(records: list[Record]) -> None:
     chunks[1]["char_offset"] = chunks[0]["char_end"] - 1
 
 
+def _twice(records: list[Record]) -> None:
+    """The first slice again at the end, as if it had been brought along twice."""
+    record = _document(records, "main")
+    first = record[c.CONSTITUENTS][0]
+    place = slice(first["char_start"], first["char_end"])
+    moved = {"char_start": len(record[c.TEXT]), "char_end": len(record[c.TEXT]) + place.stop - place.start}
+    record[c.CONSTITUENTS].append({**first, **moved})
+    for name in (c.TEXT, *c.CHAR_COLUMNS):
+        record[name] += record[name][place]
+
+
 def _raise_a_leaf(records: list[Record]) -> None:
     record = _document(records, "main")
     used = record[c.CALL_EDGES][0]["callee_idx"]
@@ -117,6 +130,11 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda records: records[0][c.TYPE_REFS].__setitem__(0, 7),
         "symbols_are_named",
     ),
+    "a byte of a file twice": (_twice, "bytes_stand_once"),
+    "context that claims to be a root's end": (
+        lambda records: _document(records, "main")[c.ROLES].__setitem__(0, SYNTHETIC_ROLE),
+        "roles_are_told",
+    ),
     "another commit": (
         lambda records: records[0].update({c.COMMIT: "0" * 40}),
         "pinned_commit",
@@ -147,11 +165,12 @@ def test_a_lost_document_is_caught_with_its_definition(artifact: Artifact) -> No
     assert _failed(_planted(artifact, change)) == ["has_documents", "definitions_are_placed"]
 
 
-def test_a_root_that_comes_twice_is_caught(artifact: Artifact) -> None:
+def test_a_root_that_comes_twice_is_caught(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     def change(records: list[Record]) -> None:
-        records[1].update({key: records[0][key] for key in (c.FILEPATH, c.BYTE_START, c.BYTE_END)})
+        records.append({**records[0], c.DOC_ID: "0" * 32})
 
-    assert _failed(_planted(artifact, change)) == ["roots_unique"]
+    monkeypatch.setattr(semantic_records, "ROOT_BYTES", 20)
+    assert _failed(_planted(artifact, change)) == ["has_documents", "roots_unique"]
 
 
 def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -12,6 +11,7 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from tests.repos.git_tree import make_repository
+from tests.semantic.sources import EACH_ITS_OWN
 
 FILES = {
     "include/shape.h": b"""\
@@ -47,6 +47,4 @@ def semantic_spec(base: Path, root: Path, toolchain: Toolchain) -> SemanticJsonl
     root.mkdir(parents=True, exist_ok=True)
     chosen = pin(CatalogueEntry("shape", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
-    return SemanticJsonlSpec(
-        root, "dataset", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain
-    )
+    return SemanticJsonlSpec(root, "dataset", chosen.partition, chosen.commit, chosen.license, EACH_ITS_OWN, toolchain)

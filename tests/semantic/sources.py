@@ -14,7 +14,8 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
-from megacpp_assets.semantic.documents.documents import Document, Skipped, documents
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
@@ -22,6 +23,8 @@ from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.slow_parser import parse_file
 
 Sources = Mapping[str, str]
+EACH_ITS_OWN = SemanticRecipe(strategy="per_chunk", body_depth=5, replication=0)
+"""Every root has a document, with all that it uses."""
 
 
 def analysed(tree: Path, sources: Sources, *, parse: bool = True) -> list[tuple[FileFacts, NDArray[np.void]]]:
@@ -71,7 +74,7 @@ def index(tree: Path, sources: Sources) -> tuple[Repository, CharStore]:
 def assembled(tree: Path, sources: Sources, recipe: SemanticRecipe | None = None) -> list[Document | Skipped]:
     """Every document of `sources`, and what has none."""
     repository, store = index(tree, sources)
-    return list(documents(repository, store, recipe or SemanticRecipe()))
+    return list(documents(repository, store, recipe or EACH_ITS_OWN))
 
 
 def by_root(entries: list[Document | Skipped]) -> dict[str, Document]:

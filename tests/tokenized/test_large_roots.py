@@ -13,7 +13,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
-from megacpp_assets.semantic.documents.documents import Document, documents
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
@@ -58,7 +59,8 @@ class Split:
 @pytest.fixture(scope="module")
 def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     repository, store = index(tmp_path_factory.mktemp("roots"), SOURCES)
-    recipe, origin = SemanticRecipe(document_tokens=LIMIT), Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
+    recipe = SemanticRecipe(strategy="per_chunk", document_tokens=LIMIT)
+    origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
     made = [entry for entry in documents(repository, store, recipe) if isinstance(entry, Document)]
     return {entry.root.name: Split(entry, record(entry, repository, origin)) for entry in made}
 
@@ -72,7 +74,7 @@ def test_a_root_over_the_limit_is_recorded_whole_and_alone(split: Split) -> None
     assert split.whole["token_estimate"] > LIMIT
     assert [chunk["kind"] for chunk in split.whole[c.CHUNK_BOUNDARIES]][:1] == ["namespace"]
     root = SOURCES["box.cc"].encode()[split.whole[c.BYTE_START] : split.whole[c.BYTE_END]].decode()
-    assert split.whole[c.TEXT] == f"namespace shape {{\n\n{root}"
+    assert split.whole[c.TEXT] == f"namespace shape {{\n\n{root}\n\n}}  // namespace shape"
 
 
 def test_its_pieces_keep_the_exact_limit_and_join_to_its_text(split: Split) -> None:
@@ -87,7 +89,8 @@ def test_its_pieces_keep_the_exact_limit_and_join_to_its_text(split: Split) -> N
 def test_every_character_keeps_its_columns(split: Split) -> None:
     for name in CHAR_TYPES:
         joined = [value for piece in split.pieces for value in piece[name]]
-        assert joined == split.document.chars[name].tolist()
+        expected = split.document.roles if name == c.ROLES else split.document.chars[name]
+        assert joined == expected.tolist()
         assert np.any(joined) or name == c.TYPE_REFS
 
 

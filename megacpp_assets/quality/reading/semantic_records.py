@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.quality.reading.bodies import lost_bodies
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
@@ -21,6 +22,9 @@ from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.parquet import read_table
 
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
+
+ROOT_BYTES: Final = 200
+"""A shorter text may well stand twice within roots: `#define USES_THREADS 0`."""
 
 Record = dict[str, Any]
 Rule = Callable[[Record, "Scan"], bool]
@@ -48,10 +52,12 @@ class Scan:
         """Judge one record."""
         self.documents += 1
         self.ids[record[c.DOC_ID]] += 1
-        root = self.data(record[c.FILEPATH])[record[c.BYTE_START] : record[c.BYTE_END]]
-        self.root_texts[hashlib.sha256(root).digest()] += 1
         for part in record[c.CONSTITUENTS]:
-            self.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+            place = part["byte_start"], part["byte_end"]
+            self.placed[part["filepath"]].append(place)
+            if record[c.ROLES][part["char_start"]] == ROOT_ROLE and place[1] - place[0] >= ROOT_BYTES:
+                text = self.data(part["filepath"])[slice(*place)]
+                self.root_texts[hashlib.sha256(text).digest()] += 1
         for name in _SYMBOL_COLUMNS:
             self.symbols.update(record[name])
         for rule in self._rules:

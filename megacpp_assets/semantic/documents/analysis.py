@@ -5,9 +5,8 @@ Pure: bytes and cursors in, facts and painted characters out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,48 +15,27 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.chunks import Chunk, Root, chunk_file
 from megacpp_assets.semantic.documents.link import FileLinks, file_links, no_links
+from megacpp_assets.semantic.documents.signatures import NO_SIGNATURE, signatures_of
+from megacpp_assets.semantic.documents.spaces import Space, Span, around, spaces_of, spans_of
 from megacpp_assets.semantic.labels.paint import paint_file
 from megacpp_assets.semantic.labels.symbol_names import symbol_table
 from megacpp_assets.semantic.outline.file_outline import outline_file
 from megacpp_assets.semantic.outline.lexer import Lexed, lex
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations
-from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
-from megacpp_assets.semantic.outline.openings import closing_start, opening_end
+from megacpp_assets.semantic.outline.nodes import Outline, Role
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import SourceText
 
-_SPACES = 8
-_HEAD_DIRECTIVES = frozenset({"include", "include_next", "import"})
-
-
-class Span(NamedTuple):
-    """A stretch of a file in bytes and in characters, half-open."""
-
-    start: int
-    end: int
-    char_start: int
-    char_end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A namespace: its opening (`namespace a {`), what closes it, the byte where it ends, its qualified name.
-
-    Namespaces that one text opens (`namespace a::b {`, a macro) are one, with the innermost's name.
-    """
-
-    opening: Span
-    closing: Span
-    end: int
-    name: str
+_INCLUDES = frozenset({"include", "include_next", "import"})
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """What documents and tables need of a file.
 
-    `chunks`, their `spans` and `roots` are in file order; `head` holds its includes and using-declarations, ascending;
-    `spaces` the (at most eight innermost) namespaces around each root; `declarations` the named nodes of its outline.
+    `chunks`, their `spans` and `signatures` (None for what has none) and `roots` are in file order; `includes` are its
+    include directives that no condition drops, ascending; `spaces` the (at most eight innermost) namespaces around each
+    root; `declarations` the named nodes of its outline.
     """
 
     file: SourceFile
@@ -65,9 +43,10 @@ class FileFacts:
     parsed: ParsedFile
     chunks: tuple[Chunk, ...]
     spans: tuple[Span, ...]
+    signatures: tuple[Span | None, ...]
     roots: tuple[Root, ...]
     links: FileLinks
-    head: tuple[Span, ...]
+    includes: tuple[Span, ...]
     spaces: tuple[tuple[Space, ...], ...]
     declarations: Outline
     unlabelled: int
@@ -90,69 +69,29 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         source=source,
         parsed=parsed,
         chunks=cut.chunks,
-        spans=tuple(_in_chars(source, [(chunk.start, chunk.end) for chunk in cut.chunks])),
+        spans=tuple(spans_of(source, [(chunk.start, chunk.end) for chunk in cut.chunks])),
+        signatures=tuple(_signatures(source, nodes, cut.chunks)),
         roots=cut.roots,
         links=links,
-        head=tuple(_in_chars(source, _head(code, lexed, nodes))),
-        spaces=tuple(_around(_spaces(source, nodes, uses), [cut.chunks[root.first].start for root in cut.roots])),
+        includes=tuple(spans_of(source, _includes(lexed, parsed.skipped_ranges))),
+        spaces=tuple(around(spaces_of(source, nodes, uses), [cut.chunks[root.first].start for root in cut.roots])),
         declarations=nodes.take((nodes.name != "") & (nodes.role != Role.NAMESPACE)),
         unlabelled=painted.unlabelled,
     )
     return facts, painted.chars
 
 
-def _head(code: bytes, lexed: Lexed, outline: Outline) -> list[tuple[int, int]]:
-    """Include lines and using-declarations; neighbours with only space between them are one range."""
-    directives = zip(lexed.directives.tolist(), lexed.names, strict=True)
-    ranges = [(start, end) for (start, end), name in directives if name in _HEAD_DIRECTIVES]
-    ranges += [(node.start, node.end) for node in outline.take(outline.role == Role.USING)]
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and not code[merged[-1][1] : start].strip():
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+def _includes(lexed: Lexed, dropped: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Include directives outside the ranges that the preprocessor dropped: those are of other platforms."""
+    starts, ends = np.array(sorted(dropped), dtype=np.int64).reshape(-1, 2).T
+    seen = np.searchsorted(starts, lexed.directives[:, 0], side="right") == np.searchsorted(
+        ends, lexed.directives[:, 0]
+    )
+    directives = zip(lexed.directives.tolist(), lexed.names, seen.tolist(), strict=True)
+    return [(start, end) for (start, end), name, kept in directives if kept and name in _INCLUDES]
 
 
-def _spaces(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:
-    """The namespaces of the file by their openings; `uses` are the ranges of its macro invocations."""
-    nodes = list(outline.take(outline.role == Role.NAMESPACE))
-    macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
-    starts = {node.start for node in nodes}
-    found: dict[int, tuple[Node, Node]] = {}
-    for node in nodes:
-        end = opening_end(source.code, node, macros, starts)
-        found[end] = (found.get(end, (node,))[0], node)
-    openings = _in_chars(source, [(outer.start, end) for end, (outer, _) in found.items()])
-    closings = _in_chars(source, [_closing(source.code, *pair, closers) for pair in found.values()])
-    inner = (node for _, node in found.values())
-    return [
-        Space(opening, closing, node.end, node.name)
-        for node, opening, closing in zip(inner, openings, closings, strict=True)
-    ]
-
-
-def _closing(code: bytes, outer: Node, inner: Node, closers: Mapping[int, int]) -> tuple[int, int]:
-    """What closes both of two namespaces that one text opens."""
-    return min(closing_start(code, node, closers) for node in (outer, inner)), outer.end
-
-
-def _around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Space, ...]]:
-    """The spaces around each of the ascending `offsets`; one sweep over both."""
-    inside: list[Space] = []
-    number = 0
-    for offset in offsets:
-        while number < len(spaces) and spaces[number].opening.end <= offset:
-            inside = [space for space in inside if space.end > spaces[number].opening.start]
-            inside.append(spaces[number])
-            number += 1
-        inside = [space for space in inside if space.end > offset]
-        yield tuple(inside[-_SPACES:])
-
-
-def _in_chars(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
-    if source.is_ascii:
-        return [Span(start, end, start, end) for start, end in ranges]
-    places = source.chars(np.array(ranges, dtype=np.int64).reshape(-1, 2)).tolist()
-    return [Span(*range_, *place) for range_, place in zip(ranges, places, strict=True)]
+def _signatures(source: SourceText, nodes: Outline, chunks: Sequence[Chunk]) -> Iterator[Span | None]:
+    ranges = signatures_of(source.code, nodes, chunks)
+    spans = iter(spans_of(source, [range_ for range_ in ranges if range_ != NO_SIGNATURE]))
+    return (None if range_ == NO_SIGNATURE else next(spans) for range_ in ranges)

@@ -7,6 +7,7 @@ the file lies in exactly one root.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from megacpp_assets.semantic.documents.groups import Group, groups_of, has_word
 from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.file_outline import FileOutline
 from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.outline.nodes import Role
 
 MERGE_BYTES = 400
 """Small declarations of one kind are merged until they reach this."""
@@ -57,11 +59,12 @@ class FileChunks:
 def chunk_file(code: bytes, lexed: Lexed, outline: FileOutline) -> FileChunks:
     """Cut a file into chunks and roots."""
     comments = CommentIndex(code, lexed)
+    borders = _borders(outline)
     chunks: list[Chunk] = []
     roots: list[Root] = []
     run: list[Group] = []
     for group in _with_comments(groups_of(code, lexed, outline.nodes), comments):
-        if run and (group.major or _breaks_run(run, group)):
+        if run and (group.major or _breaks_run(run, group, borders)):
             _close_run(run, chunks, roots, outline)
         if not group.major:
             run.append(group)
@@ -118,8 +121,15 @@ def _stripped(code: bytes, start: int, end: int) -> tuple[int, int]:
     return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
-def _breaks_run(run: list[Group], group: Group) -> bool:
-    return group.end - run[0].start > RUN_BYTES or group.start - run[-1].end > RUN_GAP_BYTES
+def _borders(outline: FileOutline) -> list[int]:
+    """Where namespaces begin and end."""
+    spaces = outline.nodes.take(outline.nodes.role == Role.NAMESPACE)
+    return sorted([*spaces.start.tolist(), *spaces.end.tolist()])
+
+
+def _breaks_run(run: list[Group], group: Group, borders: list[int]) -> bool:
+    crosses = bisect_left(borders, group.start + 1) > bisect_left(borders, run[-1].end)
+    return crosses or group.end - run[0].start > RUN_BYTES or group.start - run[-1].end > RUN_GAP_BYTES
 
 
 def _close_run(run: list[Group], chunks: list[Chunk], roots: list[Root], outline: FileOutline) -> None:

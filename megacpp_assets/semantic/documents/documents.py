@@ -1,95 +1,36 @@
-"""One document per root: preamble, dependencies by ascending level, the namespaces it stands in, the root itself.
-
-Pieces are exact slices of files, joined by blank lines; every column has one value per character of the text.
-"""
+"""Documents of a repository: its roots in groups, each with the context that it needs, laid out as one text."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.contract.recipe import SemanticRecipe
-from megacpp_assets.semantic.documents.analysis import Span
-from megacpp_assets.semantic.documents.chunks import Root
-from megacpp_assets.semantic.documents.dependencies import SEPARATOR_CHARS, Budget, Unit, dependencies
-from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
+from megacpp_assets.semantic.documents.document import Document, Pen, Recall
+from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.layout import Layout, Piece
 from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
-from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
+from megacpp_assets.semantic.documents.spaces import Span
+from megacpp_assets.semantic.documents.strategies import STRATEGIES
+from megacpp_assets.semantic.labels.char_store import CharStore
 
-SEPARATOR = "\n\n"
-HEAD_SEPARATOR = "\n"
 CHARS_PER_TOKEN = 4
 """The estimate of a document's tokens is its characters over this."""
 _FILLED_SHARE = 0.9
-"""Part of the estimate that dependencies may fill: where the exact count is larger, stage 3 splits off the end of the
-document, which is its root's."""
+"""Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
 _HEAD_SHARE = 8
-"""At most one part in this many of a document is preamble."""
+"""At most one part in this many of a document is include directives."""
 _TOKENS_PER_CHUNK = 48
 """A row has a chunk slot for every 32 tokens; documents stay below that."""
+_SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 
-
-@dataclass(frozen=True, slots=True)
-class Constituent:
-    """Where the characters [char_start, char_end) of a document came from."""
-
-    filepath: str
-    byte_start: int
-    byte_end: int
-    char_start: int
-    char_end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """A chunk in a document, half-open in characters."""
-
-    char_offset: int
-    char_end: int
-    kind: str
-    name: str
-    dep_level: int
-    is_leaf: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A root with its surroundings; `parts` of `store` are its characters.
-
-    `edges` are (user, used, edge kind, confidence) over `boundaries`.
-    """
-
-    file: int
-    root: Root
-    byte_start: int
-    byte_end: int
-    text: str
-    store: CharStore
-    parts: tuple[Part, ...]
-    boundaries: tuple[Boundary, ...]
-    constituents: tuple[Constituent, ...]
-    edges: tuple[tuple[int, int, int, str], ...]
-
-    @property
-    def chars(self) -> NDArray[np.void]:
-        """Its characters (paint.CHAR_DTYPE)."""
-        return self.store.joined(len(self.text), self.parts)
-
-    def arrays(self) -> Texts:
-        """JSON arrays of CHAR_COLUMNS, one value per character."""
-        return self.store.arrays(len(self.text), self.parts)
-
-    def type_edges(self) -> Iterator[tuple[int, int, str]]:
-        """(type, user, confidence)."""
-        return ((used, user, sure) for user, used, edge, sure in self.edges if edge == TYPE_EDGE)
-
-    def call_edges(self) -> Iterator[tuple[int, int, str]]:
-        """(caller, callee, confidence)."""
-        return ((user, used, sure) for user, used, edge, sure in self.edges if edge == CALL_EDGE)
+SHORT = "too short"
+_LEAST_CHARS = {"class_decl": 8, "typedef": 8}
+_LEAST_CHARS_OTHERWISE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,132 +44,115 @@ class Skipped:
     reason: str
 
 
-SHORT = "too short"
-_LEAST_CHARS = {"class_decl": 8, "typedef": 8}
-_LEAST_CHARS_OTHERWISE = 20
-
-
 def documents(repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> Iterator[Document | Skipped]:
-    """Every root of the repository, by path and offset: its document, or why it has none."""
+    """The documents of a repository by the path and offset of their first roots, behind the roots that have none."""
+    kept: list[PlacedRoot] = []
+    for place, reason in _judged(repository):
+        if reason:
+            first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
+            path = repository.files[place.file].source.path
+            yield Skipped(path, place.root.name, first.chunk.start, last.chunk.end, reason)
+        else:
+            kept.append(place)
+    yield from _Assembly(repository, chars, recipe).documents(kept)
+
+
+def _judged(repository: Repository) -> Iterator[tuple[PlacedRoot, str]]:
+    """Every root, and why it has no document ("" for one that has)."""
     taken: dict[bytes, str] = {}
     for place in repository.roots:
-        first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
         source = repository.files[place.file].source
-        text = source.text[first.char_start : last.char_end]
+        text = _text(repository, place)
         key = hashlib.sha256(text.encode()).digest()
-        reason = f"same text as {taken[key]}" if key in taken else ""
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
-            reason = SHORT
-        if reason:
-            yield Skipped(source.path, place.root.name, first.chunk.start, last.chunk.end, reason)
+            yield place, SHORT
+        elif key in taken:
+            yield place, f"same text as {taken[key]}"
         else:
-            taken[key] = f"{source.path}:{first.chunk.start}"
-            yield _assemble(repository, chars, recipe, place)
+            taken[key] = f"{source.path}:{repository.nodes[place.unit[0]].chunk.start}"
+            yield place, ""
 
 
-def _assemble(repository: Repository, chars: CharStore, recipe: SemanticRecipe, place: PlacedRoot) -> Document:
-    builder = _Builder(repository, chars)
+def _text(repository: Repository, place: PlacedRoot) -> str:
     first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
-    room = recipe.document_tokens * CHARS_PER_TOKEN
-    own = last.char_end - first.char_start
-    head_room = min(room // _HEAD_SHARE, room - own - SEPARATOR_CHARS)
-    head = _head(repository, place.file, first.chunk.start, head_room)
-    spaces = [space.opening for space in place.spaces]
-    spent = own + sum(span.char_end - span.char_start + SEPARATOR_CHARS for span in (*head, *spaces))
-    budget = Budget(
-        int(room * _FILLED_SHARE) - spent, recipe.document_tokens // _TOKENS_PER_CHUNK, recipe.dependency_depth
-    )
-    if head:
-        builder.context(place.file, head, "preamble", "")
-    for used in dependencies(repository, place.unit, budget):
-        builder.unit(used)
-    if spaces:
-        builder.context(place.file, spaces, "namespace", place.spaces[-1].name)
-    builder.unit(place.unit)
-    return builder.finish(place.file, place.root, (first.chunk.start, last.chunk.end))
+    return repository.files[place.file].source.text[first.char_start : last.char_end]
 
 
-def _head(repository: Repository, file: int, before: int, room: int) -> list[Span]:
-    """The file's includes and using-declarations above byte `before`, as many as fit in `room` characters."""
-    chosen = []
-    for span in repository.files[file].head:
-        room -= span.char_end - span.char_start + SEPARATOR_CHARS
-        if span.end > before or room < 0:
-            break
-        chosen.append(span)
-    return chosen
+class _Assembly:
+    """Documents of one recipe."""
 
-
-class _Builder:
-    """A document in the making: pieces are appended in order."""
-
-    def __init__(self, repository: Repository, chars: CharStore) -> None:
+    def __init__(self, repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> None:
         self._repository = repository
-        self._store = chars
-        self._texts: list[str] = []
-        self._size = 0
-        self._parts: list[Part] = []
-        self._boundaries: list[Boundary] = []
-        self._constituents: list[Constituent] = []
-        self._local: dict[int, int] = {}
+        self._chars = chars
+        self._items = Items(repository)
+        self._layout = Layout(repository, self._items)
+        self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
+        self._strategy = STRATEGIES[recipe.strategy]
+        self._most = int(recipe.document_tokens * CHARS_PER_TOKEN * _FILLED_SHARE)
+        self._chunks = recipe.document_tokens // _TOKENS_PER_CHUNK
+        self._replication = recipe.replication
 
-    def unit(self, unit: Unit) -> None:
-        """Append chunks that are contiguous in their file."""
-        first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]
-        span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end)
-        offset = self._piece(first.file, span, SEPARATOR) - first.char_start
-        for number in range(*unit):
-            node = self._repository.nodes[number]
-            self._local[number] = len(self._boundaries)
-            self._boundaries.append(
-                Boundary(
-                    offset + node.char_start,
-                    offset + node.char_end,
-                    node.chunk.kind,
-                    node.chunk.name,
-                    self._repository.level[number],
-                    self._repository.leaf[number],
-                )
-            )
+    def documents(self, roots: Sequence[PlacedRoot]) -> Iterator[Document]:
+        """A document for each group of `roots`."""
+        sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
+        most = int(self._most / self._replication) if self._replication else self._most
+        for group in self._strategy(self._repository, roots, sizes, most):
+            yield self._document(group)
 
-    def context(self, file: int, spans: Sequence[Span], kind: str, name: str) -> None:
-        """Append stretches of one file as one chunk without edges."""
-        places = [
-            self._piece(file, span, SEPARATOR if number == 0 else HEAD_SEPARATOR) for number, span in enumerate(spans)
-        ]
-        self._boundaries.append(Boundary(places[0], self._size, kind, name, 0, True))
+    def _document(self, roots: Sequence[PlacedRoot]) -> Document:
+        items = [place.unit for place in roots]
+        own = sum(self._items.whole_chars(item) + SEPARATOR_CHARS for item in items)
+        chars = self._most - own
+        if self._replication:
+            chars = min(chars, int(own * (self._replication - 1)))
+        head = max(0, chars) // _HEAD_SHARE
+        chunks = self._chunks - sum(end - start for start, end in items)
+        context = self._surroundings.choose(items, Room(chars - head, chunks))
+        pieces = self._layout.pieces(items, context)
+        pen = Pen(self._repository, self._chars)
+        self._head(pen, pieces, head)
+        self._layout.write(pen, pieces)
+        return pen.finish(roots, validates=False, recall=self._recall(items, context))
 
-    def _piece(self, file: int, span: Span, separator: str) -> int:
-        """Append one exact slice of a file; return where it begins."""
-        source = self._repository.files[file].source
-        if self._texts:
-            self._texts.append(separator)
-            self._size += len(separator)
-        start, end = span.char_start, span.char_end
-        self._texts.append(source.text[start:end])
-        self._parts.append(Part(self._size, file, start, end))
-        begin, self._size = self._size, self._size + end - start
-        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self._size))
-        return begin
+    def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
+        """Include directives: of every file that contributes what lies outside the repository, nearest files first, and
+        of the roots' files what does not stand here, as many as there is room for."""
+        order = sorted({(piece.distance, piece.file) for piece in pieces})
+        present = {self._repository.files[piece.file].source.path for piece in pieces}
+        told: set[tuple[str, ...]] = set()
+        for distance, file in order:
+            text = self._repository.files[file].source.text
+            for span in self._repository.files[file].includes:
+                found = _SPELLING.search(text, span.char_start, span.char_end)
+                spelling = found.groups() if found else ("", text[span.char_start : span.char_end])
+                held = any(piece.file == file and self._holds(piece, span) for piece in pieces)
+                outside = spelling[0] == "<" or (distance == 0 and not _names_one(spelling[1], present))
+                length = span.char_end - span.char_start + 1
+                if outside and not held and spelling not in told and length <= room:
+                    told.add(spelling)
+                    room -= length
+                    if pen.size:
+                        pen.synthetic("\n")
+                    pen.slice(file, span, CONTEXT_ROLE)
+        if pen.size:
+            pen.context(0, "preamble", "")
 
-    def finish(self, file: int, root: Root, bytes_: tuple[int, int]) -> Document:
-        """The document."""
-        return Document(
-            file=file,
-            root=root,
-            byte_start=bytes_[0],
-            byte_end=bytes_[1],
-            text="".join(self._texts),
-            store=self._store,
-            parts=tuple(self._parts),
-            boundaries=tuple(self._boundaries),
-            constituents=tuple(self._constituents),
-            edges=tuple(self._edges()),
-        )
+    def _holds(self, piece: Piece, span: Span) -> bool:
+        last = self._repository.nodes[piece.item[1] - 1].chunk
+        return piece.start <= span.start and span.end <= last.end
 
-    def _edges(self) -> Iterator[tuple[int, int, int, str]]:
-        for number, user in self._local.items():
-            for target, edge, confidence in self._repository.out[number]:
-                used = self._local.get(target)
-                if used is not None:
-                    yield user, used, edge, CONFIDENCES[confidence]
+    def _recall(self, roots: Sequence[Item], context: Context) -> Recall:
+        """How many of the roots' uses of other chunks have a declaration or a definition here."""
+        here = {self._items.of[number] for root in roots for number in range(*root)}
+        here |= {item for item, whole in context.whole.items() if whole or self._items.declared_chars(item)}
+        uses = found = 0
+        for number in (number for item in roots for number in range(*item)):
+            for target, _, _ in self._repository.out[number]:
+                item = self._items.of[target]
+                uses += 1
+                found += item in here or self._items.owner(item) in here
+        return Recall(uses, found)
+
+
+def _names_one(spelling: str, paths: set[str]) -> bool:
+    return any(path == spelling or path.endswith(f"/{spelling}") for path in paths)

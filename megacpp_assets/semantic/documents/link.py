@@ -7,7 +7,7 @@ name: only the spelling is known, and one chunk of the repository defines it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -24,9 +24,11 @@ from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, FLAG_OVERLOA
 CONFIDENCES = ("exact", "overload", "name")
 EXACT, OVERLOAD, NAME = range(3)
 CALL_EDGE, TYPE_EDGE, REFERENCE_EDGE = EDGES = range(3)
-"""What an edge says: it calls, it has a type of, it names a function without calling it (to pass it on)."""
+"""What an edge says: it calls, it has a type of, it names a function or a variable without calling it. The last is no
+part of a document's graph; it tells what the document needs."""
 
 _CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
+_LINKED = _CALLABLE | _TYPE | k.membership(frozenset({k.VARIABLE}))
 _CALLS = k.membership(frozenset({k.CALL, k.MACRO_USE}))
 _NAMING = k.membership(k.NAME_REFERENCES | k.TYPE_REFERENCES)
 _LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
@@ -126,7 +128,7 @@ class _Places:
 
 def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared:
     kind = np.minimum(cursors.kind, k.KINDS - 1)
-    chosen, chunk = places.within(np.flatnonzero((_CALLABLE | _TYPE)[kind] & (cursors.declares >= 0)))
+    chosen, chunk = places.within(np.flatnonzero(_LINKED[kind] & (cursors.declares >= 0)))
     declared = cursors.declares[chosen]
     return Declared(
         usr=table.usr[declared],
@@ -139,19 +141,28 @@ def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared
 
 def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
     kinds_of_rows = np.minimum(table.kind, k.KINDS - 1)
+    linked = _LINKED[kinds_of_rows]
+    linked[cursors.declares[_locals(cursors)]] = False
     naming = np.flatnonzero(_NAMING[np.minimum(cursors.kind, k.KINDS - 1)] & (cursors.uses >= 0))
-    chosen, chunk = places.within(naming[(_CALLABLE | _TYPE)[kinds_of_rows][cursors.uses[naming]]])
+    chosen, chunk = places.within(naming[linked[cursors.uses[naming]]])
     overloaded = (cursors.flags[chosen] & FLAG_OVERLOADED) != 0
     used = cursors.uses[chosen]
     calls = _CALLS[cursors.kind[chosen]] | callees(cursors, table.operator)[chosen]
+    kind = kinds_of_rows[used]
     return Used(
         usr=table.usr[used],
         chunk=chunk,
         id=table.id[used],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
-        edge=np.where(_CALLABLE[kinds_of_rows][used], np.where(calls, CALL_EDGE, REFERENCE_EDGE), TYPE_EDGE),
+        edge=np.select([_CALLABLE[kind] & calls, _TYPE[kind]], [CALL_EDGE, TYPE_EDGE], REFERENCE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),
     )
+
+
+def _locals(cursors: Cursors) -> Ints:
+    """Cursors that declare a variable in a function: nothing outside it uses one."""
+    declares = (cursors.kind == k.VARIABLE) & (cursors.declares >= 0) & (cursors.parent >= 0)
+    return np.flatnonzero(declares & (cursors.kind[np.maximum(cursors.parent, 0)] == k.DECLARATION_STATEMENT))
 
 
 def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray[np.bool_]) -> Used:
@@ -200,6 +211,29 @@ def link(files: Sequence[FileLinks], sizes: Sequence[int]) -> Edges:
         target[new], confidence[new] = found[new], np.maximum(confidence[new], level)
     real = (target >= 0) & (target != used["chunk"])
     return _distinct(used["chunk"][real], target[real], used["edge"][real], confidence[real])
+
+
+def chunks_called(names: Collection[str], files: Sequence[FileLinks], sizes: Sequence[int]) -> dict[str, int]:
+    """The first chunk of the repository that defines a function or a macro of each of `names`, where there is one."""
+    bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
+    declared = _column(files, bases, "declared")
+    wanted = sorted(name for name in names if name)
+    chosen = declared["definition"] & (declared["spelling"] != 0)
+    spellings, first = np.unique(declared["spelling"][chosen], return_index=True)
+    found = _lookup(spellings, declared["chunk"][chosen][first], name_hashes(wanted)[0])
+    return {name: chunk for name, chunk in zip(wanted, found.tolist(), strict=True) if chunk >= 0}
+
+
+def joined(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
+    """`edges` and those from `source` to `target` by name alone."""
+    added = [(first, second) for first, second in zip(source, target, strict=True) if first != second]
+    new = np.array(added, dtype=np.int64).reshape(-1, 2)
+    return _distinct(
+        np.concatenate([edges.source, new[:, 0]]),
+        np.concatenate([edges.target, new[:, 1]]),
+        np.concatenate([edges.edge, np.full(len(new), REFERENCE_EDGE)]),
+        np.concatenate([edges.confidence, np.full(len(new), NAME)]),
+    )
 
 
 def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict[str, NDArray[Any]]:

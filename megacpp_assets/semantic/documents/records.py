@@ -13,7 +13,8 @@ import orjson
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
-from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, Document
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN
 from megacpp_assets.semantic.documents.repository import Repository
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
@@ -56,7 +57,8 @@ def record(document: Document, repository: Repository, origin: Origin) -> dict[s
         ],
         "token_estimate": len(document.text) // CHARS_PER_TOKEN,
     }
-    values |= dict(zip(c.CHAR_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
+    values |= dict(zip(c.PAINTED_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
+    values[c.ROLES] = orjson.Fragment(orjson.dumps(document.roles, option=orjson.OPT_SERIALIZE_NUMPY))
     return {key: values[key] for key in JSONL_KEYS}
 
 

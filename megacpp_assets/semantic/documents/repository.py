@@ -10,19 +10,22 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.compute.uncollected import uncollected
-from megacpp_assets.semantic.documents.analysis import FileFacts, Space
+from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.chunks import Chunk, Root
 from megacpp_assets.semantic.documents.graph import dependency_levels, leaves
-from megacpp_assets.semantic.documents.link import EDGES, Edges, link
+from megacpp_assets.semantic.documents.link import EDGES, REFERENCE_EDGE, Edges, FileLinks, chunks_called, joined, link
+from megacpp_assets.semantic.documents.spaces import Space, Span
 
 
 class Node(NamedTuple):
-    """A chunk with its place: file number, character range, unit and root as ranges of chunk numbers."""
+    """A chunk with its place: file number, character range, signature (None for what is no function with a body), and
+    its unit and root as ranges of chunk numbers."""
 
     chunk: Chunk
     file: int
     char_start: int
     char_end: int
+    signature: Span | None
     unit: tuple[int, int]
     root: tuple[int, int]
 
@@ -57,7 +60,8 @@ class Repository:
 @uncollected
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
-    edges = link([facts.links for facts in files], [len(facts.chunks) for facts in files])
+    links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]
+    edges = joined(link(links, sizes), *_openers(files, links, sizes))
     nodes: list[Node] = []
     roots: list[PlacedRoot] = []
     for number, facts in enumerate(files):
@@ -68,15 +72,37 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         )
         nodes.extend(_nodes(number, facts, base))
     count = len(nodes)
+    graph = edges.edge != REFERENCE_EDGE
+    source, target = edges.source[graph], edges.target[graph]
     return Repository(
         files=files,
         nodes=nodes,
         roots=roots,
-        level=dependency_levels(count, edges.source, edges.target).tolist(),
-        leaf=leaves(count, edges.source, edges.target).tolist(),
+        level=dependency_levels(count, source, target).tolist(),
+        leaf=leaves(count, source, target).tolist(),
         out=_rows(count, edges),
         edges=edges,
     )
+
+
+def _openers(
+    files: Sequence[FileFacts], links: Sequence[FileLinks], sizes: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Which chunks stand in a namespace that a macro opens, and the chunks that define those macros."""
+    called = chunks_called(
+        {space.macro for facts in files for spaces in facts.spaces for space in spaces}, links, sizes
+    )
+    sources: list[int] = []
+    targets: list[int] = []
+    base = 0
+    for facts, size in zip(files, sizes, strict=True):
+        for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+            for space in spaces:
+                if space.macro in called:
+                    sources += range(base + root.first, base + root.last)
+                    targets += [called[space.macro]] * (root.last - root.first)
+        base += size
+    return sources, targets
 
 
 def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
@@ -96,5 +122,5 @@ def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:
             unit = (base + chunk.unit[0], base + chunk.unit[1])
             place = (base + root.first, base + root.last)
             span = facts.spans[index]
-            result.append(Node(chunk, number, span.char_start, span.char_end, unit, place))
+            result.append(Node(chunk, number, span.char_start, span.char_end, facts.signatures[index], unit, place))
     return result

@@ -24,7 +24,7 @@ _KEPT_BYTES = 64 << 20
 """JSON kept; the least recently used goes first."""
 
 Texts = tuple[bytes, ...]
-"""JSON of each of CHAR_COLUMNS, without brackets."""
+"""JSON of each of PAINTED_COLUMNS, without brackets."""
 
 
 class Part(NamedTuple):
@@ -93,7 +93,7 @@ class CharStore:
         found = self._texts.get(place)
         if found is None:
             part = self.slice(*place)
-            found = tuple(_json(part[name]) for name in c.CHAR_COLUMNS)
+            found = tuple(_json(part[name]) for name in c.PAINTED_COLUMNS)
             self._texts[place] = found
             self._kept += sum(map(len, found))
             while self._kept > _KEPT_BYTES:
@@ -109,4 +109,4 @@ def _json(column: NDArray[np.generic]) -> bytes:
 
 @lru_cache(maxsize=16)
 def _zeros(number: int) -> Texts:
-    return (b",".join([b"0"] * number),) * len(c.CHAR_COLUMNS)
+    return (b",".join([b"0"] * number),) * len(c.PAINTED_COLUMNS)

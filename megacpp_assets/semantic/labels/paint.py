@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, DEF_USE_DEF, DEF_USE_NONE, DEF_USE_USE
-from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.contract.schemas import PAINTED_TYPES
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.labels.calls import Named, callees, constructor_tokens, is_operator_keyword, operator_names
 from megacpp_assets.semantic.labels.identifiers import identifiers, span_hashes
@@ -28,7 +28,7 @@ from megacpp_assets.semantic.outline.ranges import among, fill, flattened, keys,
 from megacpp_assets.semantic.parsing.parsed import Cursors
 from megacpp_assets.semantic.tree.text import SourceText, lead_bytes
 
-CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in CHAR_TYPES.items()])
+CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in PAINTED_TYPES.items()])
 """One character's columns."""
 
 _CLIMB = 5

@@ -50,7 +50,7 @@ def test_a_namespace_opens_and_closes_with_its_own_text_and_with_nothing_that_it
     )
     assert [
         (text[space.opening.char_start : space.opening.char_end],
-         text[space.closing.char_start : space.closing.char_end], space.name)
+         space.closing, space.name)
         for space in spaces
     ] == expected  # fmt: skip
     assert all(a.opening.end <= b.opening.start for a, b in pairwise(spaces))

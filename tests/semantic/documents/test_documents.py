@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CATEGORY_ID
-from megacpp_assets.contract.recipe import SemanticRecipe
-from megacpp_assets.semantic.documents.documents import SHORT, Document, Skipped
+from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.contract.recipe import STRATEGIES, SemanticRecipe
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import SHORT, Skipped
 from tests.semantic.sources import Sources, assembled, by_root
 
 SOURCES: Sources = {
@@ -34,32 +37,164 @@ using lib::Pair;
 int main() { Pair pair{1, 2}; return lib::sum(pair); }
 """,
 }
+PER_CHUNK: dict[str, Any] = {"strategy": "per_chunk", "body_depth": 5, "replication": 0}
 
 
-def _documents(tree: Path, sources: Sources = SOURCES, **limits: int) -> dict[str, Document]:
-    return by_root(assembled(tree, sources, SemanticRecipe(**limits)))
+def _documents(tree: Path, sources: Sources = SOURCES, **recipe: Any) -> dict[str, Document]:
+    return by_root(assembled(tree, sources, SemanticRecipe(**{**PER_CHUNK, **recipe})))
 
 
-def test_a_document_is_preamble_then_dependencies_by_level_then_the_root(tmp_path: Path) -> None:
+def _all(tree: Path, sources: Sources = SOURCES, **recipe: Any) -> list[Document]:
+    return [entry for entry in assembled(tree, sources, SemanticRecipe(**recipe)) if isinstance(entry, Document)]
+
+
+def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: Path) -> None:
     document = _documents(tmp_path)["main"]
     assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
         ("preamble", ""),
+        ("namespace", "lib"),
         ("func_body", "lib::add"),
         ("class_decl", "lib::Pair"),
         ("func_body", "lib::sum"),
         ("func_body", "main"),
     ]
-    assert document.text.startswith('#include "lib.h"\nusing lib::Pair;\n\n')
-    levels = [chunk.dep_level for chunk in document.boundaries[1:]]
-    assert levels == sorted(levels)
+    assert document.text == (
+        "#include <cstddef>\n\nnamespace lib {\n\n"
+        "static int add(int a, int b) { return a + b; }\n\n"
+        "// A pair of numbers, é.\nstruct Pair { int left; int right; };\n\n"
+        "int sum(const Pair &pair) { return add(pair.left, pair.right); }\n\n"
+        "}  // namespace lib\n\nint main() { Pair pair{1, 2}; return lib::sum(pair); }"
+    )
 
 
-def test_a_root_inside_namespaces_is_led_by_their_openings(tmp_path: Path) -> None:
-    document = _documents(tmp_path)["lib::sum"]
-    space, root = document.boundaries[-2:]
-    assert (space.kind, space.name) == ("namespace", "lib")
-    assert document.text[space.char_offset : space.char_end] == "namespace lib {"
-    assert root.char_end == len(document.text)
+def test_roles_tell_roots_context_and_what_is_of_no_file(tmp_path: Path) -> None:
+    document = _documents(tmp_path)["main"]
+    role = dict(zip(range(len(document.text)), document.roles.tolist(), strict=True))
+    assert role[document.text.index("int main")] == ROOT_ROLE
+    assert role[document.text.index("namespace lib {")] == role[document.text.index("static int add")] == CONTEXT_ROLE
+    assert role[document.text.index("}  // namespace lib")] == role[document.text.index("\n\n")] == SYNTHETIC_ROLE
+
+
+def test_a_namespace_opened_again_is_no_byte_of_a_file_twice(tmp_path: Path) -> None:
+    text = "namespace a {\nint one() { return 1000001; }\n}\nint two() { return a::one() + 1; }\nnamespace a {\n" + (
+        "int three() { return two() + one(); }\n}\n"
+    )
+    document = _documents(tmp_path, {"a.cc": text.replace("namespace a {\nint three", "namespace a {\nint three")})
+    three = document["a::three"].text
+    assert three.count("namespace a {") == 2
+    places = [(part.byte_start, part.byte_end) for part in document["a::three"].constituents]
+    assert all(first[1] <= second[0] for first, second in pairwise(sorted(places)))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_byte_of_a_file_stands_twice_in_a_document(strategy: str, tmp_path: Path) -> None:
+    for document in _all(tmp_path, strategy=strategy):
+        places = sorted((part.filepath, part.byte_start, part.byte_end) for part in document.constituents)
+        assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(places))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_root_is_the_root_of_one_document_whatever_the_strategy(strategy: str, tmp_path: Path) -> None:
+    entries = assembled(tmp_path, SOURCES, SemanticRecipe(strategy=strategy))
+    roots = [unit for entry in entries if isinstance(entry, Document) for unit in entry.roots]
+    assert len(roots) == len(set(roots)) == 6 - sum(isinstance(entry, Skipped) for entry in entries)
+
+
+def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
+    far = {f"far{n}.cc": f"static int far{n}(int v) {{ return v * {n} + 1000000; }}\n" for n in range(40)}
+    sources = {
+        **far,
+        "a.cc": "int used(int v) { return v + 1000; }\n",
+        "z.cc": "int used(int);\nint user() { return used(1000); }\n",
+    }
+    documents = _all(tmp_path, sources, document_tokens=64, replication=1.0)
+    texts = [document.text for document in documents if "int user()" in document.text]
+    assert len(texts) == 1 and "int used(int v)" in texts[0]
+
+
+def test_two_programs_do_not_share_a_document(tmp_path: Path) -> None:
+    sources = {name: f"int main() {{ return {n} + 1000000; }}\n" for n, name in enumerate(("a.cc", "b.cc"))}
+    assert [document.text.count("int main") for document in _all(tmp_path, sources)] == [1, 1]
+
+
+def test_context_keeps_to_the_replication_that_the_recipe_allows(tmp_path: Path) -> None:
+    for replication in (1.0, 1.5, 2.0):
+        for document in _all(tmp_path / str(replication), strategy="per_chunk", replication=replication):
+            own = int((document.roles == ROOT_ROLE).sum())
+            context = int((document.roles == CONTEXT_ROLE).sum())
+            openings = sum(
+                chunk.char_end - chunk.char_offset for chunk in document.boundaries if chunk.kind == "namespace"
+            )
+            assert context - openings <= (replication - 1) * (own + 2)
+
+
+def test_a_function_whose_body_is_too_far_comes_as_its_signature(tmp_path: Path) -> None:
+    document = _documents(tmp_path, body_depth=1)["main"]
+    assert "static int add(int a, int b);" in document.text
+    kinds = {chunk.name: chunk.kind for chunk in document.boundaries}
+    assert kinds["lib::add"] == "func_sig" and kinds["lib::sum"] == "func_body"
+
+
+def test_a_class_brought_along_shows_the_methods_that_are_used_and_the_signatures_of_others(tmp_path: Path) -> None:
+    body = "int x = 0; " * 20
+    text = f"""\
+struct Tool {{
+  int first;
+  int turn() {{ {body} return first; }}
+  int halt() {{ {body} return -first; }}
+}};
+int user(Tool &tool) {{ return tool.turn(); }}
+"""
+    document = _documents(tmp_path, {"a.cc": text})["user"]
+    assert "int halt();" in document.text and f"int turn() {{ {body}" in document.text
+    assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
+        ("class_decl", "Tool"),
+        ("func_body", "Tool::turn"),
+        ("func_sig", "Tool::halt"),
+        ("class_decl", "Tool"),
+        ("func_body", "user"),
+    ]
+
+
+def test_a_class_that_there_is_no_room_for_comes_as_its_head(tmp_path: Path) -> None:
+    members = "".join(f"  int member{n};\n" for n in range(100))
+    text = f"class Large {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
+    document = _documents(tmp_path, {"a.cc": text}, document_tokens=200)["user"]
+    assert document.text.startswith("class Large;\nint user")
+
+
+def test_a_method_defined_outside_stands_behind_its_class(tmp_path: Path) -> None:
+    text = "struct Box { int area() const; int side; };\nint Box::area() const { return side * side; }\n"
+    document = _documents(tmp_path, {"a.cc": text})["Box::area"]
+    assert document.text.index("struct Box") < document.text.index("int Box::area() const {")
+
+
+def test_constants_and_macros_that_a_root_uses_come_along(tmp_path: Path) -> None:
+    text = "#define TWICE(x) ((x) + (x))\nconst int limit = 1000;\n\nint user(int v) { return TWICE(v) < limit; }\n"
+    filler = "".join(f"int filler{n}() {{ return {n} + 1000000; }}\n" for n in range(3))
+    document = _documents(tmp_path, {"a.cc": text.replace("\n\n", f"\n{filler}\n")})["user"]
+    assert "#define TWICE" in document.text and "const int limit" in document.text
+    assert "filler" not in document.text
+
+
+def test_a_namespace_that_a_macro_opens_is_closed_by_its_macro_and_its_macro_comes_along(tmp_path: Path) -> None:
+    text = """\
+#define OPEN namespace lib { inline namespace v1 {
+#define CLOSE }}
+OPEN
+int inner() { return 1000000; }
+CLOSE
+int outer() { return lib::inner() + 1; }
+"""
+    document = _documents(tmp_path, {"a.cc": text})["outer"]
+    lines = [line for line in document.text.splitlines() if line]
+    assert lines[-4:] == [
+        "OPEN",
+        "int inner() { return 1000000; }",
+        "CLOSE",
+        "int outer() { return lib::inner() + 1; }",
+    ]
+    assert lines[0].startswith("#define OPEN")
 
 
 def test_every_chunk_lies_apart_and_in_order(tmp_path: Path) -> None:
@@ -69,15 +204,15 @@ def test_every_chunk_lies_apart_and_in_order(tmp_path: Path) -> None:
         assert all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
-def test_constituents_are_the_files_bytes_and_joiners_are_blank(tmp_path: Path) -> None:
+def test_constituents_are_the_files_bytes_and_the_rest_is_synthetic(tmp_path: Path) -> None:
     for document in _documents(tmp_path).values():
         joined = np.ones(len(document.text), dtype=bool)
         for part in document.constituents:
             data = SOURCES[part.filepath].encode()[part.byte_start : part.byte_end]
             assert document.text[part.char_start : part.char_end].encode() == data
             joined[part.char_start : part.char_end] = False
-        assert not "".join(np.array(list(document.text))[joined]).strip()
-        assert not any(document.chars[name][joined].any() for name in c.CHAR_COLUMNS)
+        assert (joined == (document.roles == SYNTHETIC_ROLE)).all()
+        assert not any(document.chars[name][joined].any() for name in c.PAINTED_COLUMNS)
 
 
 def test_columns_are_those_of_the_files(tmp_path: Path) -> None:
@@ -97,6 +232,12 @@ def test_edges_join_the_documents_own_chunks(tmp_path: Path) -> None:
     assert types == {("lib::Pair", "main", "exact"), ("lib::Pair", "lib::sum", "exact")}
 
 
+def test_what_a_signature_hides_is_used_by_nobody(tmp_path: Path) -> None:
+    document = _documents(tmp_path, body_depth=0)["main"]
+    names = [chunk.name for chunk in document.boundaries]
+    assert {(names[caller], names[callee]) for caller, callee, _ in document.call_edges()} == {("main", "lib::sum")}
+
+
 def test_what_is_too_far_is_left_out(tmp_path: Path) -> None:
     names = [chunk.name for chunk in _documents(tmp_path, dependency_depth=1)["main"].boundaries]
     assert "lib::sum" in names and "lib::add" not in names
@@ -104,18 +245,17 @@ def test_what_is_too_far_is_left_out(tmp_path: Path) -> None:
 
 def test_a_document_keeps_within_its_tokens_and_drops_the_farthest_first(tmp_path: Path) -> None:
     document = _documents(tmp_path, document_tokens=64)["main"]
-    names = [chunk.name for chunk in document.boundaries]
     assert len(document.text) // 4 <= 64
-    assert "lib::sum" not in names or "lib::add" not in names
-    assert names[-1] == "main"
+    assert document.boundaries[-1].name == "main"
 
 
-def test_dependencies_leave_room_for_what_the_estimate_misses(tmp_path: Path) -> None:
+def test_context_leaves_room_for_what_the_estimate_misses(tmp_path: Path) -> None:
     long = "v = v + 1; " * 30
     steps = "".join(f"int step{n}(int v) {{ {long} return step{n - 1}(v); }}\n" for n in range(1, 30))
     text = f"int step0(int v) {{ return v + 1 - 1 + 0; }}\n{steps}int all(int v) {{ return step29(v); }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, document_tokens=1000, dependency_depth=30)["all"]
-    assert 0.8 * 4 * 1000 < len(document.text) <= 0.9 * 4 * 1000
+    recipe = {"document_tokens": 1000, "dependency_depth": 30, "body_depth": 30}
+    document = _documents(tmp_path, {"a.cc": text}, **recipe)["all"]
+    assert 0.7 * 4 * 1000 < len(document.text) <= 0.9 * 4 * 1000
 
 
 def test_a_root_over_the_limit_stays_whole(tmp_path: Path) -> None:
@@ -124,11 +264,20 @@ def test_a_root_over_the_limit_stays_whole(tmp_path: Path) -> None:
     assert document.text == text.strip()
 
 
+def test_a_circle_of_functions_ends(tmp_path: Path) -> None:
+    count = 300
+    declared = "".join(f"int ring{n}(int);\n" for n in range(count))
+    rings = "".join(f"int ring{n}(int v) {{ return ring{(n + 1) % count}(v - 1); }}\n" for n in range(count))
+    for number, strategy in enumerate(STRATEGIES):
+        documents = _all(tmp_path / str(number), {"a.cc": declared + rings}, strategy=strategy)
+        assert sum(document.text.count("return ring") for document in documents) >= count
+
+
 def test_a_text_is_the_root_of_one_document_and_its_copy_is_recorded(tmp_path: Path) -> None:
     text = "static int twin(int v) { return v * 2; }\n"
     entries = assembled(tmp_path, {"a.cc": text, "b.cc": text})
-    assert [type(entry) for entry in entries] == [Document, Skipped]
-    assert entries[1] == Skipped("b.cc", "twin", 0, len(text) - 1, "same text as a.cc:0")
+    assert sorted(type(entry).__name__ for entry in entries) == ["Document", "Skipped"]
+    assert Skipped("b.cc", "twin", 0, len(text) - 1, "same text as a.cc:0") in entries
 
 
 def test_what_is_too_short_is_recorded(tmp_path: Path) -> None:
@@ -136,24 +285,10 @@ def test_what_is_too_short_is_recorded(tmp_path: Path) -> None:
     assert isinstance(entry, Skipped) and entry.reason == SHORT
 
 
-def test_a_class_brought_along_is_whole_and_swallows_its_methods(tmp_path: Path) -> None:
-    body = "int x = 0; " * 20
-    text = f"""\
-struct Tool {{
-  int first;
-  int turn() {{ {body} return first; }}
-}};
-int user(Tool &tool) {{ return tool.turn(); }}
-"""
-    document = _documents(tmp_path, {"a.cc": text})["user"]
-    assert [chunk.name for chunk in document.boundaries] == ["Tool", "Tool::turn", "Tool", "user"]
-    assert len(document.constituents) == 2
-
-
 def test_every_definition_is_in_a_document_or_in_the_skip_list(tmp_path: Path) -> None:
     entries = assembled(tmp_path, SOURCES)
-    roots = {entry.root.name for entry in entries if isinstance(entry, Document)}
-    assert {"lib::Pair", "lib::sum", "lib::add", "main"} <= roots | {e.name for e in entries if isinstance(e, Skipped)}
+    chunks = {chunk.name for entry in entries if isinstance(entry, Document) for chunk in entry.boundaries}
+    assert {"lib::Pair", "lib::sum", "lib::add", "main"} <= chunks | {e.name for e in entries if isinstance(e, Skipped)}
 
 
 def test_a_roots_namespaces_are_those_open_around_it(tmp_path: Path) -> None:
@@ -166,13 +301,10 @@ int outer() { return 200000; }
 }
 namespace c { int other() { return 300000; } }
 """
-    documents = _documents(tmp_path, {"a.cc": text})
-    openings = {
-        name: [document.text[chunk.char_offset : chunk.char_end] for chunk in document.boundaries[:-1]]
-        for name, document in documents.items()
-    }
-    assert openings == {
-        "a::b::inner": ["namespace a {\nnamespace b {"],
-        "a::outer": ["namespace a {"],
-        "c::other": ["namespace c {"],
+    texts = {name: document.text for name, document in _documents(tmp_path, {"a.cc": text}).items()}
+    assert texts == {
+        "a::b::inner": "namespace a {\nnamespace b {\n\nint inner() { return 100000; }\n\n"
+        "}  // namespace b\n}  // namespace a",
+        "a::outer": "namespace a {\n\nint outer() { return 200000; }\n\n}  // namespace a",
+        "c::other": "namespace c {\n\nint other() { return 300000; }\n\n}  // namespace c",
     }

@@ -8,14 +8,14 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents import records
-from megacpp_assets.semantic.documents.documents import Document, documents
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.storage.jsonl import read_shard
 from megacpp_assets.storage.publish import Publication
-from tests.semantic.sources import index
+from tests.semantic.sources import EACH_ITS_OWN, index
 
 ORIGIN = Origin(RepoRef("shape", "v1"), "c" * 40, "BSL-1.0")
 SOURCES = {
@@ -26,7 +26,7 @@ SOURCES = {
 
 def _made(tree: Path) -> list[tuple[Document, dict[str, Any]]]:
     repository, store = index(tree, SOURCES)
-    entries = documents(repository, store, SemanticRecipe())
+    entries = documents(repository, store, EACH_ITS_OWN)
     return [(entry, record(entry, repository, ORIGIN)) for entry in entries if isinstance(entry, Document)]
 
 
@@ -43,7 +43,7 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     for (document, ours), theirs in zip(made, back, strict=True):
         assert tuple(theirs) == JSONL_KEYS
         assert theirs[c.TEXT] == ours[c.TEXT]
-        assert all(np.array_equal(theirs[name], document.chars[name]) for name in c.CHAR_COLUMNS)
+        assert all(np.array_equal(theirs[name], document.chars[name]) for name in c.PAINTED_COLUMNS)
 
 
 def test_shards_have_a_fixed_number_of_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def _store(folder: Path) -> CharStore:
     random = np.random.default_rng(7)
     for number, size in enumerate(FILES):
         chars = np.zeros(size, dtype=CHAR_DTYPE)
-        for name in c.CHAR_COLUMNS:
+        for name in c.PAINTED_COLUMNS:
             chars[name] = random.integers(0, np.iinfo(CHAR_DTYPE[name]).max, size, endpoint=True)
         store.put(number, chars)
     return store.seal()
@@ -36,5 +36,5 @@ def test_the_json_of_parts_is_that_of_their_characters(
     for parts in (PARTS, PARTS[2:], PARTS):
         chars = store.joined(SIZE, parts)
         arrays = [orjson.loads(text) for text in store.arrays(SIZE, parts)]
-        assert arrays == [chars[name].tolist() for name in c.CHAR_COLUMNS]
+        assert arrays == [chars[name].tolist() for name in c.PAINTED_COLUMNS]
     assert store.slice(2, 5, 7).tolist() == chars[13:15].tolist()

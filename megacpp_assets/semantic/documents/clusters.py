@@ -1,0 +1,100 @@
+"""Roots that belong together, in groups of bounded size: joined along the edges between them, then by place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+
+_NEIGHBOUR = 0.25
+"""What standing side by side in a file counts, in calls of a function that nobody else calls."""
+
+
+def clusters(
+    repository: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], most: int
+) -> list[list[PlacedRoot]]:
+    """`roots`, in file order, in groups of at most `most` characters by `sizes`; a larger root is a group of its own.
+
+    Pairs are joined in the order of their edges over the square root of both their edges, so that what all use joins
+    nobody in particular; what is left over is filled up in file order. Groups, and roots in them, stay in file order.
+    """
+    union = _Union(sizes, most, [_defined(repository, place) for place in roots])
+    for first, second in _by_weight(_weights(repository, roots)):
+        union.join(first, second)
+    groups: dict[int, list[int]] = {}
+    for number in range(len(roots)):
+        groups.setdefault(union.find(number), []).append(number)
+    return [[roots[number] for number in group] for group in union.filled(list(groups.values()))]
+
+
+def _weights(repository: Repository, roots: Sequence[PlacedRoot]) -> dict[tuple[int, int], float]:
+    number_of = {node: number for number, place in enumerate(roots) for node in range(*place.unit)}
+    pairs: Counter[tuple[int, int]] = Counter()
+    for source, target in zip(repository.edges.source.tolist(), repository.edges.target.tolist(), strict=True):
+        first, second = number_of.get(source, -1), number_of.get(target, -1)
+        if first >= 0 and second >= 0 and first != second:
+            pairs[min(first, second), max(first, second)] += 1
+    degree: Counter[int] = Counter()
+    for (first, second), count in pairs.items():
+        degree[first] += count
+        degree[second] += count
+    weights = {pair: count / (degree[pair[0]] * degree[pair[1]]) ** 0.5 for pair, count in pairs.items()}
+    for first, second in pairwise(range(len(roots))):
+        if roots[first].file == roots[second].file:
+            weights[first, second] = weights.get((first, second), 0.0) + _NEIGHBOUR
+    return weights
+
+
+def _by_weight(weights: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
+    return sorted(weights, key=lambda pair: (-weights[pair], pair))
+
+
+class _Union:
+    """Groups of numbers, joined while they stay within `most` and define nothing twice."""
+
+    def __init__(self, sizes: Sequence[int], most: int, defined: Sequence[str]) -> None:
+        self._parent = list(range(len(sizes)))
+        self._sizes = list(sizes)
+        self._defined = [{name} - {""} for name in defined]
+        self._most = most
+
+    def find(self, number: int) -> int:
+        """The smallest number of a group."""
+        while self._parent[number] != number:
+            self._parent[number] = self._parent[self._parent[number]]
+            number = self._parent[number]
+        return number
+
+    def join(self, first: int, second: int) -> None:
+        """Make one group of two if it is small enough."""
+        first, second = sorted((self.find(first), self.find(second)))
+        if first != second and self._may_join(first, second):
+            self._parent[second] = first
+            self._sizes[first] += self._sizes[second]
+            self._defined[first] |= self._defined[second]
+
+    def _may_join(self, first: int, second: int) -> bool:
+        fits = self._sizes[first] + self._sizes[second] <= self._most
+        return fits and self._defined[first].isdisjoint(self._defined[second])
+
+    def filled(self, groups: Sequence[list[int]]) -> list[list[int]]:
+        """The groups, neighbours together where they may join."""
+        result: list[list[int]] = []
+        for group in groups:
+            if result and self._may_join(self.find(result[-1][0]), self.find(group[0])):
+                self.join(result[-1][0], group[0])
+                result[-1] = sorted([*result[-1], *group])
+            else:
+                result.append(group)
+        return result
+
+
+def _defined(repository: Repository, place: PlacedRoot) -> str:
+    """What a document may hold one definition of: a signature or a head in its namespace, the program's `main`."""
+    node = repository.nodes[place.unit[0]]
+    if node.signature is None or node.chunk.name == "main":
+        return node.chunk.name if node.signature is not None else ""
+    text = repository.files[node.file].source.text[node.signature.char_start : node.signature.char_end]
+    return " ".join([*(space.name for space in place.spaces), *text.split()])

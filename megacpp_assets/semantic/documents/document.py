@@ -1,0 +1,177 @@
+"""A document, and the pen that writes one: slices of files in order, and the few characters that stand in no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.semantic.documents.chunks import Root
+from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.documents.spaces import Span
+from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Constituent:
+    """Where the characters [char_start, char_end) of a document came from."""
+
+    filepath: str
+    byte_start: int
+    byte_end: int
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A chunk in a document, half-open in characters."""
+
+    char_offset: int
+    char_end: int
+    kind: str
+    name: str
+    dep_level: int
+    is_leaf: bool
+
+
+class Recall(NamedTuple):
+    """Of the uses that the roots of a document make of the repository, how many it declares or defines."""
+
+    uses: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Roots with their surroundings; `parts` of `store` are its characters, `roles` says what each is there for.
+
+    `file`, `root`, `byte_start` and `byte_end` are the first root's; `roots` are the chunks of all, as ranges of chunk
+    numbers of the repository, `chunks` all that stand here. `edges` are (user, used, edge kind, confidence) over
+    `boundaries`. `validates`: its roots are held out.
+    """
+
+    file: int
+    root: Root
+    roots: tuple[tuple[int, int], ...]
+    byte_start: int
+    byte_end: int
+    validates: bool
+    text: str
+    store: CharStore
+    parts: tuple[Part, ...]
+    roles: NDArray[np.uint8]
+    boundaries: tuple[Boundary, ...]
+    chunks: tuple[int, ...]
+    constituents: tuple[Constituent, ...]
+    edges: tuple[tuple[int, int, int, str], ...]
+    recall: Recall
+
+    @property
+    def chars(self) -> NDArray[np.void]:
+        """Its characters (paint.CHAR_DTYPE)."""
+        return self.store.joined(len(self.text), self.parts)
+
+    def arrays(self) -> Texts:
+        """JSON arrays of the painted columns, one value per character."""
+        return self.store.arrays(len(self.text), self.parts)
+
+    def type_edges(self) -> Iterator[tuple[int, int, str]]:
+        """(type, user, confidence)."""
+        return ((used, user, sure) for user, used, edge, sure in self.edges if edge == TYPE_EDGE)
+
+    def call_edges(self) -> Iterator[tuple[int, int, str]]:
+        """(caller, callee, confidence)."""
+        return ((user, used, sure) for user, used, edge, sure in self.edges if edge == CALL_EDGE)
+
+
+class Pen:
+    """A document in the making: text is appended in order."""
+
+    def __init__(self, repository: Repository, store: CharStore) -> None:
+        self._repository = repository
+        self._store = store
+        self._texts: list[str] = []
+        self._roles: list[tuple[int, int]] = []
+        self._parts: list[Part] = []
+        self._constituents: list[Constituent] = []
+        self._taken: set[tuple[int, int]] = set()
+        self._users: set[int] = set()
+        self.boundaries: list[Boundary] = []
+        self.place: dict[int, int] = {}
+        """Boundary of each chunk that stands here."""
+        self.size = 0
+
+    def synthetic(self, text: str) -> None:
+        """Append characters of no file."""
+        self._append(text, SYNTHETIC_ROLE)
+
+    def slice(self, file: int, span: Span, role: int) -> int:
+        """Append an exact slice of a file; where it begins."""
+        source = self._repository.files[file].source
+        begin = self.size
+        self._append(source.text[span.char_start : span.char_end], role)
+        self._parts.append(Part(begin, file, span.char_start, span.char_end))
+        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self.size))
+        self._taken.add((file, span.start))
+        return begin
+
+    def once(self, file: int, span: Span, role: int) -> None:
+        """Append a slice the first time it is wanted, and its like as characters of no file from then on."""
+        if (file, span.start) in self._taken:
+            self.synthetic(self._repository.files[file].source.text[span.char_start : span.char_end])
+        else:
+            self.slice(file, span, role)
+
+    def context(self, begin: int, kind: str, name: str) -> None:
+        """Make a chunk without edges of what was written since `begin`."""
+        self.boundaries.append(Boundary(begin, self.size, kind, name, 0, True))
+
+    def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
+        """Make [begin, end) the place of chunk `number`; `uses`: what it uses can be seen there."""
+        node = self._repository.nodes[number]
+        level, leaf = self._repository.level[number], self._repository.leaf[number]
+        self.place[number] = len(self.boundaries)
+        self.boundaries.append(Boundary(begin, end, kind, node.chunk.name, level, leaf))
+        if uses:
+            self._users.add(number)
+
+    def _append(self, text: str, role: int) -> None:
+        self._texts.append(text)
+        self._roles.append((role, len(text)))
+        self.size += len(text)
+
+    def finish(self, roots: Sequence[PlacedRoot], *, validates: bool, recall: Recall) -> Document:
+        """The document of these `roots`, the first of which gives it its place."""
+        leading = roots[0]
+        first, last = self._repository.nodes[leading.unit[0]], self._repository.nodes[leading.unit[1] - 1]
+        values, lengths = zip(*self._roles, strict=True)
+        return Document(
+            file=leading.file,
+            root=leading.root,
+            roots=tuple(place.unit for place in roots),
+            byte_start=first.chunk.start,
+            byte_end=last.chunk.end,
+            validates=validates,
+            text="".join(self._texts),
+            store=self._store,
+            parts=tuple(self._parts),
+            roles=np.repeat(np.array(values, dtype=np.uint8), lengths),
+            boundaries=tuple(self.boundaries),
+            chunks=tuple(self.place),
+            constituents=tuple(self._constituents),
+            edges=tuple(self._edges()),
+            recall=recall,
+        )
+
+    def _edges(self) -> Iterator[tuple[int, int, int, str]]:
+        for number in sorted(self._users):
+            for target, edge, confidence in self._repository.out[number]:
+                used = self.place.get(target)
+                if used is not None and edge in (CALL_EDGE, TYPE_EDGE):
+                    yield self.place[number], used, edge, CONFIDENCES[confidence]

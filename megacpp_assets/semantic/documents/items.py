@@ -1,0 +1,99 @@
+"""What documents are laid out from: a class with all its members, a function, a run's chunk; whole or as declared.
+
+As declared, a function is its signature and a class has its larger inline methods as signatures, or is its head alone;
+all else is short and has one form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from megacpp_assets.semantic.documents.repository import Repository
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+Item = tuple[int, int]
+"""A range of chunk numbers, contiguous in its file."""
+
+
+class Items:
+    """The chunks of a repository grouped into items."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.of: Sequence[Item] = list(_items(repository))
+        self._spaces = {place.unit: place.spaces for place in repository.roots}
+        self._class_of: dict[str, Item] = {}
+        for place in repository.roots:
+            if place.root.kind == "class_decl":
+                self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
+
+    def owner(self, item: Item) -> Item | None:
+        """The class whose method the function `item` defines outside of it."""
+        chunk = self._repository.nodes[item[0]].chunk
+        holder = self._class_of.get(chunk.name.rpartition("::")[0]) if chunk.kind == "func_body" else None
+        return None if holder == item else holder
+
+    def bodies(self, item: Item) -> list[int]:
+        """The chunks of `item` that have a body which can be left out."""
+        return [number for number in range(*item) if self._has_body(number)]
+
+    def _has_body(self, number: int) -> bool:
+        node = self._repository.nodes[number]
+        return node.signature is not None and node.chunk.kind == "func_body"
+
+    def head_chars(self, item: Item) -> int:
+        """Characters of a class's head; 0 for what has none."""
+        node = self._repository.nodes[item[0]]
+        is_head = node.signature is not None and node.chunk.kind == "class_decl"
+        return len(self.signature_text(item[0])) if is_head else 0
+
+    def whole_chars(self, item: Item) -> int:
+        """Characters of an item as it stands in its file."""
+        return self._repository.nodes[item[1] - 1].char_end - self._repository.nodes[item[0]].char_start
+
+    def body_chars(self, number: int) -> int:
+        """Characters that leaving out the body of chunk `number` spares."""
+        node = self._repository.nodes[number]
+        return node.char_end - node.signature.char_end if node.signature else 0
+
+    def declared_chars(self, item: Item) -> int:
+        """Characters of an item without its bodies; of a method that a class declares, none."""
+        if self.owner(item) is not None:
+            return 0
+        return self.whole_chars(item) - sum(map(self.body_chars, self.bodies(item)))
+
+    def signature_text(self, number: int) -> str:
+        """The text of the signature of chunk `number`."""
+        node = self._repository.nodes[number]
+        text = self._repository.files[node.file].source.text
+        return text[node.signature.char_start : node.signature.char_end] if node.signature else ""
+
+    def used(self, number: int) -> list[int]:
+        """Chunks that chunk `number` uses."""
+        return [target for target, _, _ in self._repository.out[number]]
+
+    def named(self, number: int) -> list[int]:
+        """Chunks that the signature of chunk `number`, or the macro that opens its namespace, uses."""
+        words = set(WORD.findall(self.signature_text(number)))
+        words |= {space.macro for space in self._spaces[self._repository.nodes[number].root]}
+        return [target for target in self.used(number) if not words.isdisjoint(self._names(target))]
+
+    def _names(self, number: int) -> set[str]:
+        """What chunk `number` may be called by: its name, or of short declarations in a run any of their words."""
+        node = self._repository.nodes[number]
+        if node.chunk.kind in ("func_body", "class_decl"):
+            return {node.chunk.name.rpartition("::")[2]}
+        return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
+
+    def shown(self, item: Item, whole: Iterable[int]) -> list[int]:
+        """Chunks of `item` of which all text is shown if the bodies `whole` are."""
+        kept = set(whole)
+        return [number for number in range(*item) if number in kept or not self._has_body(number)]
+
+
+def _items(repository: Repository) -> Iterator[Item]:
+    """The item of each chunk: its class, or itself."""
+    for place in repository.roots:
+        units = [repository.nodes[number].unit for number in range(*place.unit)]
+        yield from ([place.unit] * len(units) if place.unit in units else units)

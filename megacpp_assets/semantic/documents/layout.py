@@ -1,0 +1,208 @@
+"""The pieces of a document in an order that a compiler would take, inside the namespaces that they stand in.
+
+What is used stands before what uses it; where that leaves a choice, a file goes on as it stands, then a namespace, and
+what is far from the roots comes first. Namespaces are opened with their own text and closed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
+from megacpp_assets.semantic.documents.context import Context
+from megacpp_assets.semantic.documents.document import Pen
+from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.repository import Repository
+from megacpp_assets.semantic.documents.spaces import Space, Span
+
+_EARLY = ("preamble", "typedef", "class_decl", "func_sig")
+"""Where pieces use each other in a circle, these kinds come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A root or an item in a document, `distance` edges from a root; `whole` are the chunks whose bodies are shown,
+    `head`: no more of a class than its head is."""
+
+    item: Item
+    file: int
+    start: int
+    whole: frozenset[int]
+    head: bool
+    distance: int
+    spaces: tuple[Space, ...]
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the document was made for it."""
+        return self.distance == 0
+
+
+class Layout:
+    """How documents of one repository are laid out."""
+
+    def __init__(self, repository: Repository, items: Items) -> None:
+        self._repository = repository
+        self._items = items
+        self._spaces = {place.unit: place.spaces for place in repository.roots}
+
+    def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
+        """The pieces of a document, in their order."""
+        found = [self._piece(root, frozenset(range(*root)), 0) for root in roots]
+        for item, whole in context.whole.items():
+            if whole or self._items.declared_chars(item):
+                head = item in context.heads
+                found.append(self._piece(item, frozenset(whole), context.distance[item], head=head))
+        return _ordered(found, self._needs(found), self._repository)
+
+    def _piece(self, item: Item, whole: frozenset[int], distance: int, *, head: bool = False) -> Piece:
+        node = self._repository.nodes[item[0]]
+        return Piece(item, node.file, node.chunk.start, whole, head, distance, self._spaces[node.root])
+
+    def _needs(self, pieces: Sequence[Piece]) -> list[set[int]]:
+        """Of each piece, the numbers of those that it uses: what it shows decides."""
+        number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
+        needs: list[set[int]] = []
+        for place, piece in enumerate(pieces):
+            used = {self._items.of[target] for target in self._uses(piece)}
+            used |= {holder} if (holder := self._items.owner(piece.item)) is not None else set()
+            found = {number[item] for item in used if item in number}
+            needs.append(found - {place})
+        return needs
+
+    def _uses(self, piece: Piece) -> Iterator[int]:
+        shown = set() if piece.head else set(self._items.shown(piece.item, piece.whole))
+        for number in range(*piece.item):
+            yield from self._items.used(number) if number in shown else self._items.named(number)
+
+    def write(self, pen: Pen, pieces: Sequence[Piece]) -> None:
+        """Write `pieces` in the order given."""
+        opened: list[tuple[Space, int]] = []
+        last: Piece | None = None
+        for piece in pieces:
+            shared = self._shared(opened, piece)
+            self._close(pen, opened, shared)
+            self._open(pen, opened, piece, shared)
+            if pen.size:
+                pen.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
+            self._write(pen, piece)
+            last = piece
+        self._close(pen, opened, 0)
+
+    def _adjoin(self, first: Piece, second: Piece) -> bool:
+        """Whether `second` stands on the line behind `first` in their file."""
+        end = self._repository.nodes[first.item[1] - 1].char_end
+        gap = self._repository.files[first.file].source.text[end : self._repository.nodes[second.item[0]].char_start]
+        return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
+
+    def _shared(self, opened: Sequence[tuple[Space, int]], piece: Piece) -> int:
+        """How many of the namespaces that are open are the piece's."""
+        pairs = zip(opened, ((space, piece.file) for space in piece.spaces), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: _same(self._repository, *pair), pairs))
+
+    def _open(self, pen: Pen, opened: list[tuple[Space, int]], piece: Piece, shared: int) -> None:
+        fresh = piece.spaces[shared:]
+        if not fresh:
+            return
+        if pen.size:
+            pen.synthetic("\n\n")
+        begin = pen.size
+        for number, space in enumerate(fresh):
+            if number:
+                pen.synthetic("\n")
+            pen.once(piece.file, space.opening, CONTEXT_ROLE)
+            opened.append((space, piece.file))
+        pen.context(begin, "namespace", fresh[-1].name)
+
+    def _close(self, pen: Pen, opened: list[tuple[Space, int]], kept: int) -> None:
+        if len(opened) > kept:
+            pen.synthetic("\n")
+        while len(opened) > kept:
+            space, _ = opened.pop()
+            name = space.name.rpartition("::")[2]
+            pen.synthetic(f"\n{space.closing}" + (f"  // namespace {name}" if space.closing == "}" and name else ""))
+
+    def _write(self, pen: Pen, piece: Piece) -> None:
+        """Write one piece: its text without the bodies that are left out, and its chunks."""
+        role = ROOT_ROLE if piece.is_root else CONTEXT_ROLE
+        first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
+        if piece.head and first.signature is not None:
+            begin = pen.slice(piece.file, first.signature, role)
+            pen.synthetic(";")
+            pen.chunk(piece.item[0], begin, pen.size, first.chunk.kind, uses=False)
+            return
+        start, char_start = first.chunk.start, first.char_start
+        waiting: list[int] = []
+        bodies = set(self._items.bodies(piece.item))
+        for number in range(*piece.item):
+            signature = self._repository.nodes[number].signature
+            waiting.append(number)
+            if signature is None or number in piece.whole or number not in bodies:
+                continue
+            if number == piece.item[0]:
+                start, char_start = signature.start, signature.char_start
+            shift = pen.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), role) - char_start
+            pen.synthetic(";")
+            self._chunks(pen, waiting, shift, char_start)
+            waiting = []
+            start, char_start = self._repository.nodes[number].chunk.end, self._repository.nodes[number].char_end
+        if waiting:
+            shift = pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), role) - char_start
+            self._chunks(pen, waiting, shift, char_start)
+
+    def _chunks(self, pen: Pen, numbers: Sequence[int], shift: int, char_start: int) -> None:
+        """Tell the places of chunks that a slice holds, whose characters are `shift` from those of its file. If it ends
+        with a semicolon of no file, its last chunk is a signature."""
+        for number in numbers:
+            node = self._repository.nodes[number]
+            begin, end = shift + max(node.char_start, char_start), shift + node.char_end
+            whole = end <= pen.size
+            pen.chunk(number, begin, end if whole else pen.size, node.chunk.kind if whole else "func_sig", uses=whole)
+
+
+def _same(repository: Repository, first: tuple[Space, int], second: tuple[Space, int]) -> bool:
+    """Whether two namespaces, perhaps of different files, are one: equal names, opened by equal text."""
+    texts = [
+        " ".join(repository.files[file].source.text[space.opening.char_start : space.opening.char_end].split())
+        for space, file in (first, second)
+    ]
+    return first[0].name == second[0].name and texts[0] == texts[1]
+
+
+def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Repository) -> list[Piece]:
+    """`pieces` with what each needs before it; in a circle, declarations first, then as files stand."""
+    left = set(range(len(pieces)))
+    result: list[Piece] = []
+    while left:
+        last = result[-1] if result else None
+        ready = [number for number in left if not needs[number] & left]
+        best = (
+            min(ready, key=lambda number: _next(pieces[number], last))
+            if ready
+            else _broken(pieces, needs, left, repository)
+        )
+        result.append(pieces[best])
+        left.discard(best)
+    return result
+
+
+def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
+    goes_on = last is not None and piece.file == last.file and piece.start > last.start
+    stays = last is not None and _names(piece) == _names(last)
+    return not goes_on, not stays, -piece.distance, piece.file, piece.start
+
+
+def _names(piece: Piece) -> list[str]:
+    return [space.name for space in piece.spaces]
+
+
+def _broken(pieces: Sequence[Piece], needs: Sequence[set[int]], left: set[int], repository: Repository) -> int:
+    def key(number: int) -> tuple[int, int, int, int, int]:
+        piece = pieces[number]
+        kind = repository.nodes[piece.item[0]].chunk.kind
+        rank = _EARLY.index(kind) if kind in _EARLY else len(_EARLY)
+        return rank, len(needs[number] & left), -piece.distance, piece.file, piece.start
+
+    return min(left, key=key)

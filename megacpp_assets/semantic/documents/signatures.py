@@ -1,0 +1,77 @@
+"""Where a function's signature or a class's head ends, so that a declaration can stand for the whole."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from megacpp_assets.semantic.documents.chunks import Chunk
+from megacpp_assets.semantic.outline.macros import next_solid
+from megacpp_assets.semantic.outline.nodes import Outline, Role
+
+NO_SIGNATURE = (-1, -1)
+_MARK = re.compile(rb"""::|[()\[\]{}:]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\n]*""", re.S)
+_UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
+_SPELLED = re.compile(r"([A-Za-z_]\w*)(?:<.*>)?\Z")
+
+
+def signatures_of(code: bytes, nodes: Outline, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
+    """The byte range of each chunk's signature or head, `NO_SIGNATURE` for what has none that one can see.
+
+    A function's ends before its body, a constructor's before its member initialisers, a class's before its bases.
+    Comments in front are left out.
+    """
+    bodies = sorted(nodes.start[nodes.role == Role.BODY].tolist())
+    return [_range(code, bodies, chunk) for chunk in chunks]
+
+
+def _range(code: bytes, bodies: list[int], chunk: Chunk) -> tuple[int, int]:
+    start = next_solid(code, chunk.start)
+    end = _signature_end(code, bodies, chunk, start) if chunk.kind == "func_body" else _head_end(code, chunk, start)
+    end = start + len(code[start:end].rstrip())
+    # A macro's invocation, as in TEST(Suite, Name) { … }, declares nothing without its body.
+    named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
+    return (start, end) if named and end > start else NO_SIGNATURE
+
+
+def _signature_end(code: bytes, bodies: list[int], chunk: Chunk, start: int) -> int:
+    place = bisect_left(bodies, start)
+    body = bodies[place] if place < len(bodies) else chunk.end
+    if body >= chunk.end:
+        return start
+    return _before_initialisers(code, start, body) if _constructs(chunk.name) else body
+
+
+def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
+    """Where the bases or the members of a class begin; `start` for what cannot be declared without them."""
+    if chunk.kind != "class_decl" or _UNSCOPED.match(code, start):
+        return start
+    depth = 0
+    for match in _MARK.finditer(code, start, chunk.end):
+        mark = match[0]
+        if depth == 0 and mark in (b":", b"{"):
+            return match.start()
+        depth += (mark in (b"(", b"[")) - (mark in (b")", b"]"))
+    return start
+
+
+def _constructs(name: str) -> bool:
+    """Whether the function called `name` is a constructor: the last two parts of its name are equal."""
+    parts = [found[1] for part in name.rsplit("::", 2)[-2:] if (found := _SPELLED.match(part))]
+    return len(parts) == 2 and parts[0] == parts[1]
+
+
+def _before_initialisers(code: bytes, start: int, body: int) -> int:
+    """Where `: member(value)` begins between `start` and `body`: the first single colon behind the parameters."""
+    depth, called = 0, False
+    for match in _MARK.finditer(code, start, body):
+        mark = match[0]
+        if mark in (b"(", b"[", b"{"):
+            depth += 1
+        elif mark in (b")", b"]", b"}"):
+            depth -= 1
+            called = called or (depth == 0 and mark == b")")
+        elif mark == b":" and depth == 0 and called:
+            return match.start()
+    return body

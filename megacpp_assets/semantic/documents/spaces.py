@@ -1,0 +1,100 @@
+"""The namespaces of a file as text: how each opens and closes, whether braces do it or macros."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
+from megacpp_assets.semantic.outline.openings import closing_start, opening_end
+from megacpp_assets.semantic.tree.text import SourceText
+
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_KEPT = 8
+"""Of namespaces inside one another, so many of the innermost are told."""
+_BRACED = re.compile(rb"(?:export\s+)?(?:inline\s+)?(?:namespace\b|extern\b)[^{};]{0,400}\{")
+_MACRO = re.compile(rb"[A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?")
+_CLOSING_MACRO = re.compile(rb"([A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?)\s*\Z")
+_CLOSING_WINDOW = 200
+
+
+class Span(NamedTuple):
+    """A stretch of a file in bytes and in characters, half-open."""
+
+    start: int
+    end: int
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A namespace, or several that one macro or one head opens at once.
+
+    `opening` is its text up to the brace or to the end of the macro, `closing` what ends it, `end` the byte where it
+    ends, `name` the innermost's qualified name, `macro` that of the macro which opens it ("" for braces).
+    """
+
+    opening: Span
+    closing: str
+    end: int
+    name: str
+    macro: str
+
+
+def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:
+    """The namespaces of a file in the order in which they open; `uses` are the ranges of its macro invocations."""
+    nodes = list(outline.take(outline.role == Role.NAMESPACE))
+    macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
+    starts = {node.start for node in nodes}
+    found: dict[int, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(opening_end(source.code, node, macros, starts), []).append(node)
+    openings = spans_of(source, [(together[0].start, end) for end, together in found.items()])
+    return [
+        Space(
+            opening,
+            _closing(source.code, together, closers),
+            together[-1].end,
+            together[-1].name,
+            _macro(source.code, together[0], macros),
+        )
+        for opening, together in zip(openings, found.values(), strict=True)
+    ]
+
+
+def around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Space, ...]]:
+    """The innermost of `spaces` around each of the ascending `offsets`, outer ones first; one sweep over both."""
+    inside: list[Space] = []
+    number = 0
+    for offset in offsets:
+        while number < len(spaces) and spaces[number].opening.end <= offset:
+            inside = [space for space in inside if space.end > spaces[number].opening.start]
+            inside.append(spaces[number])
+            number += 1
+        inside = [space for space in inside if space.end > offset]
+        yield tuple(inside[-_KEPT:])
+
+
+def spans_of(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
+    """Byte ranges of a file with the characters that they are."""
+    if source.is_ascii:
+        return [Span(start, end, start, end) for start, end in ranges]
+    places = source.chars(np.array(ranges, dtype=np.int64).reshape(-1, 2)).tolist()
+    return [Span(*range_, *place) for range_, place in zip(ranges, places, strict=True)]
+
+
+def _macro(code: bytes, node: Node, macros: Mapping[int, int]) -> str:
+    name = _NAME.match(code, node.start) if node.start in macros else None
+    return name[0].decode() if name else ""
+
+
+def _closing(code: bytes, together: Sequence[Node], closers: Mapping[int, int]) -> str:
+    """What closes all namespaces that one text opens: from where the first of them is closed."""
+    start = min(closing_start(code, node, closers) for node in together)
+    return code[start : together[0].end].decode(errors="replace")

@@ -1,0 +1,80 @@
+"""What the documents of a repository are worth, in numbers: how much text is repeated, how much is its roots', how much
+of what roots use can be seen, how much of the budget is filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import starmap
+from typing import Any
+
+import numpy as np
+
+from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.repository import Repository
+
+MOST_REPEATED = 20
+
+
+class Worth:
+    """Counts over documents, one after the other."""
+
+    def __init__(self, repository: Repository, budget_chars: int) -> None:
+        self._repository = repository
+        self._budget = budget_chars
+        self._covered: dict[int, list[tuple[int, int]]] = {}
+        self._times: Counter[int] = Counter()
+        self._sums: Counter[str] = Counter()
+
+    def add(self, document: Document) -> None:
+        """Count one document."""
+        for part in document.parts:
+            self._covered.setdefault(part.file, []).append((part.start, part.end))
+        self._times.update(document.chunks)
+        self._sums.update(
+            documents=1,
+            characters=len(document.text),
+            root_characters=int((document.roles == ROOT_ROLE).sum()),
+            uses=document.recall.uses,
+            found=document.recall.found,
+            chunks=len(document.boundaries),
+        )
+
+    def as_stats(self) -> dict[str, Any]:
+        """`replication` (characters of documents for each distinct one of the sources that stand in them), root share,
+        context recall and budget use, each in parts of one; the chunks that stand in the most documents."""
+        sums, distinct = self._sums, sum(map(_covered, self._covered.values()))
+        room = self._budget * sums["documents"]
+        return {
+            "documents": sums["documents"],
+            "characters": sums["characters"],
+            "document_chunks": sums["chunks"],
+            "distinct_characters": distinct,
+            "replication": _share(sums["characters"], distinct),
+            "root_share": _share(sums["root_characters"], sums["characters"]),
+            "context_recall": _share(sums["found"], sums["uses"]),
+            "budget_use": _share(sums["characters"], room),
+            "most_repeated": [list(entry) for entry in starmap(self._repeated, self._most_repeated())],
+        }
+
+    def _most_repeated(self) -> list[tuple[int, int]]:
+        often = ((times, number) for number, times in self._times.items() if times > 1)
+        return sorted(often, key=lambda entry: (-entry[0], entry[1]))[:MOST_REPEATED]
+
+    def _repeated(self, times: int, number: int) -> tuple[int, str, str, int]:
+        """In how many documents a chunk stands, its file, its name and its characters."""
+        node = self._repository.nodes[number]
+        path = self._repository.files[node.file].source.path
+        return times, path, node.chunk.name, node.char_end - node.char_start
+
+
+def _covered(ranges: list[tuple[int, int]]) -> int:
+    """Characters in the union of `ranges`."""
+    starts, ends = np.array(sorted(ranges), dtype=np.int64).T
+    reached = np.maximum.accumulate(ends)
+    before = np.concatenate(([0], reached[:-1]))
+    return int(np.maximum(reached - np.maximum(starts, before), 0).sum())
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
