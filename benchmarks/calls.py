@@ -132,11 +132,8 @@ def judged(found: Index, place: Place) -> Iterator[tuple[str, str, bool]]:
         kind = UNWRITTEN if not spelled else OPERATORS if operator else NAMED
         yield kind, callee, _has(found.called, (place.offset, end), callee)
     if place.constructors:
-        written = (
-            not (place.functions & {token})
-            and not place.callers & {token}
-            and _constructs(found.code, place.offset, name)
-        )
+        function = token in place.functions | place.callers | _BUILT_IN
+        written = not function and _constructs(found.code, place.offset, name)
         has = any(_has(found.called, (place.offset, end), callee) for callee in place.constructors)
         yield CONSTRUCTORS if written else UNWRITTEN, ", ".join(sorted(place.constructors)), has
 
@@ -149,7 +146,7 @@ def _in_macro(found: Index, place: Place, macro: tuple[int, int]) -> Iterator[tu
         kind = kind if _spelled(text, callee) else MACROS
         yield kind, callee, _has(found.graph if kind == MACROS else found.called, macro, callee)
     for callee in sorted(place.constructors):
-        kind = CONSTRUCTORS if _spelled(text, callee) else MACROS
+        kind = CONSTRUCTORS if _spelled(text, callee, constructor=True) else MACROS
         yield kind, callee, _has(found.graph if kind == MACROS else found.called, macro, callee)
 
 
@@ -165,11 +162,16 @@ def _constructs(code: bytes, offset: int, name: re.Match[bytes] | None) -> bool:
     return bool(after and after[1] in b";[,") and bool(_TYPE_BEFORE.search(before)) and not _WORD_BEFORE.search(before)
 
 
-def _spelled(text: bytes, callee: str) -> bool:
-    """Whether `text`, a macro and its arguments, has the callee's name or symbol."""
+def _spelled(text: bytes, callee: str, *, constructor: bool = False) -> bool:
+    """Whether `text`, a macro and its arguments, writes a call of `callee`: its name, with arguments for a constructor,
+    or its symbol; a conversion and `()` are written with the keyword, as brackets say nothing."""
     text, name = _QUOTED.sub(b"", text), callee.removeprefix("operator").strip().encode()
-    around = (rb"(?<!\w)", rb"(?!\w)") if re.match(rb"\w", name) else (rb"(?<![-+*/%^&|=!<>])", rb"(?![-+*/%^&|=!<>])")
-    return re.search(around[0] + re.escape(name) + around[1], text) is not None
+    if callee.startswith("operator") and (name == b"()" or callee[len("operator")].isspace()):
+        return b"operator" in text
+    if re.match(rb"\w", name):
+        behind = rb"\s*(?:<[^;{}()]*>\s*)?[({]" if constructor else rb"(?!\w)"
+        return re.search(rb"(?<!\w)" + re.escape(name) + behind, text) is not None
+    return re.search(rb"(?<![-+*/%^&|=!<>])" + re.escape(name) + rb"(?![-+*/%^&|=!<>])", text) is not None
 
 
 def _has(called: Called, span: tuple[int, int], callee: str) -> bool:
