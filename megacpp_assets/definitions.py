@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import click
 import dagster as dg
 
+from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.storage.layout import data_root
+from megacpp_assets.defs.instance import served_root, warn_of_temporary_instance
 
-defs: dg.Definitions = build_definitions(data_root())
+
+def _load() -> dg.Definitions:
+    """The definitions of the data root; what they cannot be made of is one sentence on Dagster's command line."""
+    root = served_root()
+    warn_of_temporary_instance(root)
+    try:
+        return build_definitions(root)
+    except MegacppError as error:
+        raise click.ClickException(str(error)) from None
+
+
+defs: dg.Definitions = _load()

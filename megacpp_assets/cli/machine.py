@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 
+import megacpp_assets
 from megacpp_assets.cli.options import data_root_option
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 
@@ -30,9 +32,9 @@ def doctor_command(data_root: str | None) -> None:
 @click.argument("names", nargs=-1)
 def bench_command(names: tuple[str, ...]) -> None:
     """Run the benchmarks NAMES; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs."""
-    from megacpp_assets.defs.instance import CHECKOUT
-
-    folder = CHECKOUT / "benchmarks"
+    folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
+    if not folder.is_dir():
+        raise EnvironmentLacks("benchmarks", expected=f"the folder {folder}", found="none", do="run from a checkout")
     known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
     for name in names or known:
         if name not in known:

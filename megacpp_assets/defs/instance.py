@@ -10,26 +10,47 @@ from pathlib import Path
 import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
-from megacpp_assets.contract.errors import DiskFailure, EnvironmentLacks
+from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.storage.atomic import write_atomic
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
 
-HOME_DIRECTORY = "dagster"
-CHECKOUT = Path(__file__).resolve().parent.parent.parent
+HOME_VARIABLE = "DAGSTER_HOME"
+SETTINGS = Path(__file__).with_name("dagster.yaml")
+
+
+def home_of(root: Path) -> Path:
+    """What Dagster calls its home: its settings and its database."""
+    return root / "dagster"
+
+
+def served_root() -> Path:
+    """The data root of a process that Dagster started.
+
+    `MEGACPP_DATA_ROOT`; else the one whose home is `DAGSTER_HOME`; else `data` in the working directory.
+    """
+    home = Path(os.environ.get(HOME_VARIABLE, ""))
+    if not os.environ.get(DATA_ROOT_VARIABLE) and home == home_of(home.parent) and (home.parent / LOCK_FILE).is_file():
+        return data_root(str(home.parent))
+    return data_root()
 
 
 def prepare_home(root: Path) -> Path:
-    """`<root>/dagster` with the checkout's `dagster.yaml`, and the environment that Dagster reads set to it."""
-    home = root / HOME_DIRECTORY
-    template = CHECKOUT / "dagster.yaml"
-    if not template.is_file():
-        raise EnvironmentLacks("dagster.yaml", expected=str(template), found="none", do="run from a checkout")
-    config = home / "dagster.yaml"
-    if not config.is_file() or config.read_bytes() != template.read_bytes():
-        write_atomic(config, template.read_bytes())
-    os.environ["DAGSTER_HOME"] = str(home)
+    """The home of `root` with our settings, and the environment that Dagster reads set to it."""
+    home = home_of(root)
+    config = home / SETTINGS.name
+    settings = SETTINGS.read_bytes()
+    if not config.is_file() or config.read_bytes() != settings:
+        write_atomic(config, settings)
+    os.environ[HOME_VARIABLE] = str(home)
     os.environ[DATA_ROOT_VARIABLE] = str(root)
     return home
+
+
+def warn_of_temporary_instance(root: Path) -> None:
+    """Say so where Dagster found neither its home nor settings, and therefore forgets at its end what it records."""
+    if not os.environ.get(HOME_VARIABLE) and not Path(SETTINGS.name).is_file():
+        do = f"export {HOME_VARIABLE}={home_of(root)}, which megacpp run makes"
+        dg.get_dagster_logger().warning(f"{HOME_VARIABLE}; expected the data root's own; found none; what to do: {do}")
 
 
 @contextmanager

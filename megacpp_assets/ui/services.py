@@ -18,7 +18,6 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._grpc.client import DagsterGrpcClient
 
 from megacpp_assets.contract.errors import ServiceEnded
-from megacpp_assets.defs.instance import CHECKOUT
 from megacpp_assets.ui.ending import Deadline
 
 ASSETS_MODULE: Final = "megacpp_assets.definitions"
@@ -70,7 +69,7 @@ class Launcher:
         # JSON is YAML.
         self.workspace.write_text(json.dumps({"load_from": [{"grpc_server": place}]}), encoding="utf-8")
         server = ["code-server", "start", "--socket", socket, "--location-name", ASSETS_MODULE]
-        source = ["--module-name", ASSETS_MODULE, "--working-directory", str(CHECKOUT)]
+        source = ["--module-name", ASSETS_MODULE]
         return self._start("server of the assets", "dagster", *server, *source, "--log-level", "warning")
 
     def run_daemon(self) -> Service:
@@ -88,14 +87,21 @@ class Launcher:
     def _start(self, name: str, module: str, *arguments: str) -> Service:
         ours = [sys.executable, "-m", "megacpp_assets.ui.service", str(os.getpid()), str(self._folder)]
         with self._log.open("ab") as output:
-            return Service(name, _in_a_session_of_its_own([*ours, module, *arguments], output), self._log)
+            return Service(name, self._in_a_session_of_its_own([*ours, module, *arguments], output), self._log)
 
+    def _in_a_session_of_its_own(self, command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Out of reach of the terminal's Ctrl-C: what ends first is decided here.
 
-def _in_a_session_of_its_own(command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Out of reach of the terminal's Ctrl-C: what ends first is decided here."""
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=CHECKOUT
-    )
+        Python imports from its working directory first, so that is the private folder and not whatever the user is in.
+        """
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=self._folder,
+        )
 
 
 def _answers(client: DagsterGrpcClient) -> bool:
