@@ -13,6 +13,7 @@ FILEPATH: Final = "filepath"
 BYTE_START: Final = "byte_start"
 BYTE_END: Final = "byte_end"
 LICENSE: Final = "license"
+SPLIT: Final = "split"
 CONSTITUENTS: Final = "constituent_provenance"
 PROVENANCE_COLUMNS: Final = (DOC_ID, REPO, REF, COMMIT, FILEPATH, BYTE_START, BYTE_END, LICENSE)
 

@@ -87,6 +87,24 @@ class SemanticRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldoutRecipe:
+    """What validates: a `share` of each repository's files, by a hash of repository, path and `salt`, and all files of
+    whole `repositories`. Definitions of other files of whose tokens a part of `near_copy` is a held-out definition's,
+    in runs, do not train."""
+
+    share: float = 0.05
+    repositories: tuple[str, ...] = ()
+    salt: str = ""
+    near_copy: float = 0.7
+
+    def __post_init__(self) -> None:
+        for name, least in (("share", 0.0), ("near_copy", 0.1)):
+            value = getattr(self, name)
+            if not least <= value <= 1:
+                raise SpecError(f"holdout.{name}", expected=f"{least:g} to 1", found=value)
+
+
+@dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
     """Vocabulary size in ids (fixed band included) and the whitespace recipe of the splitter."""
 
@@ -192,6 +210,7 @@ class Recipe:
     specialists: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
+    holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)

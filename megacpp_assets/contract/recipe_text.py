@@ -132,7 +132,7 @@ def _model(kind: Any) -> Any:
         elif get_origin(hint) is Mapping:
             members[entry.name] = (_table(hint), Field(default_factory=dict))
         elif hint == tuple[str, ...]:
-            members[entry.name] = (list[str], ...)
+            members[entry.name] = (list[str], ... if entry.default is MISSING else list(entry.default))
         else:
             members[entry.name] = (hint, ... if entry.default is MISSING else entry.default)
     return create_model(kind.__name__, __config__=ConfigDict(strict=True, extra="forbid"), **members)

@@ -21,6 +21,7 @@ _PROVENANCE = [
     pa.field(c.BYTE_START, pa.int64()),
     pa.field(c.BYTE_END, pa.int64()),
     pa.field(c.LICENSE, pa.string()),
+    pa.field(c.SPLIT, pa.string()),
 ]
 CONSTITUENT: Final = pa.struct(
     [
@@ -29,9 +30,10 @@ CONSTITUENT: Final = pa.struct(
         ("byte_end", pa.int64()),
         ("char_start", pa.int32()),
         ("char_end", pa.int32()),
+        ("role", pa.uint8()),
     ]
 )
-"""Where a stretch of a document's text, [char_start, char_end), came from."""
+"""Where a stretch of a document's text, [char_start, char_end), came from, and its role (names.ROOT_ROLE, …)."""
 CHUNK_BOUNDARY: Final = pa.struct(
     [
         ("char_offset", pa.int32()),

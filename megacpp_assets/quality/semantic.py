@@ -146,6 +146,11 @@ def _ids(semantic: Semantic) -> Verdict:
     return _once(semantic.scan.ids)
 
 
+def _held_out(semantic: Semantic) -> Verdict:
+    leaked, held = semantic.scan.sides.leaked()
+    return Verdict(leaked * 1000 <= held, f"{leaked} of {held} bytes of held-out roots stand in training")
+
+
 def _roots(semantic: Semantic) -> Verdict:
     return _once(semantic.scan.root_texts)
 
@@ -253,6 +258,11 @@ CHECKS: Final = (
     Check("has_documents", "at least one document, as many as the statistics say", _documents),
     Check("document_ids_unique", "no document id twice", _ids),
     Check("roots_unique", "no root text of 200 bytes or more twice", _roots),
+    Check(
+        "held_out_stays_out",
+        "at most 0.1 % of the bytes of held-out roots of 200 bytes or more in documents that train",
+        _held_out,
+    ),
     Check(
         "definitions_are_placed",
         "every definition and every body, from head to closing brace, in a document or in the skip list with a reason",

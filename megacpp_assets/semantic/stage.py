@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import SemanticRecipe, as_config
+from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe, as_config
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
@@ -26,6 +26,7 @@ from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files, unread
 from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, Skipped, documents
+from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.link import EDGES
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.repository import Repository, build_repository
@@ -47,7 +48,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "15"
+VERSION = "16"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -77,13 +78,21 @@ class SemanticJsonlSpec:
     license: str
     recipe: SemanticRecipe
     toolchain: Toolchain
+    holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
     """What the partition `NAME@REF` of `corpus` is made from. `EnvironmentLacks` without a working toolchain."""
     pin = corpus.pin(partition)
     return SemanticJsonlSpec(
-        corpus.root, corpus.dataset, pin.partition, pin.commit, pin.license, corpus.recipe.semantic, _toolchain()
+        corpus.root,
+        corpus.dataset,
+        pin.partition,
+        pin.commit,
+        pin.license,
+        corpus.recipe.semantic,
+        _toolchain(),
+        corpus.recipe.holdout,
     )
 
 
@@ -105,6 +114,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             "toolchain": dict(spec.toolchain.identity),
             **({"cmake": _cmake()} if spec.recipe.configure else {}),
             **as_config(spec.recipe),
+            "holdout": as_config(spec.holdout),
         },
         inputs=(raw_path(spec.repo),),
     )
@@ -201,10 +211,11 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
     skipped = [*lost, *(Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)]
     worth = Worth(repository, spec.recipe.document_tokens * CHARS_PER_TOKEN)
     by_file: Counter[int] = Counter()
+    held = hold_out(repository, spec.repo.name, spec.holdout)
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records() -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe):
+        for entry in documents(repository, store, spec.recipe, held):
             if isinstance(entry, Skipped):
                 skipped.append(entry)
                 continue
@@ -221,7 +232,7 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:
     calls, types, references = (int((repository.edges.edge == edge).sum()) for edge in EDGES)
-    reasons = Counter(entry.reason.split(" as ")[0] for entry in skipped)
+    reasons = Counter(entry.reason.split(" as ")[0].split(" of ")[0] for entry in skipped)
     return {
         "chunks": len(repository.nodes),
         "call_edges": calls,

@@ -19,7 +19,7 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.encoding import TextEncoder
-from megacpp_assets.contract.names import DOCUMENT_TOKENS, fixed_max_chunks
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, VALID_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
@@ -28,17 +28,16 @@ from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
 from megacpp_assets.storage.layout import jsonl_path, parquet_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
-from megacpp_assets.tokenized.holdout import Holdout, holdout_of
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
 from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "3"
+VERSION: Final = "4"
 LIMITS: Final = Limits(DOCUMENT_TOKENS, fixed_max_chunks(DOCUMENT_TOKENS))
 BATCH_DOCUMENTS: Final = 256
-"""Documents in memory at a time. The holdout looks at the first batch, so this number decides bytes."""
+"""Documents in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +102,16 @@ def write_shards(
 ) -> dict[str, Any]:
     """Write every record as token parquet into `publication`; gives the statistics. `progress` hears records done."""
     totals = Totals()
-    holdout: Holdout | None = None
     done = 0
     with ShardWriter(publication) as shards:
         for documents in _batches(iter(records)):
-            ids = documents[c.DOC_ID].to_pylist()
-            holdout = holdout or holdout_of(ids)
             tokenized = tokenize(documents, encoder, LIMITS)
-            validation = np.repeat(np.array([holdout.holds(doc_id) for doc_id in ids]), tokenized.pieces)
+            validation = np.repeat(
+                np.array([side == VALID_SPLIT for side in documents[c.SPLIT].to_pylist()]), tokenized.pieces
+            )
             shards.write(tokenized.table, validation)
             totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))
-            done += len(ids)
+            done += documents.num_rows
             progress(done)
     return totals.as_stats()
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.quality.reading.bodies import lost_bodies
+from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
@@ -47,11 +48,13 @@ class Scan:
         self.root_texts: Counter[bytes] = Counter()
         self.placed: dict[str, Ranges] = defaultdict(list)
         self.symbols: set[int] = set()
+        self.sides = Sides()
 
     def add(self, record: Record) -> None:
         """Judge one record."""
         self.documents += 1
         self.ids[record[c.DOC_ID]] += 1
+        self.sides.add(record)
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
             self.placed[part["filepath"]].append(place)

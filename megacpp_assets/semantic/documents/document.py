@@ -26,6 +26,7 @@ class Constituent:
     byte_end: int
     char_start: int
     char_end: int
+    role: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Pen:
         begin = self.size
         self._append(source.text[span.char_start : span.char_end], role)
         self._parts.append(Part(begin, file, span.char_start, span.char_end))
-        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self.size))
+        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self.size, role))
         self._taken.add((file, span.start))
         return begin
 

@@ -11,6 +11,7 @@ from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, Pen, Recall
+from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.layout import Layout, Piece
 from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
@@ -44,32 +45,42 @@ class Skipped:
     reason: str
 
 
-def documents(repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> Iterator[Document | Skipped]:
-    """The documents of a repository by the path and offset of their first roots, behind the roots that have none."""
+def documents(
+    repository: Repository, chars: CharStore, recipe: SemanticRecipe, held: HeldOut = NOTHING_HELD
+) -> Iterator[Document | Skipped]:
+    """The documents of a repository that train, then those that validate, each by the path and offset of their first
+    roots; before them the roots that have none.
+
+    Nothing of a held-out file, and no near copy of it, is root or context of a document that trains; a short signature
+    may stand in.
+    """
     kept: list[PlacedRoot] = []
-    for place, reason in _judged(repository):
+    for place, reason in _judged(repository, held):
         if reason:
             first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
             path = repository.files[place.file].source.path
             yield Skipped(path, place.root.name, first.chunk.start, last.chunk.end, reason)
         else:
             kept.append(place)
-    yield from _Assembly(repository, chars, recipe).documents(kept)
+    assembly = _Assembly(repository, chars, recipe, held)
+    yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
+    yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
 
-def _judged(repository: Repository) -> Iterator[tuple[PlacedRoot, str]]:
+def _judged(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
     """Every root, and why it has no document ("" for one that has)."""
-    taken: dict[bytes, str] = {}
+    taken: dict[tuple[bool, bytes], str] = {}
     for place in repository.roots:
-        source = repository.files[place.file].source
         text = _text(repository, place)
-        key = hashlib.sha256(text.encode()).digest()
+        key = place.file in held.files, hashlib.sha256(text.encode()).digest()
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
             yield place, SHORT
+        elif place.unit in held.copies:
+            yield place, f"near copy of held-out {held.copies[place.unit]}"
         elif key in taken:
             yield place, f"same text as {taken[key]}"
         else:
-            taken[key] = f"{source.path}:{repository.nodes[place.unit[0]].chunk.start}"
+            taken[key] = where(repository, place)
             yield place, ""
 
 
@@ -81,7 +92,7 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
 class _Assembly:
     """Documents of one recipe."""
 
-    def __init__(self, repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> None:
+    def __init__(self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, held: HeldOut) -> None:
         self._repository = repository
         self._chars = chars
         self._items = Items(repository)
@@ -91,15 +102,17 @@ class _Assembly:
         self._most = int(recipe.document_tokens * CHARS_PER_TOKEN * _FILLED_SHARE)
         self._chunks = recipe.document_tokens // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
+        barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
+        self._barred = frozenset(self._items.of[number] for unit in barred for number in range(*unit))
 
-    def documents(self, roots: Sequence[PlacedRoot]) -> Iterator[Document]:
-        """A document for each group of `roots`."""
+    def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document]:
+        """A document for each group of `roots`, all of which train or validate."""
         sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._most / self._replication) if self._replication else self._most
         for group in self._strategy(self._repository, roots, sizes, most):
-            yield self._document(group)
+            yield self._document(group, validate=validate)
 
-    def _document(self, roots: Sequence[PlacedRoot]) -> Document:
+    def _document(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Document:
         items = [place.unit for place in roots]
         own = sum(self._items.whole_chars(item) + SEPARATOR_CHARS for item in items)
         chars = self._most - own
@@ -107,12 +120,14 @@ class _Assembly:
             chars = min(chars, int(own * (self._replication - 1)))
         head = max(0, chars) // _HEAD_SHARE
         chunks = self._chunks - sum(end - start for start, end in items)
-        context = self._surroundings.choose(items, Room(chars - head, chunks))
+        context = self._surroundings.choose(
+            items, Room(chars - head, chunks), frozenset() if validate else self._barred
+        )
         pieces = self._layout.pieces(items, context)
         pen = Pen(self._repository, self._chars)
         self._head(pen, pieces, head)
         self._layout.write(pen, pieces)
-        return pen.finish(roots, validates=False, recall=self._recall(items, context))
+        return pen.finish(roots, validates=validate, recall=self._recall(items, context))
 
     def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
         """Include directives: of every file that contributes what lies outside the repository, nearest files first, and

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents.document import Document
@@ -44,6 +45,7 @@ def record(document: Document, repository: Repository, origin: Origin) -> dict[s
         c.BYTE_START: document.byte_start,
         c.BYTE_END: document.byte_end,
         c.LICENSE: facts.file.license or origin.license,
+        c.SPLIT: VALID_SPLIT if document.validates else TRAIN_SPLIT,
         c.CONSTITUENTS: document.constituents,
         "language": facts.file.language,
         c.TEXT: document.text,

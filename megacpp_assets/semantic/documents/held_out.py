@@ -1,0 +1,94 @@
+"""Which files of a repository validate, and which definitions of the others are near copies of theirs.
+
+A file's side is a hash of the repository's name and its path: the same in every phase, dataset and tag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from megacpp_assets.compute.shingles import Copies, shingles
+from megacpp_assets.contract.recipe import HoldoutRecipe
+from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+
+LEAST_RUNS: Final = 20
+"""A text of fewer runs of tokens may be like another by chance: `int size() const { return size_; }`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The files that validate, and the other files' roots (ranges of chunk numbers) that are near copies of theirs,
+    each with where that stands."""
+
+    files: frozenset[int] = frozenset()
+    copies: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+
+NOTHING_HELD = HeldOut()
+
+
+def hold_out(repository: Repository, name: str, recipe: HoldoutRecipe) -> HeldOut:
+    """What of the repository called `name` validates."""
+    files = held_out_files(repository, name, recipe)
+    pairs = near_copies(repository, files, recipe.near_copy)
+    return HeldOut(files, {copy.unit: where(repository, held) for copy, held in pairs})
+
+
+def where(repository: Repository, place: PlacedRoot) -> str:
+    """The path and the offset of a root."""
+    return f"{repository.files[place.file].source.path}:{repository.nodes[place.unit[0]].chunk.start}"
+
+
+def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> frozenset[int]:
+    """The numbers of the files of the repository called `name` that validate.
+
+    Those whose lot is below the recipe's share; where that is none of several files with roots, the one with the lowest
+    lot; all where the recipe holds out the repository, none where its share is 0.
+    """
+    rooted = sorted({place.file for place in repository.roots})
+    if name in recipe.repositories:
+        return frozenset(rooted)
+    if recipe.share == 0:
+        return frozenset()
+    lots = {file: draw(name, repository.files[file].source.path, recipe.salt) for file in rooted}
+    chosen = {file for file, lot in lots.items() if lot < recipe.share}
+    return frozenset(chosen or sorted(rooted, key=lambda file: lots[file])[: int(len(rooted) > 1)])
+
+
+def draw(name: str, path: str, salt: str) -> float:
+    """A file's lot in [0, 1)."""
+    digest = hashlib.sha256("\0".join((salt, name, path)).encode("utf-8", "surrogateescape")).digest()
+    return int.from_bytes(digest[:7], "big") / (1 << 56)
+
+
+def near_copies(repository: Repository, held: frozenset[int], share: float) -> Iterator[tuple[PlacedRoot, PlacedRoot]]:
+    """Roots of files that train with the root of a held-out file of which each is a near copy: of the shorter one of
+    the two, at least `share` of the runs of tokens are in the other; parts of a class count as well as the whole."""
+    texts = [(place, text) for place in repository.roots if place.file in held for text in _texts(repository, place)]
+    runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]
+    copies = Copies([found for _, found in runs])
+    for place in repository.roots:
+        if place.file not in held:
+            number = _first(copies, _texts(repository, place), share)
+            if number is not None:
+                yield place, runs[number][0]
+
+
+def _first(copies: Copies, texts: Sequence[str], share: float) -> int | None:
+    for text in texts:
+        found = shingles(text)
+        if len(found) >= LEAST_RUNS and len(numbers := copies.held_by(found, share)):
+            return int(numbers[0])
+    return None
+
+
+def _texts(repository: Repository, place: PlacedRoot) -> list[str]:
+    """The text of a root, and of each of its chunks if it has several."""
+    nodes = repository.nodes
+    text = repository.files[place.file].source.text
+    ranges = {(nodes[number].char_start, nodes[number].char_end) for number in range(*place.unit)}
+    ranges.add((nodes[place.unit[0]].char_start, nodes[place.unit[1] - 1].char_end))
+    return [text[start:end] for start, end in sorted(ranges)]
