@@ -86,6 +86,9 @@ class SemanticRecipe:
             raise SpecError("semantic.failed_files_per_cent", expected="0 to 100", found=self.failed_files_per_cent)
 
 
+NEAR_COPY = 0.7
+
+
 @dataclass(frozen=True, slots=True)
 class HoldoutRecipe:
     """What validates: a `share` of each repository's files, by a hash of repository, path and `salt`, and all files of
@@ -95,7 +98,7 @@ class HoldoutRecipe:
     share: float = 0.05
     repositories: tuple[str, ...] = ()
     salt: str = ""
-    near_copy: float = 0.7
+    near_copy: float = NEAR_COPY
 
     def __post_init__(self) -> None:
         for name, least in (("share", 0.0), ("near_copy", 0.1)):

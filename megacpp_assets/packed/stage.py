@@ -6,7 +6,7 @@ Lengths are read first, then rows are gathered a bounded block at a time, so mem
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe import NEAR_COPY
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
+from megacpp_assets.packed.left_out import left_out, shards_of
 from megacpp_assets.packed.mixture import repetitions, repository_weight
 from megacpp_assets.packed.rows import RowBlock, gather_rows
 from megacpp_assets.packed.spool import Spool, spool_documents
@@ -30,7 +32,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "2"
+VERSION = "3"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -44,7 +46,8 @@ _NAME_BATCH = 65_536
 @dataclass(frozen=True, slots=True)
 class PackedRowsSpec:
     """One mixture of one dataset, in rows of `row_tokens` tokens. `weights` are the times that it takes the training
-    documents of a repository where that is not once; `seed` shuffles the rows.
+    documents of a repository where that is not once; `seed` shuffles the rows. Documents with a `near_copy` of what
+    another repository holds out stay out.
     """
 
     root: Path
@@ -54,6 +57,7 @@ class PackedRowsSpec:
     weights: Mapping[str, float]
     row_tokens: int
     seed: int
+    near_copy: float = NEAR_COPY
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
@@ -78,8 +82,17 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture = corpus.mixture(partition)
     weights, phase = corpus.weights(mixture.specialist), corpus.recipe.phase(mixture.phase)
-    seed = corpus.recipe.mixture.seed
-    return PackedRowsSpec(corpus.root, corpus.dataset, mixture, corpus.repo_refs, weights, phase.row_tokens, seed)
+    recipe = corpus.recipe
+    return PackedRowsSpec(
+        corpus.root,
+        corpus.dataset,
+        mixture,
+        corpus.repo_refs,
+        weights,
+        phase.row_tokens,
+        recipe.mixture.seed,
+        recipe.holdout.near_copy,
+    )
 
 
 def target(spec: PackedRowsSpec) -> Target:
@@ -93,6 +106,7 @@ def target(spec: PackedRowsSpec) -> Target:
         config={
             "weights": dict(spec.weights),
             "seed": spec.seed,
+            "near_copy": spec.near_copy,
             "repos": [repo.key for repo in spec.ordered_repos],
             "row_tokens": spec.limits.tokens,
             "max_chunks": spec.limits.chunks,
@@ -110,7 +124,10 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         scratch = publication.directory / _SCRATCH
-        train, valid = (_split(spec, split, inputs, scratch) for split in (TRAIN_SPLIT, VALID_SPLIT))
+        trained, held = ([shards_of(artifact, split) for artifact in inputs] for split in (TRAIN_SPLIT, VALID_SPLIT))
+        outside = np.concatenate(left_out(trained, held, spec.near_copy))
+        train = _split(spec, TRAIN_SPLIT, trained, scratch, outside)
+        valid = _split(spec, VALID_SPLIT, held, scratch)
         if not len(train.taken):
             raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
         rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
@@ -142,9 +159,18 @@ class _Split:
         return np.diff(self.spool.tokens.offsets)
 
 
-def _split(spec: PackedRowsSpec, split: str, inputs: tuple[Artifact, ...], scratch: Path) -> _Split:
-    spool = spool_documents((_shards(artifact, split) for artifact in inputs), scratch / split)
-    times = np.concatenate([_times(spec, split, spool, index) for index in range(len(inputs))])
+def _split(
+    spec: PackedRowsSpec,
+    split: str,
+    shards: Sequence[Sequence[Path]],
+    scratch: Path,
+    outside: NDArray[np.bool_] | None = None,
+) -> _Split:
+    """The documents of `shards`, by repository, but for those that are `outside`, and the rows made of them."""
+    spool = spool_documents(shards, scratch / split)
+    times = np.concatenate([_times(spec, split, spool, index) for index in range(len(shards))])
+    if outside is not None:
+        times[outside] = 0
     taken = np.repeat(np.arange(spool.documents), times)
     plan = best_fit(
         spool.tokens.lengths(taken),
@@ -154,11 +180,6 @@ def _split(spec: PackedRowsSpec, split: str, inputs: tuple[Artifact, ...], scrat
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
     return _Split(spool, times, taken, plan)
-
-
-def _shards(artifact: Artifact, split: str) -> list[Path]:
-    """Data files of a split of an enriched artifact, in manifest order."""
-    return [file for file in artifact.files(".parquet") if (file.name == c.VAL_SHARD) == (split == VALID_SPLIT)]
 
 
 def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int) -> NDArray[np.int64]:
@@ -198,7 +219,7 @@ def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Ite
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
     tokens, valid_tokens = (int((split.lengths * split.times).sum()) for split in (train, valid))
     keys = [repo.key for repo in spec.ordered_repos]
-    ones = np.ones_like(train.times)
+    ones, outside = np.ones_like(train.times), (train.times == 0).astype(np.int64)
     return {
         "documents": len(train.taken),
         "tokens": tokens,
@@ -208,6 +229,7 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
+        "left_out_per_repo": dict(zip(keys, train.per_source(outside), strict=True)),
         "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
         "tokens_per_repo": dict(zip(keys, train.per_source(train.lengths * train.times), strict=True)),
         "row_tokens": spec.limits.tokens,

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
@@ -27,12 +28,13 @@ VOCABULARY = 9000
 _TOP = {"uint8": 200, "uint16": 5000, "uint32": 100_000}
 
 
-def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int) -> dict[str, Any]:
+def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int, **told: Any) -> dict[str, Any]:
     """A document of `tokens` tokens (BOS included), with `chunks` chunks one after the other and a few edges."""
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.choice(np.arange(1, tokens + 1), size=chunks + 1, replace=False)) if chunks else np.empty(0, int)
     values: dict[str, Any] = {field.name: "" for field in ENRICHED if pa.types.is_string(field.type)}
-    values |= {c.DOC_ID: doc_id, c.REPO: repo.name, c.REF: repo.ref, c.BYTE_START: 0, c.BYTE_END: 1, c.CONSTITUENTS: []}
+    values |= {c.DOC_ID: doc_id, c.REPO: repo.name, c.REF: repo.ref, c.BYTE_START: 0, c.BYTE_END: 1}
+    values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, **told}
     values[c.TOKEN_IDS_COLUMN] = [BOS_ID, *rng.integers(46, VOCABULARY, tokens - 1).tolist()]
     values[c.ACTUAL_TOKEN_COUNT] = tokens
     for name, kind in CHAR_TYPES.items():

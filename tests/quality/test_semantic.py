@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import SYNTHETIC_ROLE
-from megacpp_assets.quality.reading import semantic_records
+from megacpp_assets.contract.names import SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.quality.reading import semantic_records, sides
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.stage import run, target
@@ -171,6 +171,17 @@ def test_a_root_that_comes_twice_is_caught(artifact: Artifact, monkeypatch: pyte
 
     monkeypatch.setattr(semantic_records, "ROOT_BYTES", 20)
     assert _failed(_planted(artifact, change)) == ["has_documents", "roots_unique"]
+
+
+def test_a_held_out_definition_in_a_document_that_trains_is_caught(artifact: Artifact) -> None:
+    def change(records: list[Record]) -> None:
+        held = next(record for record in records if record[c.SPLIT] == VALID_SPLIT)
+        records.append({**held, c.DOC_ID: "0" * 32, c.SPLIT: TRAIN_SPLIT})
+
+    planted = _planted(artifact, change)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sides, "DEFINITION_BYTES", 20)
+        assert _failed(planted) == ["has_documents", "held_out_stays_out"]
 
 
 def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:

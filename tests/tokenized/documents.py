@@ -29,7 +29,7 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 DATASET = "tiny_4k"
 REPO = RepoRef("fmt", "11.0.0")
 COMMIT = "0c9fce2ffefecfdce794e1859584e25877b7b592"
-_LARGEST = {"structure_ids": 8, "def_use": 2}
+_LARGEST = {"structure_ids": 8, "def_use": 2, "roles": 2}
 
 
 def char_columns(length: int, salt: int = 0) -> dict[str, list[int]]:
@@ -52,9 +52,10 @@ def record(doc_id: str, text: str, spans: Sequence[tuple[int, int]] = (), **chan
         "byte_start": 0,
         "byte_end": size,
         "license": "MIT",
+        "split": "train",
         "constituent_provenance": [
             {"filepath": "include/fmt/core.h", "byte_start": 100, "byte_end": 100 + size, "char_start": 0,
-             "char_end": len(text)}
+             "char_end": len(text), "role": 0}
         ],
         "language": "c++",
         "text": text,

@@ -52,17 +52,18 @@ def test_every_document_is_on_one_side_in_order_and_decodes_to_its_text(tmp_path
 
 
 def test_statistics_count_what_the_files_hold(tmp_path: Path) -> None:
-    artifact = tokenized(tmp_path, *documents(30), record("fmt@11.0.0:long", LINE * 700, [(0, 700 * len(LINE))]))
+    held = [record(f"fmt@11.0.0:held{number}", LINE, split="valid") for number in range(3)]
+    artifact = tokenized(tmp_path, *documents(30), *held, record("fmt@11.0.0:long", LINE * 700, [(0, 700 * len(LINE))]))
     both = pa.concat_tables(tables(artifact).values())
     validation = tables(artifact)[c.VAL_SHARD]
     stats = artifact.manifest.stats
     counts = both[c.ACTUAL_TOKEN_COUNT].to_pylist()
     texts = both[c.TEXT].to_pylist()
-    assert stats["documents"] == both.num_rows > 31
+    assert stats["documents"] == both.num_rows > 34
     assert stats["split_documents"] == 1 and stats["max_tokens"] == max(counts) <= 4096
     assert stats["tokens"] == sum(counts)
     assert stats["characters"] == sum(map(len, texts)) and stats["text_bytes"] == sum(len(t.encode()) for t in texts)
-    assert stats["val_documents"] == validation.num_rows > 0
+    assert stats["val_documents"] == validation.num_rows == 3
     assert stats["val_tokens"] == sum(validation[c.ACTUAL_TOKEN_COUNT].to_pylist())
     bounds = [0] + [bound for bound, _ in stats["token_histogram"]]
     assert [count for _, count in stats["token_histogram"]] == [

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.packed.left_out import left_out, shards_of
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
+from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, tolerant
@@ -195,10 +198,11 @@ class Sources:
 def open_sources(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Sources:
     """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest."""
     times = [_times(packed, source, split) for source in inputs]
+    outside = _outside(packed, inputs, split)
     tokens = np.zeros(len(inputs), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint16]]] = []
     for number, source in enumerate(inputs):
-        for found, lengths in _source_documents(_source_files(source, split)):
+        for found, lengths in _source_documents(shards_of(source, split), outside[number]):
             tokens[number] += lengths
             parts.append((found, np.full(len(found.keys), number, dtype=np.uint16)))
     keys = _joined((found.keys for found, _ in parts), np.uint64)
@@ -219,20 +223,29 @@ def _times(packed: Artifact, source: Artifact, split: str) -> float:
     return float(packed.manifest.config["weights"].get(repo, 1.0)) if split == TRAIN_SPLIT else 1.0
 
 
-def _source_files(source: Artifact, split: str) -> list[Path]:
-    return [file for file in source.files(".parquet") if (file.name == c.VAL_SHARD) == (split != TRAIN_SPLIT)]
+def _outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
+    """By source, which documents of `split` the mixture leaves out: none that validate."""
+    trained, held = ([shards_of(source, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT))
+    if split == TRAIN_SPLIT:
+        return left_out(trained, held, float(packed.manifest.config["near_copy"]))
+    rows = [sum(pq.read_metadata(path).num_rows for path in files) for files in held]
+    return [np.zeros(count, dtype=np.bool_) for count in rows]
 
 
-def _source_documents(paths: list[Path]) -> Iterator[tuple[Documents, int]]:
-    """The documents of enriched files, and their tokens."""
+def _source_documents(paths: list[Path], outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
+    """The documents of enriched files but for those `outside`, and their tokens."""
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
+    done = 0
     for path in paths:
         for batch in batches(path, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID, *columns]):
             offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
             ends = offsets[1:] - offsets[0]
             values = [batch.column(name).flatten().to_numpy() for name in columns]
             prints = fingerprints(values, offsets[:-1] - offsets[0], ends)
-            yield Documents(_keys(batch.column(c.REPO), batch.column(c.DOC_ID)), prints), int(offsets[-1] - offsets[0])
+            kept = ~outside[done : done + batch.num_rows]
+            done += batch.num_rows
+            keys = _keys(batch.column(c.REPO), batch.column(c.DOC_ID))
+            yield Documents(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
 
 
 Rule = Callable[[Block], int]
@@ -247,6 +260,7 @@ class Packed:
     broken: dict[Rule, int]
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+    sides: Sides = field(default_factory=Sides)
 
 
 def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
@@ -262,7 +276,20 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
             sources.take(block.names)
             sources.compare(block.documents())
             found.tokens[split] += block.held
+    for source, outside in zip(inputs, _outside(artifact, inputs, TRAIN_SPLIT), strict=True):
+        _add_sides(found.sides, source, outside)
     return found
+
+
+def _add_sides(sides: Sides, source: Artifact, outside: NDArray[np.bool_]) -> None:
+    """Take the documents of `source` that the mixture holds, of either side."""
+    for split in SPLITS:
+        places = iter(outside.tolist() if split == TRAIN_SPLIT else ())
+        for path in shards_of(source, split):
+            for batch in batches(path, _BLOCK_DOCUMENTS, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
+                for document in batch.to_pylist():
+                    if not next(places, False):
+                        sides.add(document)
 
 
 def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[Block]:

@@ -1,0 +1,71 @@
+"""Training documents that stay out of a mixture: another repository holds out what they hold a near copy of.
+
+Within a repository, stage 2 sees to it; here all that a mixture takes is seen together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.compute.shingles import Copies, Shingles, shingles
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.parquet import batches
+
+LEAST_RUNS: Final = 20
+"""A text of fewer runs of tokens may be like another by chance."""
+_BATCH_DOCUMENTS: Final = 256
+
+
+def shards_of(artifact: Artifact, split: str) -> list[Path]:
+    """Data files of a split of an enriched artifact, in manifest order."""
+    return [file for file in artifact.files(".parquet") if (file.name == c.VAL_SHARD) == (split == VALID_SPLIT)]
+
+
+def left_out(
+    trained: Sequence[Sequence[Path]], held: Sequence[Sequence[Path]], share: float
+) -> list[NDArray[np.bool_]]:
+    """By repository, which of its training documents hold at least `share` of the runs of tokens of a held-out root of
+    another repository. `trained` and `held` are each repository's enriched files of either side; documents are in the
+    order of the files."""
+    roots = [[runs for text in _root_texts(files) if len(runs := shingles(text)) >= LEAST_RUNS] for files in held]
+    found = []
+    for number, files in enumerate(trained):
+        others = [runs for owner, owned in enumerate(roots) if owner != number for runs in owned]
+        copies = Copies(others)
+        # Without anything held out there is no text to read, only documents to count.
+        verdicts = (_holds(copies, text, share) for text in _texts(files)) if others else (False for _ in _texts(files))
+        found.append(np.fromiter(verdicts, dtype=np.bool_))
+    return found
+
+
+def _holds(copies: Copies, text: str, share: float) -> bool:
+    runs: Shingles = shingles(text)
+    return len(runs) >= LEAST_RUNS and len(copies.held_by(runs, share)) > 0
+
+
+def _texts(files: Sequence[Path]) -> Iterator[str]:
+    for path in files:
+        for batch in batches(path, _BATCH_DOCUMENTS, [c.TEXT]):
+            yield from batch.column(c.TEXT).to_pylist()
+
+
+def _root_texts(files: Sequence[Path]) -> Iterator[str]:
+    for path in files:
+        for batch in batches(path, _BATCH_DOCUMENTS, [c.TEXT, c.CONSTITUENTS]):
+            yield from _roots(batch)
+
+
+def _roots(batch: pa.RecordBatch) -> Iterator[str]:
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    for row in rows:
+        for part in row[c.CONSTITUENTS]:
+            if part["role"] == ROOT_ROLE:
+                yield row[c.TEXT][part["char_start"] : part["char_end"]]

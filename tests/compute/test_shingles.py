@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.compute.shingles import TOKENS, Copies, joined, shares, shingles
+
+BODY = "int sum(int first, int second) { int total = first + second; return total * 2; }"
+words = st.lists(st.sampled_from(["int", "x", "y", "=", "+", ";", "f", "(", ")", "7", '"a b"']), max_size=40)
+
+
+def test_white_space_and_comments_make_no_difference() -> None:
+    spread = "int   sum(int first,\n // the second\nint second) {int total=first+second;/* … */return total*2;}"
+    assert shingles(spread).tolist() == shingles(BODY).tolist()
+
+
+def test_a_short_text_has_no_runs() -> None:
+    assert shingles("a b c d").tolist() == [] and len(shingles("a b c d e")) == 1
+
+
+@given(words, st.integers(1, 8))
+def test_runs_are_the_windows_of_tokens(tokens: list[str], count: int) -> None:
+    windows = {tuple(tokens[start : start + count]) for start in range(len(tokens) - count + 1)}
+    assert len(shingles(" ".join(tokens), count)) == len(windows)
+
+
+@given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words)
+def test_shares_are_those_of_sets(texts: list[np.ndarray], whole: list[str]) -> None:
+    runs = shingles(" ".join(whole))
+    expected = [len(set(text.tolist()) & set(runs.tolist())) / max(1, len(text)) for text in texts]
+    assert np.allclose(shares(texts, runs), expected)
+    assert set(joined(texts).tolist()) == {run for text in texts for run in text.tolist()}
+
+
+@given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words, st.floats(0.1, 1))
+def test_copies_are_those_of_which_the_shorter_has_the_share(
+    texts: list[np.ndarray], other: list[str], share: float
+) -> None:
+    runs = set(shingles(" ".join(other)).tolist())
+    expected = [
+        number
+        for number, text in enumerate(texts)
+        if (common := len(runs & set(text.tolist()))) and common >= share * min(len(text), max(len(runs), 1))
+    ]
+    assert Copies(texts).held_by(shingles(" ".join(other)), share).tolist() == expected
+
+
+def test_a_renamed_variable_is_still_a_near_copy_and_another_function_is_none() -> None:
+    copies = Copies([shingles(BODY * 3)])
+    assert copies.held_by(shingles((BODY * 3).replace("total * 2", "total * 3")), 0.7).tolist() == [0]
+    assert copies.held_by(shingles("void other(char *text) { while (*text) ++text; } " * 3), 0.7).tolist() == []
+    assert TOKENS == 5

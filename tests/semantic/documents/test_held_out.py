@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.contract.recipe import STRATEGIES, HoldoutRecipe, SemanticRecipe
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.held_out import draw, hold_out
+from tests.semantic.sources import Sources, index
+
+LONG = "  int total = 0;\n  for (int step = 0; step < limit; ++step) total += step * step - limit;\n  return total;\n"
+SOURCES: Sources = {
+    "held.h": f"inline int squares(int limit) {{\n{LONG}}}\nstruct Held {{ int first; int second; int third; }};\n",
+    "copy.cc": f"static int copied(int limit) {{\n{LONG}}}\n",
+    "user.cc": '#include "held.h"\nint user(Held held) { return squares(held.first) + 1000000; }\n',
+    "other.cc": "int other(int v) { return v * 1000003 + 17; }\n",
+}
+
+
+def _entries(tree: Path, sources: Sources = SOURCES, strategy: str = "per_chunk", **recipe: Any) -> list[Any]:
+    repository, store = index(tree, sources)
+    held = hold_out(repository, "library", HoldoutRecipe(**recipe))
+    return list(documents(repository, store, SemanticRecipe(strategy=strategy, replication=0, body_depth=5), held))
+
+
+def _salt_that_holds(path: str, sources: Sources = SOURCES) -> str:
+    """A salt under which `path` has the lowest lot, and no other file is held out."""
+    return next(
+        salt for salt in map(str, range(1000)) if min(sources, key=lambda name: draw("library", name, salt)) == path
+    )
+
+
+def _held(tree: Path, **recipe: Any) -> list[Any]:
+    return _entries(tree, share=1e-9, salt=_salt_that_holds("held.h"), **recipe)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_nothing_of_a_held_out_file_trains_but_a_short_signature(strategy: str, tmp_path: Path) -> None:
+    entries = _held(tmp_path, strategy=strategy)
+    trained = [entry for entry in entries if isinstance(entry, Document) and not entry.validates]
+    assert {part.filepath for entry in trained for part in entry.constituents if part.role == ROOT_ROLE} == {
+        "user.cc",
+        "other.cc",
+    }
+    texts = "\n".join(entry.text for entry in trained)
+    assert "inline int squares(int limit);" in texts and "struct Held;" in texts
+    assert "total += step" not in texts and "int third" not in texts
+
+
+def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    skipped = {entry.name: entry.reason for entry in _held(tmp_path) if isinstance(entry, Skipped)}
+    assert skipped == {"copied": "near copy of held-out held.h:0"}
+
+
+def test_a_document_that_validates_has_roots_of_held_out_files_only(tmp_path: Path) -> None:
+    held = [entry for entry in _held(tmp_path) if isinstance(entry, Document) and entry.validates]
+    assert {part.filepath for entry in held for part in entry.constituents if part.role == ROOT_ROLE} == {"held.h"}
+    assert len(held) == 2
+
+
+def test_whole_repositories_validate_on_request(tmp_path: Path) -> None:
+    entries = _entries(tmp_path, repositories=("library",))
+    assert all(entry.validates for entry in entries if isinstance(entry, Document))
+
+
+def test_without_a_share_nothing_validates(tmp_path: Path) -> None:
+    assert not any(entry.validates for entry in _entries(tmp_path, share=0.0) if isinstance(entry, Document))
+
+
+def test_a_repository_of_one_file_trains(tmp_path: Path) -> None:
+    (entry,) = _entries(tmp_path, {"a.cc": SOURCES["other.cc"]}, share=0.0001)
+    assert isinstance(entry, Document) and not entry.validates
+
+
+def test_every_definition_a_near_copy_leaves_nothing_to_train_on(tmp_path: Path) -> None:
+    sources = {"a.cc": SOURCES["copy.cc"], "b.cc": SOURCES["copy.cc"].replace("copied", "again")}
+    entries = _entries(tmp_path, sources, share=0.0001)
+    assert [entry.validates for entry in entries if isinstance(entry, Document)] == [True]
+    assert [entry.reason.split(" of ")[0] for entry in entries if isinstance(entry, Skipped)] == ["near copy"]
+
+
+@given(st.text(max_size=20), st.text(max_size=40), st.text(max_size=5))
+def test_a_lot_depends_on_repository_path_and_salt_alone(name: str, path: str, salt: str) -> None:
+    assert 0 <= draw(name, path, salt) < 1
+    assert draw(name, path, salt) == draw(name, path, salt)
+
+
+def test_lots_are_spread_evenly() -> None:
+    assert 450 < sum(draw("library", f"src/{number}.cc", "") < 0.05 for number in range(10_000)) < 550
+
+
+@pytest.mark.parametrize("wrong", [{"share": -0.1}, {"share": 1.5}, {"near_copy": 0.0}, {"near_copy": 2.0}])
+def test_impossible_shares_are_refused_by_their_key(wrong: dict[str, float]) -> None:
+    with pytest.raises(SpecError, match=f"holdout.{next(iter(wrong))}"):
+        HoldoutRecipe(**wrong)  # type: ignore[arg-type]
