@@ -131,6 +131,8 @@ STRUCTURE_CHANNELS: Final = {
     "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
 }
 """Batch key of the structure embedding -> the packed column it is made from (CONTRACTS.md 8, 9)."""
+SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
+"""What lies beside a Megatron prefix, a value per token: the structure channels, and the roles that weigh the loss."""
 
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"

@@ -161,7 +161,10 @@ def standard_phases() -> dict[str, PhaseRecipe]:
 
 @dataclass(frozen=True, slots=True)
 class TrainingRecipe:
-    """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run."""
+    """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run.
+
+    A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1.
+    """
 
     layers: int = 4
     hidden: int = 256
@@ -179,6 +182,7 @@ class TrainingRecipe:
     processes: int = 1
     structure_components: str = "core"
     structure_bottleneck: int = 64
+    context_loss: float = 1.0
 
     def __post_init__(self) -> None:
         _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
@@ -187,6 +191,7 @@ class TrainingRecipe:
         _require("device", self.device in DEVICES, " or ".join(DEVICES), self.device)
         pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
+        _require("context_loss", 0 <= self.context_loss <= 1, "0 to 1", self.context_loss)
         shares = self.batch_rows % self.processes == 0
         _require("batch_rows", shares, f"a multiple of {self.processes} processes", self.batch_rows)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES, STRUCTURE_CHANNELS
+from megacpp_assets.contract.columns import PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES, ROLES, SIDE_CHANNELS
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
@@ -29,8 +29,8 @@ from megacpp_assets.storage.artifact import Artifact
 class RowBatch:
     """B rows of T tokens. Pads carry PAD, the last document's id, no loss, and each channel's fill value.
 
-    `input_ids`, `target_ids`, `doc_ids` and the five `structure` channels are (B, T) int32, `loss_mask` is (B, T) bool,
-    `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002).
+    `input_ids`, `target_ids`, `doc_ids`, `roles` and the five `structure` channels are (B, T) int32, `loss_mask` is
+    (B, T) bool, `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002).
     """
 
     input_ids: NDArray[np.int32]
@@ -39,6 +39,7 @@ class RowBatch:
     doc_ids: NDArray[np.int32]
     valid_token_count: NDArray[np.int32]
     structure: Mapping[str, NDArray[np.int32]]
+    roles: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,12 @@ class PackedRows:
         loss_mask = np.zeros(input_ids.shape, dtype=np.bool_)
         loss_mask[:, :-1] = doc_ids[:, :-1] == doc_ids[:, 1:]
         loss_mask &= np.arange(1, self.row_tokens + 1) < valid[:, None]
-        structure = {
-            channel: self._gather(values, rows, PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[STRUCTURE_CHANNELS[channel]])
+        channels = {
+            channel: self._gather(values, rows, PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[channel]])
             for channel, values in self.channels.items()
         }
-        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, structure)
+        roles = channels.pop(ROLES)
+        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles)
 
     def _gather(self, values: NDArray[np.generic], rows: NDArray[np.int64], fill: int) -> NDArray[np.int32]:
         out = np.full((len(rows), self.row_tokens), fill, dtype=np.int32)
@@ -103,7 +105,7 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> Pac
             np.dtype(record.side_channel_dtypes[channel]),
             len(pair.tokens),
         )
-        for channel in STRUCTURE_CHANNELS
+        for channel in SIDE_CHANNELS
     }
     return PackedRows(record.row_tokens, starts, pair.tokens, channels)
 

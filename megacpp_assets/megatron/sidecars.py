@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
+from megacpp_assets.contract.columns import SIDE_CHANNELS
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
 from megacpp_assets.contract.schemas import PACKED
@@ -25,7 +25,7 @@ ROW_DTYPE: Final = np.dtype("<i8")
 
 def channel_dtype(channel: str) -> np.dtype[Any]:
     """Little-endian type of the values of `channel`: that of its packed column."""
-    packed: np.dtype[Any] = np.dtype(PACKED.field(STRUCTURE_CHANNELS[channel]).type.value_type.to_pandas_dtype())
+    packed: np.dtype[Any] = np.dtype(PACKED.field(SIDE_CHANNELS[channel]).type.value_type.to_pandas_dtype())
     return packed.newbyteorder("<")
 
 

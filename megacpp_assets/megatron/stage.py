@@ -33,12 +33,12 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "1"
+VERSION = "2"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [
     c.INPUT_IDS, c.VALID_TOKEN_COUNT, c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
-    *c.STRUCTURE_CHANNELS.values(),
+    *c.SIDE_CHANNELS.values(),
 ]  # fmt: skip
 
 
@@ -184,7 +184,7 @@ class _Outputs:
         return _Outputs(
             pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size)),
             pending=[*pair, documents],
-            channels={channel: plain(files.channel_suffix(channel)) for channel in c.STRUCTURE_CHANNELS},
+            channels={channel: plain(files.channel_suffix(channel)) for channel in c.SIDE_CHANNELS},
             row_starts=RowStarts(plain(files.ROWS)),
             documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
         )
@@ -193,7 +193,7 @@ class _Outputs:
         first = self.pair.documents
         self.pair.append(rows.tokens(c.INPUT_IDS), rows.lengths)
         for channel, file in self.channels.items():
-            values = rows.tokens(c.STRUCTURE_CHANNELS[channel])
+            values = rows.tokens(c.SIDE_CHANNELS[channel])
             file.write(np.ascontiguousarray(values, dtype=channel_dtype(channel)).data)
         self.row_starts.append(rows.documents_per_row)
         columns = [
@@ -244,6 +244,6 @@ def _record(prefix: str, totals: _Totals, row_tokens: int) -> files.SidecarRecor
         token_dtype=TOKEN_DTYPE.str,
         rows_path=prefix + files.ROWS,
         documents_path=prefix + files.DOCUMENTS,
-        side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.STRUCTURE_CHANNELS},
-        side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.STRUCTURE_CHANNELS},
+        side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
+        side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.SIDE_CHANNELS},
     )

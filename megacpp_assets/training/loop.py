@@ -38,6 +38,9 @@ class Run:
     data: DataIdentity
 
 
+_LEAST_WEIGHT = 1e-6
+"""Of a batch all of whose tokens weigh nothing, the mean loss is 0."""
+
 Report = Callable[[StepMetrics], None]
 
 
@@ -106,15 +109,15 @@ def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
     """One optimiser step over the global batch; each rank takes every world-th row of it."""
     recipe, ranks = run.spec.recipe, run.ranks
     rows = rows_of_step(len(run.rows), recipe.batch_rows, seed=recipe.seed, step=state.step)
-    batch = model_input(run.rows.batch(rows[ranks.rank :: ranks.world]), ranks.device)
-    tokens = int(ranks.sum(batch.loss_mask.sum()))
+    batch = model_input(run.rows.batch(rows[ranks.rank :: ranks.world]), ranks.device, recipe.context_loss)
+    tokens, weight = int(ranks.sum(batch.loss_mask.sum())), float(ranks.sum(batch.loss_weights.sum()))
     loss = network(batch)
-    # Ranks average their gradients: times world, the mean over all tokens of the global batch.
-    (loss * (ranks.world / max(1, tokens))).backward()
+    # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.
+    (loss * (ranks.world / max(_LEAST_WEIGHT, weight))).backward()
     torch.nn.utils.clip_grad_norm_(state.model.parameters(), recipe.gradient_clip)
     state.optimizer.step(learning_rate(recipe, state.step))
     state.optimizer.clear()
-    mean = float(ranks.sum(loss.detach())) / max(1, tokens)
+    mean = float(ranks.sum(loss.detach())) / max(_LEAST_WEIGHT, weight)
     if not math.isfinite(mean):
         raise CheckFailed(f"loss of step {state.step + 1}", expected="a finite number", found=mean)
     return StepMetrics(state.step + 1, mean, tokens)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
+from megacpp_assets.contract.columns import SIDE_CHANNELS
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture
@@ -28,6 +28,7 @@ DTYPES = {
     "ast_depth_ids": "uint16",
     "sibling_index_ids": "uint16",
     "node_type_ids": "uint8",
+    "roles": "uint8",
 }
 
 
@@ -43,7 +44,7 @@ def random_document(rng: np.random.Generator, length: int, vocabulary: int) -> D
     """A document whose tokens are far from uniform, so that a model can learn something in a few steps."""
     tokens = 3 + rng.geometric(0.3, length).astype(np.int32) % (vocabulary - 3)
     tokens[0] = BOS_ID
-    channels = {channel: rng.integers(0, 9, length).astype(np.int32) for channel in STRUCTURE_CHANNELS}
+    channels = {channel: rng.integers(0, 9, length).astype(np.int32) for channel in SIDE_CHANNELS}
     return Document(tokens, channels)
 
 

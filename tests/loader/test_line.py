@@ -35,5 +35,6 @@ def test_every_batch_column_is_the_packers_pads_included(spec: MegatronBinIdxSpe
         assert (getattr(batch, name).astype(np.int64) == column(name)).all(), name
     for channel, name in c.STRUCTURE_CHANNELS.items():
         assert (batch.structure[channel].astype(np.int64) == column(name)).all(), name
+    assert (batch.roles == column(c.TOKEN_ROLES_COLUMN)).all()
     assert batch.valid_token_count.tolist() == table[c.VALID_TOKEN_COUNT].to_pylist()
     assert int(batch.loss_mask.sum()) == sum(table[c.TRAINED_TOKEN_COUNT].to_pylist())

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.columns import ROLES
 from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.storage.artifact import Artifact
@@ -18,7 +19,8 @@ from tests.loader.rows_artifact import DATASET, PREFIX, Document, index_bytes, p
 from tests.quality.planting import seal
 from tests.storage.mutation import mutated
 
-FILLS = {"structure_ids": 0, "dep_levels": 0, "ast_depth_ids": -1, "sibling_index_ids": -1, "node_type_ids": -1}
+STRUCTURE = {"structure_ids": 0, "dep_levels": 0, "ast_depth_ids": -1, "sibling_index_ids": -1, "node_type_ids": -1}
+FILLS = {**STRUCTURE, ROLES: 0}
 
 
 def slow_row(row: list[Document], row_tokens: int) -> dict[str, list[int]]:
@@ -60,7 +62,8 @@ def test_a_batch_equals_the_rows_it_was_made_from(
         assert batch.doc_ids[line].tolist() == expected["doc"]
         assert batch.valid_token_count[line] == expected["valid"][0]
         for channel in FILLS:
-            assert batch.structure[channel][line].tolist() == expected[channel]
+            found = batch.roles if channel == ROLES else batch.structure[channel]
+            assert found[line].tolist() == expected[channel]
 
 
 def test_every_batch_has_the_same_keys_shapes_and_dtypes(tmp_path: Path) -> None:
@@ -69,12 +72,12 @@ def test_every_batch_has_the_same_keys_shapes_and_dtypes(tmp_path: Path) -> None
         batch = packed.batch(np.array([row, row]))
         arrays = {
             **{f"structure.{name}": values for name, values in batch.structure.items()},
-            **{name: getattr(batch, name) for name in ("input_ids", "target_ids", "doc_ids", "loss_mask")},
+            **{name: getattr(batch, name) for name in ("input_ids", "target_ids", "doc_ids", "roles", "loss_mask")},
         }
         assert {name: (values.shape, str(values.dtype)) for name, values in arrays.items()} == {
             name: ((2, 32), "bool" if name == "loss_mask" else "int32") for name in arrays
         }
-        assert set(batch.structure) == set(FILLS)
+        assert {*batch.structure, ROLES} == set(FILLS)
 
 
 def test_a_row_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
         return [value for row in rows for value in row[column][: row[c.VALID_TOKEN_COUNT]]]
 
     assert data.tokens.tolist() == values(c.INPUT_IDS)
-    for channel, column in c.STRUCTURE_CHANNELS.items():
+    for channel, column in c.SIDE_CHANNELS.items():
         assert sidecars.channels[channel].tolist() == values(column)
     assert data.lengths.tolist() == [length for row in rows for length in row[c.SOURCE_DOC_TOKEN_LENGTHS]]
     table = pq.read_table(sidecars.documents_path)
@@ -88,7 +88,7 @@ def test_statistics_name_the_train_bin_by_its_hash(spec: MegatronBinIdxSpec) -> 
 
 def test_files_have_the_names_of_the_contract(spec: MegatronBinIdxSpec) -> None:
     suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet", ".structure_ids.bin", ".dep_levels.bin",
-                ".ast_depth_ids.bin", ".sibling_index_ids.bin", ".node_type_ids.bin"]  # fmt: skip
+                ".ast_depth_ids.bin", ".sibling_index_ids.bin", ".node_type_ids.bin", ".roles.bin"]  # fmt: skip
     names = {f"{DATASET}_{split}{suffix}" for split in ("train", "valid") for suffix in suffixes}
     assert {entry.name for entry in run(spec).manifest.files} == names
 

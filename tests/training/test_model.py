@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import CONTEXT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.choose import Attend
 from megacpp_assets.training.network.loss import CHUNK_TOKENS, masked_cross_entropy
@@ -29,6 +33,17 @@ def model(vocabulary: int = 100) -> GPT:
 def logits(batch: RowBatch) -> torch.Tensor:
     with torch.no_grad():
         return model().logits(model_input(batch, CPU))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
+def test_a_token_that_is_no_roots_weighs_what_the_recipe_says(weight: float) -> None:
+    made, batch = model(), batch_of([[2, 5, 6, 7, 8]], row_tokens=ROW)
+    roles = np.zeros_like(batch.roles)
+    roles[0, 1:3] = (CONTEXT_ROLE, SYNTHETIC_ROLE)
+    given = model_input(replace(batch, roles=roles), CPU, weight)
+    assert given.loss_weights[0, :5].tolist() == [weight, weight, 1, 1, 0]
+    losses = cross_entropy(made.logits(given)[0, :4], given.target_ids[0, :4], reduction="none")
+    assert torch.allclose(made(given), weight * losses[:2].sum() + losses[2:].sum(), rtol=1e-5)
 
 
 def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> None:

@@ -89,4 +89,4 @@ def batch_of(*rows: list[list[int]], row_tokens: int, structure_seed: int | None
     rng = np.random.default_rng(structure_seed)
     high = 1 if structure_seed is None else 9
     structure = {name: rng.integers(0, high, input_ids.shape).astype(np.int32) for name in channels}
-    return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, structure)
+    return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, structure, np.zeros_like(input_ids))

@@ -26,7 +26,7 @@ from megacpp_assets.storage.parquet import batches, read_table
 
 _BLOCK_TOKENS = 1 << 18
 _ROW_COLUMNS = [
-    c.INPUT_IDS, *c.STRUCTURE_CHANNELS.values(), c.VALID_TOKEN_COUNT,
+    c.INPUT_IDS, *c.SIDE_CHANNELS.values(), c.VALID_TOKEN_COUNT,
     c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
 ]  # fmt: skip
 
@@ -111,7 +111,7 @@ class Pair:
 
     def uneven_channels(self) -> Iterator[str]:
         """Structure channels that have another number of values than there are tokens."""
-        for channel in c.STRUCTURE_CHANNELS:
+        for channel in c.SIDE_CHANNELS:
             path = self.path(files.channel_suffix(channel))
             values = path.stat().st_size / channel_dtype(channel).itemsize
             if values != self.total:
@@ -136,9 +136,7 @@ class Pair:
     def rows(self) -> RowsBeside:
         """The packed rows beside this pair, in order."""
         found = RowsBeside()
-        channels = {
-            name: _map(self.path(files.channel_suffix(name)), channel_dtype(name)) for name in c.STRUCTURE_CHANNELS
-        }
+        channels = {name: _map(self.path(files.channel_suffix(name)), channel_dtype(name)) for name in c.SIDE_CHANNELS}
         for file in self._row_files:
             for batch in batches(file, max(1, _BLOCK_TOKENS // self.row_tokens), _ROW_COLUMNS):
                 self._compare(batch, channels, found)
@@ -153,7 +151,7 @@ class Pair:
             found.other_tokens = found.other_tokens or f"tokens {place.start} to {place.stop} differ"
         for channel, values in channels.items():
             # Compared as far as the channel goes: whether it goes far enough is a check of its own.
-            wanted = batch.column(c.STRUCTURE_CHANNELS[channel]).flatten().to_numpy()[inside]
+            wanted = batch.column(c.SIDE_CHANNELS[channel]).flatten().to_numpy()[inside]
             if not np.array_equal(values[place], wanted[: max(0, len(values) - place.start)]):
                 found.other_structure = found.other_structure or f"{channel} differs after token {place.start}"
         self._compare_lines(batch, found)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear, rms_norm, silu
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.choose import Attend, attention_for
 from megacpp_assets.training.network.attention.layout import document_layout
@@ -47,18 +50,20 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, channels, and the attention."""
+    """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, float32 loss weights, which are 0
+    where the mask is, channels, and the attention."""
 
     input_ids: Tensor
     target_ids: Tensor
     loss_mask: Tensor
+    loss_weights: Tensor
     positions: Tensor
     structure: Mapping[str, Tensor]
     attend: Attend
 
 
-def model_input(batch: RowBatch, device: torch.device) -> ModelInput:
-    """Move a loader batch to `device` and prepare its attention."""
+def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0) -> ModelInput:
+    """Move a loader batch to `device` and prepare its attention. A token that is no root's weighs `context_loss`."""
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
 
     def tensor(values: object) -> Tensor:
@@ -68,10 +73,18 @@ def model_input(batch: RowBatch, device: torch.device) -> ModelInput:
         input_ids=tensor(batch.input_ids).long(),
         target_ids=tensor(batch.target_ids).long(),
         loss_mask=tensor(batch.loss_mask),
+        loss_weights=tensor(loss_weights(batch, context_loss)),
         positions=tensor(layout.positions),
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
         attend=attention_for(batch, layout, device),
     )
+
+
+def loss_weights(batch: RowBatch, context_loss: float) -> NDArray[np.float32]:
+    """(B, T) weights of the loss at each position, by the role of the token that is predicted there."""
+    roles = np.zeros_like(batch.roles)
+    roles[:, :-1] = batch.roles[:, 1:]
+    return np.where(roles == ROOT_ROLE, 1, context_loss).astype(np.float32) * batch.loss_mask
 
 
 class GPT(nn.Module):
@@ -87,9 +100,10 @@ class GPT(nn.Module):
         nn.init.normal_(self.embedding, std=_INITIAL_STD)
 
     def forward(self, batch: ModelInput) -> Tensor:
-        """Sum over the tokens with loss, in nats: a scalar."""
+        """Weighed sum over the tokens with loss, in nats: a scalar."""
         hidden = self.hidden(batch).flatten(0, 1)
-        return masked_cross_entropy(hidden, self.output_weight, batch.target_ids.flatten(), batch.loss_mask.flatten())
+        weights = batch.loss_weights.flatten()
+        return masked_cross_entropy(hidden, self.output_weight, batch.target_ids.flatten(), weights)
 
     def logits(self, batch: ModelInput) -> Tensor:
         """(B, T, vocabulary) scores; for tests and small batches, the loss never builds them."""
