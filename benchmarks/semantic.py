@@ -28,6 +28,7 @@ from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
@@ -254,7 +255,14 @@ def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
             Question(str(tree), tuple(files), DEFAULT_OPTIONS.standards, toolchain.header_roots, IN_PROCESS.limits)
         ).units
         spec = SemanticJsonlSpec(
-            root, DATASETS[0], pinned.partition, pinned.commit, pinned.license, SemanticRecipe(), toolchain
+            root,
+            DATASETS[0],
+            pinned.partition,
+            pinned.commit,
+            pinned.license,
+            SemanticRecipe(),
+            toolchain,
+            (DOCUMENT_TOKENS,),
         )
         yield Checkout(spec, tree, sources, tuple(files), tuple(units))
 

@@ -141,6 +141,11 @@ VAL_SHARD: Final = "val_shard.parquet"
 TOKENIZER_FILE: Final = "tokenizer.json"
 
 
+def of_budget(budget: int, name: str) -> str:
+    """Where the file `name` lies that holds documents of at most `budget` tokens: each budget has a folder."""
+    return f"{budget}/{name}"
+
+
 def jsonl_shard(index: int) -> str:
     """Name of the semantic JSONL shard `index`."""
     return f"shard_{index:05d}.jsonl.zst"

@@ -13,7 +13,7 @@ BASE_SPECIALIST: Final = "base"
 """The model of the family that takes every document once."""
 
 DOCUMENT_TOKENS: Final = 4096
-"""A document's exact limit in tokens, BOS included."""
+"""The least budget of documents: the most tokens that one may have, BOS included."""
 
 STRUCTURE_CATEGORIES: Final = (
     "other",
@@ -45,5 +45,10 @@ DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
 
 
 def fixed_max_chunks(row_tokens: int) -> int:
-    """Chunk slots of a row of `row_tokens` tokens, shared by packer, loader and model: max(128, T // 32)."""
+    """Chunk slots of a row, or of a document, of `row_tokens` tokens, shared by all stages: max(128, T // 32)."""
     return max(128, row_tokens // 32)
+
+
+def documents_at_once(documents: int, budget: int) -> int:
+    """As many documents of `budget` tokens as are no more text than `documents` of DOCUMENT_TOKENS, one at least."""
+    return max(1, min(documents, documents * DOCUMENT_TOKENS // budget))

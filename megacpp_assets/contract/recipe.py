@@ -47,7 +47,7 @@ class SourcesRecipe:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRecipe:
-    """Documents and limits of stage 2: estimated tokens per document, largest file in bytes.
+    """Documents and limits of stage 2: what stands in a document, largest file in bytes.
 
     `strategy` says which roots share a document: each has its own (`per_chunk`), those of a `file`, or those that use
     each other (`clustered`). Around them stand declarations of what they use up to `dependency_depth` edges away, with
@@ -60,7 +60,6 @@ class SemanticRecipe:
     recorded and left out; over `failed_files_per_cent` of such files, or of others that failed, stop the run.
     """
 
-    document_tokens: int = 4096
     strategy: str = "clustered"
     dependency_depth: int = 5
     body_depth: int = 1
@@ -132,7 +131,8 @@ class MixtureRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PhaseRecipe:
-    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`.
+    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
+    budget that they are made for.
 
     `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
     """
@@ -144,7 +144,7 @@ class PhaseRecipe:
     def problem(self) -> tuple[str, str, object] | None:
         """(key, expected, found) of the first value that cannot be."""
         if not DOCUMENT_TOKENS <= self.document_tokens:
-            return "document_tokens", f"at least {DOCUMENT_TOKENS}, which documents have", self.document_tokens
+            return "document_tokens", f"at least {DOCUMENT_TOKENS}", self.document_tokens
         if not self.document_tokens <= self.row_tokens <= _MOST_ROW_TOKENS:
             expected = f"{self.document_tokens} (its document_tokens) to {_MOST_ROW_TOKENS}"
             return "row_tokens", expected, self.row_tokens
@@ -155,8 +155,8 @@ class PhaseRecipe:
 
 def standard_phases() -> dict[str, PhaseRecipe]:
     """The phases that every recipe has; it may change them and add others."""
-    rows = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
-    return {name: PhaseRecipe(row_tokens) for name, row_tokens in rows.items()}
+    tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
+    return {name: PhaseRecipe(row_tokens=each, document_tokens=each) for name, each in tokens.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +234,23 @@ class Recipe:
         _require_phases(self.phases)
         _require_specialists(self.specialists, {text.partition("@")[0] for text in self.repos})
 
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The `document_tokens` of the curriculum's phases, each once, ascending: documents are made for each."""
+        return tuple(sorted({self.phases[name].document_tokens for name in self.curriculum}))
+
     def phase(self, name: str) -> PhaseRecipe:
-        """The phase of that name; `SpecError` with those there are."""
+        """The phase of that name; `SpecError` with those there are, or if nobody makes documents for its budget."""
         self._require_phase("phase", name)
-        return self.phases[name]
+        phase = self.phases[name]
+        if phase.document_tokens not in self.budgets:
+            raise SpecError(
+                f"phases.{name}.document_tokens",
+                expected=f"the budget of a phase of the curriculum: {', '.join(map(str, self.budgets))}",
+                found=phase.document_tokens,
+                do=f"add {name} to the recipe's curriculum",
+            )
+        return phase
 
     def _require_phase(self, where: str, name: str) -> None:
         if name not in self.phases:

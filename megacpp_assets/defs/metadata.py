@@ -13,6 +13,7 @@ from megacpp_assets.defs.charts import histogram, line_chart
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
@@ -41,7 +42,7 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
     }
     shown |= _numbers(artifact.manifest.stats) | read_work(artifact)
-    shown |= _tables(artifact.manifest.stats)
+    shown |= _tables(artifact.manifest.stats) | _budgets(artifact.manifest.stats.get(BUDGETS, {}))
     if done.receipt.warnings:
         warned = (
             f"- **{check.name}**: expected {check.expected}; found {check.found}" for check in done.receipt.warnings
@@ -50,8 +51,6 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
     parquet = artifact.files(".parquet")
     if parquet:
         shown |= _table(artifact)
-    if "token_histogram" in artifact.manifest.stats:
-        shown["token_lengths"] = histogram(artifact.manifest.stats["token_histogram"], "tokens per document")
     if CATEGORIES in artifact.manifest.stats:
         page = category_page({artifact.manifest.partition: artifact.manifest.stats[CATEGORIES]})
         shown[CATEGORIES] = dg.MetadataValue.md(page)
@@ -78,6 +77,20 @@ def _tables(stats: Mapping[str, Any]) -> Metadata:
         for name, value in stats.items()
         if isinstance(value, dict) and value and all(isinstance(number, int | float) for number in value.values())
     }
+
+
+def _budgets(told: Mapping[str, Mapping[str, Any]]) -> Metadata:
+    """A table of the numbers of each document budget, and a picture of the lengths of its documents."""
+    if not told:
+        return {}
+    names = [name for name, value in next(iter(told.values())).items() if isinstance(value, int | float)]
+    lines = [f"| | {' | '.join(told)} |", f"|---|{'---|' * len(told)}"]
+    lines += [f"| {name} | {' | '.join(str(stats[name]) for stats in told.values())} |" for name in names]
+    shown: Metadata = {BUDGETS: dg.MetadataValue.md("\n".join(lines))}
+    for budget, stats in told.items():
+        if "token_histogram" in stats:
+            shown[f"token_lengths_{budget}"] = histogram(stats["token_histogram"], "tokens per document")
+    return shown
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:

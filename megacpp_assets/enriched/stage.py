@@ -9,33 +9,37 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from megacpp_assets.contract.columns import of_budget
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.schemas import ENRICHED
+from megacpp_assets.contract.schemas import ENRICHED, ROW_GROUP_ROWS
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_tokenized_enriched_batch
 from megacpp_assets.enriched.totals import Totals
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import BUDGETS, shards_of
 from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION: Final = "4"
+VERSION: Final = "5"
 
 
 @dataclass(frozen=True, slots=True)
 class V6EnrichedSpec:
-    """One repository of one dataset."""
+    """One repository of one dataset, with documents of each of `budgets`."""
 
     root: Path
     dataset: str
     repo: RepoRef
+    budgets: tuple[int, ...]
 
 
 def spec(corpus: Corpus, partition: str) -> V6EnrichedSpec:
     """What the partition `NAME@REF` of `corpus` is made from."""
-    return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition))
+    return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.budgets)
 
 
 def target(spec: V6EnrichedSpec) -> Target:
@@ -46,7 +50,7 @@ def target(spec: V6EnrichedSpec) -> Target:
         stage="v6_enriched",
         partition=spec.repo.key,
         version=VERSION,
-        config={"dataset": spec.dataset},
+        config={"dataset": spec.dataset, BUDGETS: list(spec.budgets)},
         inputs=(parquet_path(spec.dataset, spec.repo),),
     )
 
@@ -61,8 +65,13 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
         (source,) = inputs
         total = sum(entry.rows or 0 for entry in source.manifest.files)
         totals = Totals()
-        for file in source.files(".parquet"):
-            with publication.file(file.name) as pending, RowGroupWriter(pending.path, ENRICHED) as writer:
+        files = [(budget, file) for budget in spec.budgets for file in shards_of(source, budget, ".parquet")]
+        for budget, file in files:
+            rows = documents_at_once(ROW_GROUP_ROWS, budget)
+            with (
+                publication.file(of_budget(budget, file.name)) as pending,
+                RowGroupWriter(pending.path, ENRICHED, group_rows=rows) as writer,
+            ):
                 for table in row_groups(file):
                     writer.write(_enriched(table, totals))
                     progress(totals.documents, total)

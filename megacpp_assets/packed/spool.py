@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, documents_at_once
 from megacpp_assets.contract.schemas import ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.storage.parquet import batches, read_schema
@@ -113,8 +114,8 @@ class Spool:
         return f"document {self.strings(c.REPO, one)[0]}:{self.strings(c.DOC_ID, one)[0]}"
 
 
-def spool_documents(sources: Iterable[Iterable[Path]], directory: Path) -> Spool:
-    """Spool the parquet files of each source, in order, into `directory`.
+def spool_documents(sources: Iterable[Iterable[Path]], directory: Path, budget: int = DOCUMENT_TOKENS) -> Spool:
+    """Spool the parquet files of each source, which hold documents of `budget`, in order, into `directory`.
 
     `SchemaViolation` names the file, and the document where one breaks a rule that packing needs.
     """
@@ -124,21 +125,21 @@ def spool_documents(sources: Iterable[Iterable[Path]], directory: Path) -> Spool
         writer = _SpoolWriter(directory, stack)
         for files in sources:
             for file in files:
-                for batch in _batches(file):
+                for batch in _batches(file, documents_at_once(_BATCH_DOCUMENTS, budget)):
                     if batch.num_rows:
                         writer.write(batch, file.name)
             boundaries.append(writer.documents)
     return Spool(writer.groups(), np.array(boundaries, dtype=np.int64))
 
 
-def _batches(file: Path) -> Iterator[pa.RecordBatch]:
+def _batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
     schema = read_schema(file)
     for name in COLUMNS:
         index = schema.get_field_index(name)
         if index < 0 or schema.field(index).type != ENRICHED.field(name).type:
             found = "no such column" if index < 0 else str(schema.field(index).type)
             raise SchemaViolation(f"{file.name}, column {name}", expected=ENRICHED.field(name).type, found=found)
-    yield from batches(file, _BATCH_DOCUMENTS, list(COLUMNS))
+    yield from batches(file, rows, list(COLUMNS))
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import NEAR_COPY
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
-from megacpp_assets.packed.left_out import left_out, shards_of
+from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.packed.mixture import repetitions, repository_weight
 from megacpp_assets.packed.rows import RowBlock, gather_rows
 from megacpp_assets.packed.spool import Spool, spool_documents
@@ -45,9 +45,10 @@ _NAME_BATCH = 65_536
 
 @dataclass(frozen=True, slots=True)
 class PackedRowsSpec:
-    """One mixture of one dataset, in rows of `row_tokens` tokens. `weights` are the times that it takes the training
-    documents of a repository where that is not once; `seed` shuffles the rows. Documents with a `near_copy` of what
-    another repository holds out stay out.
+    """One mixture of one dataset, in rows of `row_tokens` tokens, of documents of the budget `document_tokens`.
+
+    `weights` are the times that it takes the training documents of a repository where that is not once; `seed` shuffles
+    the rows. Documents with a `near_copy` of what another repository holds out stay out.
     """
 
     root: Path
@@ -56,6 +57,7 @@ class PackedRowsSpec:
     repos: tuple[RepoRef, ...]
     weights: Mapping[str, float]
     row_tokens: int
+    document_tokens: int
     seed: int
     near_copy: float = NEAR_COPY
 
@@ -81,17 +83,17 @@ class PackedRowsSpec:
 def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture = corpus.mixture(partition)
-    weights, phase = corpus.weights(mixture.specialist), corpus.recipe.phase(mixture.phase)
-    recipe = corpus.recipe
+    phase, recipe = corpus.recipe.phase(mixture.phase), corpus.recipe
     return PackedRowsSpec(
         corpus.root,
         corpus.dataset,
         mixture,
         corpus.repo_refs,
-        weights,
-        phase.row_tokens,
-        recipe.mixture.seed,
-        recipe.holdout.near_copy,
+        corpus.weights(mixture.specialist),
+        row_tokens=phase.row_tokens,
+        document_tokens=phase.document_tokens,
+        seed=recipe.mixture.seed,
+        near_copy=recipe.holdout.near_copy,
     )
 
 
@@ -109,6 +111,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "near_copy": spec.near_copy,
             "repos": [repo.key for repo in spec.ordered_repos],
             "row_tokens": spec.limits.tokens,
+            "document_tokens": spec.document_tokens,
             "max_chunks": spec.limits.chunks,
         },
         inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
@@ -124,7 +127,10 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         scratch = publication.directory / _SCRATCH
-        trained, held = ([shards_of(artifact, split) for artifact in inputs] for split in (TRAIN_SPLIT, VALID_SPLIT))
+        trained, held = (
+            [shards_of_split(artifact, spec.document_tokens, split) for artifact in inputs]
+            for split in (TRAIN_SPLIT, VALID_SPLIT)
+        )
         outside = np.concatenate(left_out(trained, held, spec.near_copy))
         train = _split(spec, TRAIN_SPLIT, trained, scratch, outside)
         valid = _split(spec, VALID_SPLIT, held, scratch)
@@ -167,7 +173,7 @@ def _split(
     outside: NDArray[np.bool_] | None = None,
 ) -> _Split:
     """The documents of `shards`, by repository, but for those that are `outside`, and the rows made of them."""
-    spool = spool_documents(shards, scratch / split)
+    spool = spool_documents(shards, scratch / split, spec.document_tokens)
     times = np.concatenate([_times(spec, split, spool, index) for index in range(len(shards))])
     if outside is not None:
         times[outside] = 0

@@ -102,7 +102,7 @@ _TABLE: Final = (
     ),
     Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
-        "Documents of at most 4096 tokens, BOS included, with character spans.",
+        "Documents of at most their budget of tokens, BOS included, with character spans.",
         ("semantic_jsonl", "tokenizer"),
     ),
     Stage(

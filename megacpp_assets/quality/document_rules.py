@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.table import Check, Verdict
 from megacpp_assets.quality.upstream import input_of
@@ -61,7 +60,7 @@ def _beyond_vocabulary(documents: Documents) -> Mask:
 
 def _beyond_limit(documents: Documents) -> Mask:
     lengths = documents.tokens.lengths
-    return (lengths < 1) | (lengths > DOCUMENT_TOKENS)
+    return (lengths < 1) | (lengths > documents.budget)
 
 
 def _other_provenance(documents: Documents) -> Mask:
@@ -99,12 +98,12 @@ TOKEN_CHECKS: Final = (
     Check("bos_count_is_documents", "one BOS a document", Rows(_other_bos_count)),
     Check("text_makes_no_special_token", f"no id below {SPACE_ID} but BOS", Rows(_special_tokens)),
     Check("ids_below_vocabulary", "ids below the tokenizer's vocabulary size", Rows(_beyond_vocabulary)),
-    Check("tokens_within_limit", f"at most {DOCUMENT_TOKENS} tokens with BOS", Rows(_beyond_limit)),
+    Check("tokens_within_limit", "at most the tokens of its budget, BOS included", Rows(_beyond_limit)),
 )
 PROVENANCE_CHECKS: Final = (
     Check(
         "provenance_of_partition", "the partition's repository, ref and commit, a file and a licence",
         Rows(_other_provenance),
     ),
-    Check("unique_document_ids", "each id once", _repeated),
+    Check("unique_document_ids", "each id once in a budget", _repeated),
 )  # fmt: skip

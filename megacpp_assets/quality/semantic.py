@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -138,12 +138,14 @@ def _roles_are_told(record: Record, scan: Scan) -> bool:
 
 
 def _documents(semantic: Semantic) -> Verdict:
-    said, found = semantic.artifact.manifest.stats.get("documents", 0), semantic.scan.documents
-    return Verdict(0 < found == said, f"{found}, {said} in the statistics")
+    said = semantic.artifact.manifest.stats.get("documents", 0)
+    found = {budget: told.documents for budget, told in semantic.scan.told.items()}
+    holds = all(found.values()) and 0 < sum(found.values()) == said
+    return Verdict(holds, f"{', '.join(map(str, found.values()))}, {said} in the statistics")
 
 
 def _ids(semantic: Semantic) -> Verdict:
-    return _once(semantic.scan.ids)
+    return _once(told.ids for told in semantic.scan.told.values())
 
 
 def _held_out(semantic: Semantic) -> Verdict:
@@ -152,11 +154,11 @@ def _held_out(semantic: Semantic) -> Verdict:
 
 
 def _roots(semantic: Semantic) -> Verdict:
-    return _once(semantic.scan.root_texts)
+    return _once(told.root_texts for told in semantic.scan.told.values())
 
 
-def _once(counts: Counter[Any]) -> Verdict:
-    repeated = sum(count - 1 for count in counts.values())
+def _once(budgets: Iterable[Counter[Any]]) -> Verdict:
+    repeated = sum(count - 1 for counts in budgets for count in counts.values())
     return Verdict(not repeated, f"{repeated} repeated")
 
 
@@ -255,9 +257,9 @@ CHECKS: Final = (
         _Records(_roles_are_told),
     ),
     Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned)),
-    Check("has_documents", "at least one document, as many as the statistics say", _documents),
-    Check("document_ids_unique", "no document id twice", _ids),
-    Check("roots_unique", "no root text of 200 bytes or more twice", _roots),
+    Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),
+    Check("document_ids_unique", "no document id twice in a budget", _ids),
+    Check("roots_unique", "no root text of 200 bytes or more twice in a budget", _roots),
     Check(
         "held_out_stays_out",
         "at most 0.1 % of the bytes of held-out roots of 200 bytes or more in documents that train",
@@ -265,7 +267,7 @@ CHECKS: Final = (
     ),
     Check(
         "definitions_are_placed",
-        "every definition and every body, from head to closing brace, in a document or in the skip list with a reason",
+        "every definition and every body, head to closing brace, in a document of each budget or skipped with a reason",
         _unplaced,
     ),
     Check(

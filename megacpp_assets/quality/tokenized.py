@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.names import DOCUMENT_TOKENS, fixed_max_chunks
+from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.quality.document_rules import (
     PROVENANCE_CHECKS,
     TOKEN_CHECKS,
@@ -22,8 +22,6 @@ from megacpp_assets.storage.artifact import Artifact
 if TYPE_CHECKING:
     from megacpp_assets.quality.reading.documents import Mask, Pass
     from megacpp_assets.quality.reading.token_documents import TokenDocuments
-
-MAX_CHUNKS: Final = fixed_max_chunks(DOCUMENT_TOKENS)
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -50,7 +48,7 @@ def _uneven(documents: TokenDocuments) -> Mask:
 
 
 def _too_many_chunks(documents: TokenDocuments) -> Mask:
-    return documents.lengths(c.CHUNK_BOUNDARIES) > MAX_CHUNKS
+    return documents.lengths(c.CHUNK_BOUNDARIES) > fixed_max_chunks(documents.budget)
 
 
 def _chunks_outside(documents: TokenDocuments) -> Mask:
@@ -86,7 +84,7 @@ CHECKS: Final = (
     *TOKEN_CHECKS,
     Check(
         "chunks_within_limit",
-        f"at most {MAX_CHUNKS} chunks, the slots of the shortest row",
+        "at most max(128, T / 32) chunks, the slots of the shortest row that holds documents of T tokens",
         Rows(_too_many_chunks),
     ),
     Check("chunk_spans_inside", "0 <= char_offset < char_end <= length of the text", Rows(_chunks_outside)),

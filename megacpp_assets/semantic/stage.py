@@ -42,13 +42,14 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "16"
+VERSION = "17"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -68,7 +69,8 @@ class _Index(NamedTuple):
 class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
-    `license` stands for files that name none of their own.
+    `license` stands for files that name none of their own; `budgets` are the most tokens of a document, ascending:
+    there are documents for each.
     """
 
     root: Path
@@ -78,21 +80,23 @@ class SemanticJsonlSpec:
     license: str
     recipe: SemanticRecipe
     toolchain: Toolchain
+    budgets: tuple[int, ...]
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
     """What the partition `NAME@REF` of `corpus` is made from. `EnvironmentLacks` without a working toolchain."""
-    pin = corpus.pin(partition)
+    pin, recipe = corpus.pin(partition), corpus.recipe
     return SemanticJsonlSpec(
         corpus.root,
         corpus.dataset,
         pin.partition,
         pin.commit,
         pin.license,
-        corpus.recipe.semantic,
+        recipe.semantic,
         _toolchain(),
-        corpus.recipe.holdout,
+        recipe.budgets,
+        recipe.holdout,
     )
 
 
@@ -115,6 +119,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             **({"cmake": _cmake()} if spec.recipe.configure else {}),
             **as_config(spec.recipe),
             "holdout": as_config(spec.holdout),
+            BUDGETS: list(spec.budgets),
         },
         inputs=(raw_path(spec.repo),),
     )
@@ -208,26 +213,31 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse,
 
 def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index) -> dict[str, Any]:
     repository, store, lost = index
-    skipped = [*lost, *(Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)]
-    worth = Worth(repository, spec.recipe.document_tokens * CHARS_PER_TOKEN)
+    refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
+    skipped = dict.fromkeys([*lost, *refused])
     by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout)
     origin = Origin(spec.repo, spec.commit, spec.license)
 
-    def records() -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe, held):
+    def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
+        for entry in documents(repository, store, spec.recipe, budget, held):
             if isinstance(entry, Skipped):
-                skipped.append(entry)
+                skipped[entry] = None  # once, though every budget leaves it out
                 continue
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
             yield record(entry, repository, origin)
 
-    shards = write_shards(publication, records())
+    told = {}
+    for budget in spec.budgets:
+        worth = Worth(repository, budget * CHARS_PER_TOKEN)
+        shards = write_shards(publication, records(budget, worth), budget)
+        told[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
-    write_skipped(publication, skipped)
-    return {"shards": shards, "symbols": symbols, **worth.as_stats(), **coverage, **_totals(repository, skipped)}
+    write_skipped(publication, list(skipped))
+    sums = by_budget(told, ("documents", "characters"))
+    return {"symbols": symbols, **sums, **coverage, **_totals(repository, list(skipped))}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

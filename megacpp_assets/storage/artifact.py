@@ -39,9 +39,11 @@ class Artifact:
         """Path of the data file `name`; `LineageGap` if the manifest lists none or its bytes are not the manifest's."""
         return self._whole([self.manifest.file(name)])[0]
 
-    def files(self, suffix: str) -> list[Path]:
-        """Data files whose name ends with `suffix`, in manifest order; `LineageGap` as for `file`."""
-        return self._whole([entry for entry in self.manifest.files if entry.name.endswith(suffix)])
+    def files(self, suffix: str, prefix: str = "") -> list[Path]:
+        """Data files whose name starts with `prefix` and ends with `suffix`, in manifest order; `LineageGap` as for
+        `file`."""
+        entries = self.manifest.files
+        return self._whole([each for each in entries if each.name.startswith(prefix) and each.name.endswith(suffix)])
 
     def folder(self, name: str) -> Path:
         """Path of the folder `name`; `LineageGap` if a data file below it is not whole."""

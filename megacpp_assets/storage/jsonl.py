@@ -15,6 +15,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import shards_of
 
 SHARD_SUFFIX = ".jsonl.zst"
 _LEVEL = 3
@@ -25,18 +26,13 @@ _READ = 1 << 14
 """Compressed bytes at a time: what they can grow to is held in memory."""
 
 
-def jsonl_shards(artifact: Artifact) -> list[Path]:
-    """The shards of a semantic artifact, in document order."""
-    return artifact.files(SHARD_SUFFIX)
-
-
-def read_records(artifact: Artifact) -> Iterator[dict[str, Any]]:
-    """Every record of a semantic artifact, one at a time; keys are exactly `schemas.JSONL_KEYS`.
+def read_records(artifact: Artifact, budget: int) -> Iterator[dict[str, Any]]:
+    """Every record of `budget` of a semantic artifact, one at a time; keys are exactly `schemas.JSONL_KEYS`.
 
     Raises `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
     """
-    for shard in jsonl_shards(artifact):
-        yield from read_shard(shard, f"{artifact.path}/{shard.name}")
+    for shard in shards_of(artifact, budget, SHARD_SUFFIX):
+        yield from read_shard(shard, _place(artifact, budget, shard))
 
 
 def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
@@ -45,13 +41,14 @@ def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
         yield _record(line, place)
 
 
-def read_texts(artifact: Artifact) -> Iterator[tuple[str, str]]:
-    """(document id, text) of every record, in order, at a tenth of the cost: the arrays behind the text are not parsed.
+def read_texts(artifact: Artifact, budget: int) -> Iterator[tuple[str, str]]:
+    """(document id, text) of every record of `budget`, in order, at a tenth of the cost: what follows the text is not
+    parsed.
 
     Raises `SchemaViolation` for a line that is no record.
     """
-    for shard in jsonl_shards(artifact):
-        for line, place in _lines(shard, f"{artifact.path}/{shard.name}"):
+    for shard in shards_of(artifact, budget, SHARD_SUFFIX):
+        for line, place in _lines(shard, _place(artifact, budget, shard)):
             facts = _head(line) or _record(line, place)
             yield facts[c.DOC_ID], facts[c.TEXT]
 
@@ -66,6 +63,10 @@ def write_lines(shard: Path, lines: Iterable[bytes]) -> None:
         size = counted.tell()
         counted.seek(0)
         zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).copy_stream(counted, file, size=size)
+
+
+def _place(artifact: Artifact, budget: int, shard: Path) -> str:
+    return f"{artifact.path}/{c.of_budget(budget, shard.name)}"
 
 
 def _head(line: bytes) -> dict[str, Any]:

@@ -19,13 +19,16 @@ from megacpp_assets.contract.schemas import ROW_GROUP_ROWS
 
 
 class RowGroupWriter:
-    """Writes tables of `schema` to `path` in row groups of `ROW_GROUP_ROWS` rows (the last may be shorter).
+    """Writes tables of `schema` to `path` in row groups of `group_rows` rows (the last may be shorter).
 
     Columns named in `increasing` hold lists of rising integers; stored as differences they take a sixth of the space.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, *, increasing: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path, schema: pa.Schema, *, increasing: Sequence[str] = (), group_rows: int = ROW_GROUP_ROWS
+    ) -> None:
         self.rows = 0
+        self._group_rows = group_rows
         self._schema = schema
         self._held: list[pa.Table] = []
         self._held_rows = 0
@@ -49,8 +52,8 @@ class RowGroupWriter:
         self.rows += table.num_rows
         self._held.append(table)
         self._held_rows += table.num_rows
-        while self._held_rows >= ROW_GROUP_ROWS:
-            self._flush(ROW_GROUP_ROWS)
+        while self._held_rows >= self._group_rows:
+            self._flush(self._group_rows)
 
     def _flush(self, rows: int) -> None:
         table = pa.concat_tables(self._held)
@@ -58,7 +61,7 @@ class RowGroupWriter:
         group = table.slice(0, rows).combine_chunks()
         self._wait()
         # Encoding takes as long as making the rows; in a thread of its own it does so at the same time.
-        self._writing = self._thread.submit(self._writer.write_table, group, row_group_size=ROW_GROUP_ROWS)
+        self._writing = self._thread.submit(self._writer.write_table, group, row_group_size=self._group_rows)
         self._held = [table.slice(rows)]
         self._held_rows -= rows
 
@@ -159,5 +162,5 @@ def _naming(path: Path) -> Iterator[None]:
             raise
         reason = str(error).partition("\n")[0]
         raise SchemaViolation(
-            f"{path.parent.name}/{path.name}", expected="parquet", found=reason, do="rerun the stage that made it"
+            "/".join(path.parts[-3:]), expected="parquet", found=reason, do="rerun the stage that made it"
         ) from error

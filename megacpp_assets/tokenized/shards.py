@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.columns import TOKEN_CHAR_ENDS, TOKEN_CHAR_STARTS, VAL_SHARD, parquet_shard
-from megacpp_assets.contract.schemas import SHARD_DOCUMENTS, TOKENIZED
+from megacpp_assets.contract.columns import TOKEN_CHAR_ENDS, TOKEN_CHAR_STARTS, VAL_SHARD, of_budget, parquet_shard
+from megacpp_assets.contract.names import documents_at_once
+from megacpp_assets.contract.schemas import ROW_GROUP_ROWS, SHARD_DOCUMENTS, TOKENIZED
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
 
@@ -21,15 +22,16 @@ _SPANS = (TOKEN_CHAR_STARTS, TOKEN_CHAR_ENDS)
 
 
 class ShardWriter:
-    """The data files of one artifact, open at most two at a time: the current training shard and the validation one."""
+    """The data files of one budget, open at most two at a time: the current training shard and the validation one."""
 
-    def __init__(self, publication: Publication, shard_documents: int = SHARD_DOCUMENTS) -> None:
+    def __init__(self, publication: Publication, budget: int, shard_documents: int = SHARD_DOCUMENTS) -> None:
         self._publication = publication
+        self._budget = budget
         self._shard_documents = shard_documents
         self._shards = 0
 
     def __enter__(self) -> ShardWriter:
-        self._validation = _ShardFile(self._publication, VAL_SHARD)
+        self._validation = self._open(VAL_SHARD)
         self._train = self._next_shard()
         return self
 
@@ -54,16 +56,21 @@ class ShardWriter:
 
     def _next_shard(self) -> _ShardFile:
         self._shards += 1
-        return _ShardFile(self._publication, parquet_shard(self._shards - 1))
+        return self._open(parquet_shard(self._shards - 1))
+
+    def _open(self, name: str) -> _ShardFile:
+        return _ShardFile(self._publication, self._budget, name)
 
 
 class _ShardFile:
     """One data file being written; named and hashed when closed without an error."""
 
-    def __init__(self, publication: Publication, name: str) -> None:
+    def __init__(self, publication: Publication, budget: int, name: str) -> None:
+        rows = documents_at_once(ROW_GROUP_ROWS, budget)
         self._stack = ExitStack()
-        self._pending = self._stack.enter_context(publication.file(name))
-        self.writer = self._stack.enter_context(RowGroupWriter(self._pending.path, TOKENIZED, increasing=_SPANS))
+        self._pending = self._stack.enter_context(publication.file(of_budget(budget, name)))
+        writer = RowGroupWriter(self._pending.path, TOKENIZED, increasing=_SPANS, group_rows=rows)
+        self.writer = self._stack.enter_context(writer)
 
     def close(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._pending.rows = self.writer.rows

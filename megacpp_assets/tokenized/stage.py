@@ -1,6 +1,7 @@
 """Stage `tokenized_parquet`: semantic JSONL and the tokenizer to token parquet of one repository.
 
-Training shards of 50,000 documents and a validation shard; every document has at most 4096 tokens, BOS included.
+For each budget of documents training shards of 50,000 documents and a validation shard; every document has at most the
+tokens of its budget, BOS included.
 Records stream through in batches, so memory does not grow with the repository.
 """
 
@@ -19,11 +20,12 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.encoding import TextEncoder
-from megacpp_assets.contract.names import DOCUMENT_TOKENS, VALID_SPLIT, fixed_max_chunks
+from megacpp_assets.contract.names import VALID_SPLIT, documents_at_once, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
 from megacpp_assets.storage.layout import jsonl_path, parquet_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -31,27 +33,27 @@ from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
 from megacpp_assets.tokenized.split import Limits
-from megacpp_assets.tokenized.stats import Totals
+from megacpp_assets.tokenized.stats import SUMS, Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "4"
-LIMITS: Final = Limits(DOCUMENT_TOKENS, fixed_max_chunks(DOCUMENT_TOKENS))
+VERSION: Final = "5"
 BATCH_DOCUMENTS: Final = 256
-"""Documents in memory at a time."""
+"""Documents of the least budget in memory at a time, fewer of a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedParquetSpec:
-    """One repository of one dataset."""
+    """One repository of one dataset, with documents of each of `budgets`."""
 
     root: Path
     dataset: str
     repo: RepoRef
+    budgets: tuple[int, ...]
 
 
 def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
     """What the partition `NAME@REF` of `corpus` is made from."""
-    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition))
+    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.budgets)
 
 
 def target(spec: TokenizedParquetSpec) -> Target:
@@ -62,7 +64,7 @@ def target(spec: TokenizedParquetSpec) -> Target:
         stage="tokenized_parquet",
         partition=spec.repo.key,
         version=VERSION,
-        config={"dataset": spec.dataset, "document_tokens": DOCUMENT_TOKENS, "shard_documents": SHARD_DOCUMENTS},
+        config={"dataset": spec.dataset, BUDGETS: list(spec.budgets), "shard_documents": SHARD_DOCUMENTS},
         inputs=(jsonl_path(spec.dataset, spec.repo), tokenizer_path(spec.dataset)),
     )
 
@@ -77,12 +79,19 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         jsonl, tokenizer = inputs
         total = sum(entry.rows or 0 for entry in jsonl.manifest.files if entry.name.endswith(SHARD_SUFFIX))
-        return write_shards(
-            publication,
-            read_records(jsonl),
-            _encoder(tokenizer.directory, tokenizer.manifest.sha256),
-            progress=lambda done: progress(done, max(done, total)),
-        )
+        encoder = _encoder(tokenizer.directory, tokenizer.manifest.sha256)
+        done = 0
+
+        def heard(documents: int) -> None:
+            nonlocal done
+            done += documents
+            progress(done, max(done, total))
+
+        told = {
+            budget: write_shards(publication, read_records(jsonl, budget), encoder, budget, heard=heard)
+            for budget in spec.budgets
+        }
+        return by_budget(told, SUMS)
 
     return publish(target(spec), produce)
 
@@ -97,25 +106,28 @@ def write_shards(
     publication: Publication,
     records: Iterable[Mapping[str, Any]],
     encoder: TextEncoder,
+    budget: int,
     *,
-    progress: Callable[[int], None],
+    heard: Callable[[int], None],
 ) -> dict[str, Any]:
-    """Write every record as token parquet into `publication`; gives the statistics. `progress` hears records done."""
-    totals = Totals()
-    done = 0
-    with ShardWriter(publication) as shards:
-        for documents in _batches(iter(records)):
-            tokenized = tokenize(documents, encoder, LIMITS)
+    """Write every record as token parquet of `budget` into `publication`; gives the statistics.
+
+    `heard` is told how many records each batch had.
+    """
+    totals = Totals(budget)
+    limits = Limits(budget, fixed_max_chunks(budget))
+    with ShardWriter(publication, budget) as shards:
+        for documents in _batches(iter(records), documents_at_once(BATCH_DOCUMENTS, budget)):
+            tokenized = tokenize(documents, encoder, limits)
             validation = np.repeat(
                 np.array([side == VALID_SPLIT for side in documents[c.SPLIT].to_pylist()]), tokenized.pieces
             )
             shards.write(tokenized.table, validation)
             totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))
-            done += documents.num_rows
-            progress(done)
+            heard(documents.num_rows)
     return totals.as_stats()
 
 
-def _batches(records: Iterator[Mapping[str, Any]]) -> Iterator[pa.Table]:
-    while (documents := documents_table(islice(records, BATCH_DOCUMENTS))).num_rows:
+def _batches(records: Iterator[Mapping[str, Any]], most: int) -> Iterator[pa.Table]:
+    while (documents := documents_table(islice(records, most))).num_rows:
         yield documents

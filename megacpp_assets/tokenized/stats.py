@@ -11,16 +11,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DOCUMENT_TOKENS
 
-HISTOGRAM_BOUNDS: Final = tuple(2**power for power in range(4, DOCUMENT_TOKENS.bit_length()))
-"""Inclusive upper bounds of the token histogram: 16, 32, … 4096."""
+SUMS: Final = ("documents", "tokens", "characters", "text_bytes", "val_documents", "val_tokens", "split_documents")
+"""What can be added up over several `Totals`."""
+_LEAST_BOUND: Final = 16
+
+
+def histogram_bounds(budget: int) -> list[int]:
+    """Inclusive upper bounds of the token histogram: 16, 32, … and at last `budget`."""
+    powers = range(_LEAST_BOUND.bit_length() - 1, budget.bit_length())
+    return [*(2**power for power in powers if 2**power < budget), budget]
 
 
 @dataclass(slots=True)
 class Totals:
-    """Running totals. A document here is what gets one BOS: a piece of a split document counts as one."""
+    """Running totals of documents of at most `budget` tokens. A document here is what gets one BOS: a piece of a split
+    document counts as one."""
 
+    budget: int
     documents: int = 0
     tokens: int = 0
     characters: int = 0
@@ -29,7 +37,12 @@ class Totals:
     val_tokens: int = 0
     split_documents: int = 0
     max_tokens: int = 0
-    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(HISTOGRAM_BOUNDS), dtype=np.int64))
+    bounds: list[int] = field(init=False)
+    histogram: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bounds = histogram_bounds(self.budget)
+        self.histogram = np.zeros(len(self.bounds), dtype=np.int64)
 
     def add(self, table: pa.Table, validation: NDArray[np.bool_], split_documents: int) -> None:
         """Count the rows of a tokenized table; `validation` tells its rows' side."""
@@ -42,11 +55,11 @@ class Totals:
         self.val_tokens += int(counts[validation].sum())
         self.split_documents += split_documents
         self.max_tokens = max(self.max_tokens, int(counts.max(initial=0)))
-        self.histogram += np.bincount(np.searchsorted(HISTOGRAM_BOUNDS, counts), minlength=len(HISTOGRAM_BOUNDS))
+        self.histogram += np.bincount(np.searchsorted(self.bounds, counts), minlength=len(self.bounds))
 
     def as_stats(self) -> dict[str, Any]:
         """The manifest's statistics."""
-        histogram = zip(HISTOGRAM_BOUNDS, self.histogram.tolist(), strict=True)
+        histogram = zip(self.bounds, self.histogram.tolist(), strict=True)
         return {
             "documents": self.documents,
             "tokens": self.tokens,

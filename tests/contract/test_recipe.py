@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import SemanticRecipe, SourcesRecipe, TokenizerRecipe
+from megacpp_assets.contract.recipe import (
+    PhaseRecipe,
+    Recipe,
+    SemanticRecipe,
+    SourcesRecipe,
+    TokenizerRecipe,
+    standard_phases,
+)
 
 
 def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
@@ -29,3 +36,28 @@ def test_a_budget_that_lets_nothing_through_is_refused(wrong: dict[str, Any]) ->
 def test_a_limit_of_sources_that_is_no_whole_number_is_refused_by_its_key(value: int) -> None:
     with pytest.raises(SpecError, match=r"sources.entries; expected a whole number of at least 1; found "):
         SourcesRecipe(entries=value)
+
+
+def _recipe(*curriculum: str, **phases: PhaseRecipe) -> Recipe:
+    return Recipe("mine", "sample", ("sample-format",), curriculum, {**standard_phases(), **phases})
+
+
+def test_documents_are_made_once_for_each_budget_of_the_curriculum() -> None:
+    assert _recipe("4k").budgets == (4096,)
+    assert _recipe("64k", "structure", "4k", "16k").budgets == (4096, 16_384, 65_536)
+    assert _recipe("8k", **{"8k": PhaseRecipe(8192, 8000)}).budgets == (8000,)
+
+
+def test_a_phase_that_nobody_makes_documents_for_is_refused_and_one_that_shares_a_budget_is_not() -> None:
+    assert _recipe("4k").phase("structure").document_tokens == 4096
+    with pytest.raises(
+        SpecError, match=r"phases.64k.document_tokens; expected the budget of .*: 4096; found 65536; .*add"
+    ):
+        _recipe("4k").phase("64k")
+
+
+def test_a_phase_whose_documents_do_not_fit_its_rows_is_refused_by_its_key() -> None:
+    with pytest.raises(
+        SpecError, match=r"phases.long.row_tokens; expected 8192 \(its document_tokens\) .*; found 4096"
+    ):
+        _recipe("4k", long=PhaseRecipe(4096, 8192))

@@ -85,7 +85,7 @@ def test_a_setting_changes_one_key(mine: Path, setting: str, key: str, value: ob
 def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standard_ones_stay(mine: Path) -> None:
     recipe = load_recipe(str(mine), ["phases.8k.row_tokens=8192", "phases.16k.dataset_version=v16"])
     assert recipe.phases["8k"] == PhaseRecipe(8192, 4096, "")
-    assert recipe.phases["16k"] == PhaseRecipe(16_384, 4096, "v16")
+    assert recipe.phases["16k"] == PhaseRecipe(16_384, 16_384, "v16")
     assert recipe.phases["4k"] == standard_phases()["4k"]
 
 
@@ -107,7 +107,11 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
             "phases.4k.row_tokens=4095",
             "phases.4k.row_tokens; expected 4096 .its document_tokens. to 1048576; found 4095",
         ),
-        ("phases.16k.document_tokens=4095", "phases.16k.document_tokens; expected at least 4096, .*; found 4095"),
+        (
+            "phases.16k.document_tokens=16385",
+            "phases.16k.row_tokens; expected 16385 .its document_tokens. to 1048576; found 16384",
+        ),
+        ("phases.16k.document_tokens=4095", "phases.16k.document_tokens; expected at least 4096; found 4095"),
         ("phases.16k.dataset_version=../x", "phases.16k.dataset_version; expected 1 to 100 letters"),
         ("phases.4k=7", "phases.4k; expected .*; found 7"),
         ("specialists.base.sample-kernel=2", "specialists.base; expected repositories and their weights, and another"),

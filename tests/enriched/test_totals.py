@@ -12,7 +12,7 @@ from megacpp_assets.enriched.stage import V6EnrichedSpec, run
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact
 from tests.enriched.test_stage import prepare
-from tests.tokenized.documents import DATASET, REPO
+from tests.tokenized.documents import BUDGETS, DATASET, REPO
 
 
 def slowly(source: Artifact, enriched: Artifact) -> dict[str, dict[str, int]]:
@@ -30,7 +30,7 @@ def slowly(source: Artifact, enriched: Artifact) -> dict[str, dict[str, int]]:
 
 def test_categories_share_out_all_bytes_and_all_tokens_but_bos(tmp_path: Path) -> None:
     source = prepare(tmp_path, 12)
-    artifact = run(V6EnrichedSpec(tmp_path, DATASET, REPO))
+    artifact = run(V6EnrichedSpec(tmp_path, DATASET, REPO, BUDGETS))
     stats = artifact.manifest.stats
     assert stats[CATEGORIES] == slowly(source, artifact)
     assert sum(part["bytes"] for part in stats[CATEGORIES].values()) == stats["text_bytes"]

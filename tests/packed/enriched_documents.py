@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
@@ -79,9 +79,13 @@ def publish_tokenizer(root: Path, vocabulary_size: int = VOCABULARY) -> Artifact
 
 
 def publish_enriched(
-    root: Path, repo: RepoRef, train: Sequence[Sequence[dict[str, Any]]], valid: Sequence[dict[str, Any]] = ()
+    root: Path,
+    repo: RepoRef,
+    train: Sequence[Sequence[dict[str, Any]]],
+    valid: Sequence[dict[str, Any]] = (),
+    budget: int = DOCUMENT_TOKENS,
 ) -> Artifact:
-    """Publish `train` as one shard per list and `valid` as the validation shard, below a token parquet artifact."""
+    """Publish `train`, a shard for each list, and `valid`, the validation shard, of `budget`, below a token parquet."""
 
     def tokenized(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         publication.write("nothing", b"")
@@ -90,7 +94,7 @@ def publish_enriched(
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         shards = {c.parquet_shard(index): records for index, records in enumerate(train)} | {c.VAL_SHARD: valid}
         for name, records in shards.items():
-            with publication.file(name) as pending:
+            with publication.file(c.of_budget(budget, name)) as pending:
                 pq.write_table(table_of(records), pending.path)
                 pending.rows = len(records)
         return {"documents": sum(map(len, shards.values()))}
@@ -98,7 +102,10 @@ def publish_enriched(
     publish_tokenizer(root)
     below = parquet_path(DATASET, repo)
     publish(Target(root, below, "tokenized_parquet", repo.key, "1", {}, (tokenizer_path(DATASET),)), tokenized)
-    return publish(Target(root, enriched_path(DATASET, repo), "v6_enriched", repo.key, "1", {}, (below,)), produce)
+    return publish(
+        Target(root, enriched_path(DATASET, repo), "v6_enriched", repo.key, "1", {"budgets": [budget]}, (below,)),
+        produce,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,16 @@ class Corpus:
     def spec(self, own_repo: str = "", own_weight: float = 4.0, mixture: Mixture = MIXTURE) -> PackedRowsSpec:
         """A mixture over both repositories."""
         weights = {own_repo: own_weight} if own_repo else {}
-        return PackedRowsSpec(self.root, DATASET, mixture, tuple(self.train), weights, row_tokens=4096, seed=7)
+        return PackedRowsSpec(
+            self.root,
+            DATASET,
+            mixture,
+            tuple(self.train),
+            weights,
+            row_tokens=4096,
+            document_tokens=DOCUMENT_TOKENS,
+            seed=7,
+        )
 
 
 def small_corpus(root: Path, count: int = 60) -> Corpus:

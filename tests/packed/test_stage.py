@@ -111,6 +111,18 @@ def test_longer_phases_pack_longer_rows(corpus: Corpus) -> None:
     assert {len(row) for row in _rows(artifact, TRAIN_SPLIT)[c.INPUT_IDS].to_pylist()} == {16_384}
 
 
+def test_a_phase_packs_the_documents_of_its_own_budget(tmp_path: Path) -> None:
+    long = document(FMT, "long", tokens=40_000, chunks=1200, seed=1)
+    publish_enriched(tmp_path, FMT, [[long, *documents(FMT, 3, seed=1)]], budget=65_536)
+    spec = replace(Corpus(tmp_path, {FMT: []}, {}).spec(mixture=Mixture("base", "64k")), row_tokens=65_536)
+    rows = _rows(run(replace(spec, document_tokens=65_536)), TRAIN_SPLIT)
+    assert 40_000 in rows[c.SOURCE_DOC_TOKEN_LENGTHS][0].as_py() and rows.num_rows == 1
+    with pytest.raises(
+        LineageGap, match=r"fmt@11.0.0; expected documents of 4096 tokens; found 65536; what to do: add"
+    ):
+        run(replace(spec, document_tokens=4096))
+
+
 def test_a_document_longer_than_the_row_stops_the_stage_by_name(tmp_path: Path) -> None:
     long = document(FMT, "too-long", tokens=4097, chunks=3, seed=1)
     publish_enriched(tmp_path, FMT, [[*documents(FMT, 3, seed=1), long]])
@@ -138,7 +150,7 @@ def test_without_training_documents_the_stage_says_so(tmp_path: Path) -> None:
 
 
 def test_a_changed_input_is_refused(corpus: Corpus) -> None:
-    shard = corpus.root / "enriched" / "tiny_4k" / FMT.key / c.parquet_shard(0)
+    shard = corpus.root / "enriched" / "tiny_4k" / FMT.key / c.of_budget(4096, c.parquet_shard(0))
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 1
     shard.write_bytes(data)

@@ -71,7 +71,7 @@ def test_flipped_bits_are_named_and_what_they_are_in_is_made_again_with_the_same
     shutil.copytree(root, copy)
     before = data_hashes(copy)
     damaged = [
-        f"jsonl/{DATASET}/sample-kernel@v1.0.0/shard_00000.jsonl.zst",
+        f"jsonl/{DATASET}/sample-kernel@v1.0.0/4096/shard_00000.jsonl.zst",
         f"megatron/{DATASET}/small_cpp/4k/{DATASET}_train.bin",
     ]
     for name in damaged:
@@ -155,11 +155,11 @@ def _victims(root: Path) -> list[str]:
         f"{megatron}/{DATASET}_train.bin",
         f"{megatron}/{DATASET}_train.idx",
         f"packed/{DATASET}/small_cpp/4k/train_00000.parquet",
-        f"enriched/{DATASET}/sample-format@v1.0.0/shard_00000.parquet",
-        f"parquet/{DATASET}/sample-kernel@v1.0.0/shard_00000.parquet",
+        f"enriched/{DATASET}/sample-format@v1.0.0/4096/shard_00000.parquet",
+        f"parquet/{DATASET}/sample-kernel@v1.0.0/4096/shard_00000.parquet",
         f"tokenizer/{DATASET}/tokenizer.json",
         f"tokenizer/{DATASET}/tokenizer.lock",
-        f"jsonl/{DATASET}/sample-kernel@v1.0.0/shard_00000.jsonl.zst",
+        f"jsonl/{DATASET}/sample-kernel@v1.0.0/4096/shard_00000.jsonl.zst",
     ]
     raw = open_artifact(root, "cpp_raw/sample-format@v1.0.0").manifest
     return [*names, next(f"cpp_raw/sample-format@v1.0.0/{entry.name}" for entry in raw.files if ".pack" in entry.name)]

@@ -17,6 +17,7 @@ from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.tokenized import stage as tokenized
 from tests.quality.planting import Row, replace_table, rewrite
 from tests.tokenized.documents import (
+    BUDGETS,
     DATASET,
     REPO,
     call_edge,
@@ -26,7 +27,8 @@ from tests.tokenized.documents import (
     type_edge,
 )
 
-TRAIN = "shard_00000.parquet"
+TRAIN = "4096/shard_00000.parquet"
+VAL = "4096/val_shard.parquet"
 TEXT = "// 名\nint área(int x) { return x; }\n"
 DOCUMENTS = [
     record(f"fmt@11.0.0:{index}", TEXT, [(5, 20), (21, 35)], call_edges=[call_edge(0, 1)], type_edges=[type_edge(1, 0)])
@@ -44,8 +46,8 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prepare(root: Path, documents: list[Row]) -> Artifact:
     publish_tokenizer(root)
     publish_jsonl(root, documents)
-    tokenized.run(tokenized.TokenizedParquetSpec(root, DATASET, REPO))
-    return run(V6EnrichedSpec(root, DATASET, REPO))
+    tokenized.run(tokenized.TokenizedParquetSpec(root, DATASET, REPO, BUDGETS))
+    return run(V6EnrichedSpec(root, DATASET, REPO, BUDGETS))
 
 
 @pytest.fixture
@@ -134,7 +136,7 @@ def test_a_fault_of_the_token_parquet_is_seen_again_after_enriching(artifact: Ar
     """The same rules hold here, so a bad token parquet cannot pass on."""
     source = open_artifact(artifact.root, parquet_path(DATASET, REPO))
     rewrite(source, TRAIN, UPSTREAM_FAULTS[name])
-    assert failed(run(V6EnrichedSpec(artifact.root, DATASET, REPO))) == [name]
+    assert failed(run(V6EnrichedSpec(artifact.root, DATASET, REPO, BUDGETS))) == [name]
 
 
 def test_a_document_id_used_twice_is_seen(tmp_path: Path) -> None:
@@ -157,12 +159,12 @@ def test_a_document_over_the_limit_is_seen(artifact: Artifact) -> None:
         rows[0][c.ACTUAL_TOKEN_COUNT] += 4096
 
     source = open_artifact(artifact.root, parquet_path(DATASET, REPO))
-    assert source.manifest.stats["max_tokens"] <= 4096
+    assert source.manifest.stats["budgets"]["4096"]["max_tokens"] <= 4096
     assert "tokens_within_limit" in failed(rewrite(artifact, TRAIN, lengthen))
 
 
 def test_another_schema_fails_and_leaves_nothing_else_asserted(artifact: Artifact) -> None:
-    table = pq.read_table(artifact.file(c.VAL_SHARD)).drop_columns([c.TOKEN_DEF_USE_COLUMN])
-    results = check(replace_table(artifact, c.VAL_SHARD, table))
+    table = pq.read_table(artifact.file(VAL)).drop_columns([c.TOKEN_DEF_USE_COLUMN])
+    results = check(replace_table(artifact, VAL, table))
     assert [result.name for result in results] == [check.name for check in CHECKS]
     assert not any(result.passed for result in results)

@@ -227,7 +227,7 @@ def test_a_second_bos_in_a_document_is_seen_even_if_its_source_has_it_too(packed
 
     planted = _plant(packed, in_the_row)
     source = open_artifact(packed.root, enriched_path(DATASET, FMT))
-    for name in (c.parquet_shard(0), c.parquet_shard(1)):
+    for name in (c.of_budget(4096, c.parquet_shard(0)), c.of_budget(4096, c.parquet_shard(1))):
         records = pq.read_table(source.file(name)).to_pylist()
         for record in records:
             if record[c.DOC_ID] in doubled:

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.quality.reading import semantic_records, sides
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
@@ -43,10 +43,10 @@ def artifact(pristine: tuple[Path, str], tmp_path: Path) -> Artifact:
 
 
 def _planted(artifact: Artifact, change: Change) -> Artifact:
-    records = list(read_records(artifact))
+    records = list(read_records(artifact, DOCUMENT_TOKENS))
     change(records)
     lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
-    write_lines(artifact.file(c.jsonl_shard(0)), [lines])
+    write_lines(artifact.file(c.of_budget(DOCUMENT_TOKENS, c.jsonl_shard(0))), [lines])
     return seal(artifact)
 
 
@@ -163,6 +163,18 @@ def test_a_lost_document_is_caught_with_its_definition(artifact: Artifact) -> No
         records.remove(_document(records, "main"))
 
     assert _failed(_planted(artifact, change)) == ["has_documents", "definitions_are_placed"]
+
+
+def test_a_document_that_one_budget_lost_is_caught_though_another_has_it(tmp_path: Path) -> None:
+    spec = semantic_spec(tmp_path, tmp_path / "data", find_toolchain(), (4096, 65_536))
+    artifact = run(spec)
+    assert _failed(artifact) == []
+    records = list(read_records(artifact, 65_536))
+    kept = [record for record in records if record is not _document(records, "main")]
+    write_lines(artifact.file("65536/shard_00000.jsonl.zst"), [b"".join(orjson.dumps(each) + b"\n" for each in kept)])
+    found = {result.name: result.found for result in check(seal(artifact)) if not result.passed}
+    assert [*found] == ["has_documents", "definitions_are_placed"]
+    assert found["definitions_are_placed"].endswith("at 65536 tokens")
 
 
 def test_a_root_that_comes_twice_is_caught(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from megacpp_assets.storage.layout import jsonl_path, parquet_path
 from megacpp_assets.tokenized.stage import TokenizedParquetSpec, run
 from tests.quality.planting import Row, replace_table, rewrite
 from tests.tokenized.documents import (
+    BUDGETS,
     DATASET,
     REPO,
     call_edge,
@@ -26,7 +27,8 @@ from tests.tokenized.documents import (
     type_edge,
 )
 
-TRAIN = "shard_00000.parquet"
+TRAIN = "4096/shard_00000.parquet"
+VAL = "4096/val_shard.parquet"
 TEXT = "int área(int x) { return x; }\n// 名 🙂\n"
 LONG = "    total += weights[index];\n" * 600
 DOCUMENTS = [
@@ -45,7 +47,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("pristine")
     publish_tokenizer(root)
     publish_jsonl(root, DOCUMENTS)
-    run(TokenizedParquetSpec(root, DATASET, REPO))
+    run(TokenizedParquetSpec(root, DATASET, REPO, BUDGETS))
     return root
 
 
@@ -68,7 +70,7 @@ def test_real_output_passes_every_check_in_the_declared_order(artifact: Artifact
 def test_a_repository_without_documents_passes(tmp_path: Path) -> None:
     publish_tokenizer(tmp_path)
     publish_jsonl(tmp_path, [])
-    assert failed(run(TokenizedParquetSpec(tmp_path, DATASET, REPO))) == []
+    assert failed(run(TokenizedParquetSpec(tmp_path, DATASET, REPO, BUDGETS))) == []
 
 
 def overlong(rows: list[Row]) -> None:
@@ -157,15 +159,44 @@ def test_a_planted_fault_fails_its_check_and_no_other(
 def test_a_document_id_used_twice_is_seen(tmp_path: Path) -> None:
     publish_tokenizer(tmp_path)
     publish_jsonl(tmp_path, [record("same", "int a;"), record("same", "int b;"), record("other", "int c;")])
-    assert failed(run(TokenizedParquetSpec(tmp_path, DATASET, REPO))) == ["unique_document_ids"]
+    assert failed(run(TokenizedParquetSpec(tmp_path, DATASET, REPO, BUDGETS))) == ["unique_document_ids"]
+
+
+LARGER = "65536/shard_00000.parquet"
+
+
+@pytest.mark.parametrize("name", ["tokens_within_limit", "documents_conserved", "bos_count_is_documents"])
+def test_a_fault_in_a_larger_budget_fails_its_check_and_no_other(tmp_path: Path, name: str) -> None:
+    documents = [record(f"fmt@11.0.0:{index}", TEXT * 4) for index in range(4)]
+    publish_tokenizer(tmp_path)
+    publish_jsonl(tmp_path, documents, {65_536: documents})
+    artifact = run(TokenizedParquetSpec(tmp_path, DATASET, REPO, (4096, 65_536)))
+    assert failed(artifact) == []
+
+    def lengthen(rows: list[Row]) -> None:
+        row, times = rows[0], 66_000
+        for column in (c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS):
+            row[column] = row[column][:1] + [500] * times
+        row[c.TOKEN_CHAR_STARTS], row[c.TOKEN_CHAR_ENDS] = [0, *range(times)], [0, *range(1, times + 1)]
+        row[c.ACTUAL_TOKEN_COUNT], row[c.TEXT] = times + 1, "x" * times
+        for column in c.CHAR_COLUMNS:
+            row[column] = [0] * times
+
+    faults = {
+        "tokens_within_limit": lengthen,
+        "documents_conserved": lambda rows: rows.pop(0),
+        "bos_count_is_documents": lambda rows: rows[0][c.TOKEN_IDS_COLUMN].__setitem__(4, 2),
+    }
+    expected = {name, "documents_conserved"} if name == "tokens_within_limit" else {name}
+    assert set(failed(rewrite(artifact, LARGER, faults[name]))) == expected
 
 
 def test_another_schema_fails_and_leaves_nothing_else_asserted(artifact: Artifact) -> None:
-    table = pq.read_table(artifact.file(c.VAL_SHARD)).drop_columns([c.DEF_USE])
-    results = check(replace_table(artifact, c.VAL_SHARD, table))
+    table = pq.read_table(artifact.file(VAL)).drop_columns([c.DEF_USE])
+    results = check(replace_table(artifact, VAL, table))
     assert [result.name for result in results] == [check.name for check in CHECKS]
     assert not any(result.passed for result in results)
-    assert c.VAL_SHARD in results[0].found
+    assert VAL in results[0].found
 
 
 def test_a_failed_check_names_the_first_document(artifact: Artifact) -> None:

@@ -14,6 +14,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
@@ -76,7 +77,9 @@ def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | No
     root.mkdir()
     chosen = pin(CatalogueEntry("mixed", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
-    return SemanticJsonlSpec(root, "d", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain())
+    return SemanticJsonlSpec(
+        root, "d", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain(), (DOCUMENT_TOKENS,)
+    )
 
 
 def _make_strange(upstream: Path, canary: Path) -> None:
@@ -98,7 +101,7 @@ def good_documents(artifact: Artifact) -> list[bytes]:
     """The documents of the good files, byte for byte but for the commit that they come from."""
     return [
         orjson.dumps({key: value for key, value in record.items() if key != c.COMMIT})
-        for record in read_records(artifact)
+        for record in read_records(artifact, DOCUMENT_TOKENS)
         if record[c.FILEPATH].startswith(GOOD_FOLDER)
     ]
 
@@ -108,7 +111,7 @@ def everything(artifact: Artifact) -> bytes:
     folders = (artifact.directory, artifact.root / RECEIPTS)
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     tables = [pq.read_table(path).to_pylist() for path in files if path.suffix == ".parquet"]
-    records: list[dict[str, Any]] = list(read_records(artifact))
+    records: list[dict[str, Any]] = list(read_records(artifact, DOCUMENT_TOKENS))
     read = orjson.dumps([records, tables])
     return b"\0".join([*(path.read_bytes() for path in files), read, artifact.manifest.to_bytes(), *kept(artifact)])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -39,7 +40,9 @@ int main() { return shape::area(shape::Box{SIDE, SIDE}); }
 }
 
 
-def semantic_spec(base: Path, root: Path, toolchain: Toolchain) -> SemanticJsonlSpec:
+def semantic_spec(
+    base: Path, root: Path, toolchain: Toolchain, budgets: tuple[int, ...] = (DOCUMENT_TOKENS,)
+) -> SemanticJsonlSpec:
     """Stage 2 of a repository of `FILES`, its upstream under `base`, stage 1 done in the data root `root`."""
     upstream = base / "upstream"
     if not upstream.exists():
@@ -47,4 +50,6 @@ def semantic_spec(base: Path, root: Path, toolchain: Toolchain) -> SemanticJsonl
     root.mkdir(parents=True, exist_ok=True)
     chosen = pin(CatalogueEntry("shape", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
-    return SemanticJsonlSpec(root, "dataset", chosen.partition, chosen.commit, chosen.license, EACH_ITS_OWN, toolchain)
+    return SemanticJsonlSpec(
+        root, "dataset", chosen.partition, chosen.commit, chosen.license, EACH_ITS_OWN, toolchain, budgets
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
@@ -71,10 +71,12 @@ def index(tree: Path, sources: Sources) -> tuple[Repository, CharStore]:
     return build_repository(facts), store.seal()
 
 
-def assembled(tree: Path, sources: Sources, recipe: SemanticRecipe | None = None) -> list[Document | Skipped]:
+def assembled(
+    tree: Path, sources: Sources, recipe: SemanticRecipe | None = None, budget: int = DOCUMENT_TOKENS
+) -> list[Document | Skipped]:
     """Every document of `sources`, and what has none."""
     repository, store = index(tree, sources)
-    return list(documents(repository, store, recipe or EACH_ITS_OWN))
+    return list(documents(repository, store, recipe or EACH_ITS_OWN, budget))
 
 
 def by_root(entries: list[Document | Skipped]) -> dict[str, Document]:

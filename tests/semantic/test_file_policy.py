@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.sources import file_policy as policy
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.semantic.stage import run
@@ -64,7 +65,7 @@ def test_a_file_taken_keeps_its_bytes_and_is_flagged(
 ) -> None:
     data, flags = TAKEN[path]
     assert (rows[path]["status"], rows[path]["flags"]) == ("clean", flags)
-    (record,) = (record for record in read_records(artifact) if record[c.FILEPATH] == path)
+    (record,) = (record for record in read_records(artifact, DOCUMENT_TOKENS) if record[c.FILEPATH] == path)
     assert record[c.TEXT].encode() == data[record[c.BYTE_START] : record[c.BYTE_END]]
 
 

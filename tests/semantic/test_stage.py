@@ -14,6 +14,7 @@ import pytest
 
 from megacpp_assets.compute.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.quality.semantic import check
@@ -49,7 +50,7 @@ def artifact(spec: SemanticJsonlSpec) -> Artifact:
 
 
 def test_records_have_the_contracts_keys_and_the_pins_provenance(artifact: Artifact, spec: SemanticJsonlSpec) -> None:
-    records = list(read_records(artifact))
+    records = list(read_records(artifact, DOCUMENT_TOKENS))
     assert len(records) == artifact.manifest.stats["documents"] > 0
     assert all(tuple(record) == JSONL_KEYS for record in records)
     assert {record[c.COMMIT] for record in records} == {spec.commit}
@@ -57,7 +58,9 @@ def test_records_have_the_contracts_keys_and_the_pins_provenance(artifact: Artif
 
 
 def test_calls_are_resolved_across_files(artifact: Artifact) -> None:
-    record = next(record for record in read_records(artifact) if record[c.CHUNK_BOUNDARIES][-1]["name"] == "main")
+    record = next(
+        record for record in read_records(artifact, DOCUMENT_TOKENS) if record[c.CHUNK_BOUNDARIES][-1]["name"] == "main"
+    )
     names = [chunk["name"] for chunk in record[c.CHUNK_BOUNDARIES]]
     calls = {(names[e["caller_idx"]], names[e["callee_idx"]], e["confidence"]) for e in record[c.CALL_EDGES]}
     assert calls >= {("main", "shape::area", "exact"), ("shape::area", "shape::times", "exact")}
@@ -123,6 +126,19 @@ def test_a_dask_cluster_gives_the_same_bytes_as_the_local_pool(
         there = run(spec)
     assert there.manifest.to_bytes() == artifact.manifest.to_bytes()
     assert read_work(there) == {"units_parsed": 3, "units_reused": 0}
+
+
+def test_one_parse_gives_the_documents_of_every_budget(base: Path, toolchain: Toolchain, artifact: Artifact) -> None:
+    both = run(semantic_spec(base, base / "budgets", toolchain, (4096, 65_536)))
+    assert read_work(both) == read_work(artifact) == {"units_parsed": 3, "units_reused": 0}
+    assert list(read_records(both, 4096)) == list(read_records(artifact, 4096))
+    told = both.manifest.stats["budgets"]
+    assert {budget: stats["documents"] for budget, stats in told.items()} == {
+        str(budget): len(list(read_records(both, budget))) for budget in (4096, 65_536)
+    }
+    assert both.manifest.stats["documents"] == sum(stats["documents"] for stats in told.values())
+    assert both.file("skipped.parquet").read_bytes() == artifact.file("skipped.parquet").read_bytes()
+    assert [result for result in check(both) if not result.passed] == []
 
 
 def test_a_second_run_touches_no_file(spec: SemanticJsonlSpec, artifact: Artifact) -> None:

@@ -8,6 +8,7 @@ import pytest
 import zstandard
 
 from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_records, read_shard, read_texts, write_lines
@@ -104,11 +105,11 @@ def test_lines_of_any_length_come_back(tmp_path: Path, lengths: list[int]) -> No
 
 def _artifact(root: Path, *lines: bytes) -> Artifact:
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        with publication.file("shard_00000.jsonl.zst") as pending:
+        with publication.file("4096/shard_00000.jsonl.zst") as pending:
             write_lines(pending.path, (line + b"\n" for line in lines))
         return {}
 
-    return publish(Target(root, "jsonl/set/fmt@1", "semantic_jsonl", "fmt@1", "1", {}), produce)
+    return publish(Target(root, "jsonl/set/fmt@1", "semantic_jsonl", "fmt@1", "1", {"budgets": [4096]}), produce)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +123,13 @@ def test_texts_are_those_of_the_records_whatever_they_hold_and_in_whatever_order
     record = _record(text) | {"doc_id": "d", "structure_ids": [0] * len(text)}
     line = orjson.dumps(dict(reversed(record.items())) if backwards else record)
     artifact = _artifact(tmp_path, line, line)
-    assert list(read_texts(artifact)) == [(found["doc_id"], found["text"]) for found in read_records(artifact)]
-    assert list(read_texts(artifact)) == [("d", text)] * 2
+    assert list(read_texts(artifact, DOCUMENT_TOKENS)) == [
+        (found["doc_id"], found["text"]) for found in read_records(artifact, DOCUMENT_TOKENS)
+    ]
+    assert list(read_texts(artifact, DOCUMENT_TOKENS)) == [("d", text)] * 2
 
 
 @pytest.mark.parametrize("line", [b"{not json}", b"[]", b"null", b"{}", b'{"doc_id": "d"}'])
 def test_a_line_that_is_no_record_has_no_text(tmp_path: Path, line: bytes) -> None:
     with pytest.raises(SchemaViolation, match="line 1"):
-        list(read_texts(_artifact(tmp_path, line)))
+        list(read_texts(_artifact(tmp_path, line), DOCUMENT_TOKENS))

@@ -11,8 +11,8 @@ import orjson
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.canonical import sha256_bytes
-from megacpp_assets.contract.columns import jsonl_shard
-from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.contract.columns import jsonl_shard, of_budget
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
@@ -28,6 +28,7 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 DATASET = "tiny_4k"
 REPO = RepoRef("fmt", "11.0.0")
+BUDGETS = (DOCUMENT_TOKENS,)
 COMMIT = "0c9fce2ffefecfdce794e1859584e25877b7b592"
 _LARGEST = {"structure_ids": 8, "def_use": 2, "roles": 2}
 
@@ -115,19 +116,27 @@ def publish_raw(root: Path) -> Artifact:
     return publish(target, lambda publication, _inputs: publication.write("files.jsonl", b"") or {})
 
 
-def publish_jsonl(root: Path, documents: Sequence[Mapping[str, Any]]) -> Artifact:
-    """A stage 2 artifact that holds `documents` in one shard (none, no shard), made from `publish_raw`."""
+def publish_jsonl(
+    root: Path, documents: Sequence[Mapping[str, Any]], larger: Mapping[int, Sequence[Mapping[str, Any]]] | None = None
+) -> Artifact:
+    """A stage 2 artifact, made from `publish_raw`, with `documents` of the least budget and those of `larger` ones, one
+    shard for each budget (none, no shard)."""
     publish_raw(root)
+    told = {DOCUMENT_TOKENS: documents, **(larger or {})}
 
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        if documents:
-            with publication.file(jsonl_shard(0)) as pending:
+        for budget, documents in told.items():
+            if not documents:
+                continue
+            with publication.file(of_budget(budget, jsonl_shard(0))) as pending:
                 write_lines(pending.path, (orjson.dumps(document) + b"\n" for document in documents))
                 pending.rows = len(documents)
-        return {"documents": len(documents)}
+        return {"documents": sum(map(len, told.values()))}
 
     path = jsonl_path(DATASET, REPO)
-    return publish(Target(root, path, "semantic_jsonl", REPO.key, "test", {}, (raw_path(REPO),)), produce)
+    return publish(
+        Target(root, path, "semantic_jsonl", REPO.key, "test", {"budgets": [*told]}, (raw_path(REPO),)), produce
+    )
 
 
 def publish_tokenizer(root: Path) -> Artifact:

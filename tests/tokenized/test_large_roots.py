@@ -59,9 +59,9 @@ class Split:
 @pytest.fixture(scope="module")
 def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     repository, store = index(tmp_path_factory.mktemp("roots"), SOURCES)
-    recipe = SemanticRecipe(strategy="per_chunk", document_tokens=LIMIT)
+    recipe = SemanticRecipe(strategy="per_chunk")
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
-    made = [entry for entry in documents(repository, store, recipe) if isinstance(entry, Document)]
+    made = [entry for entry in documents(repository, store, recipe, LIMIT) if isinstance(entry, Document)]
     return {entry.root.name: Split(entry, record(entry, repository, origin)) for entry in made}
 
 

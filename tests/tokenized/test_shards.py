@@ -27,14 +27,14 @@ VALIDATION = np.arange(23) % 10 == 3
 
 def shards(directory: Path, batches: Sequence[slice], shard_documents: int = 8) -> Publication:
     publication = Publication(directory)
-    with ShardWriter(publication, shard_documents) as writer:
+    with ShardWriter(publication, 4096, shard_documents) as writer:
         for batch in batches:
             writer.write(TABLE.slice(batch.start, batch.stop - batch.start), VALIDATION[batch])
     return publication
 
 
 def ids(directory: Path, name: str) -> list[str]:
-    return pq.read_table(directory / name)[c.DOC_ID].to_pylist()
+    return pq.read_table(directory / "4096" / name)[c.DOC_ID].to_pylist()
 
 
 def test_training_shards_are_full_but_the_last_and_keep_the_order(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_training_shards_are_full_but_the_last_and_keep_the_order(tmp_path: Path
     train = [f"d{index:02d}" for index in range(23) if index % 10 != 3]
     assert [ids(tmp_path, f"shard_{shard:05d}.parquet") for shard in range(3)] == [train[:8], train[8:16], train[16:]]
     assert ids(tmp_path, c.VAL_SHARD) == ["d03", "d13"]
-    assert {entry.name: entry.rows for entry in publication.entries} == {
+    assert {entry.name.removeprefix("4096/"): entry.rows for entry in publication.entries} == {
         "shard_00000.parquet": 8, "shard_00001.parquet": 8, "shard_00002.parquet": 5, c.VAL_SHARD: 2,
     }  # fmt: skip
 
@@ -56,12 +56,12 @@ def test_bytes_do_not_depend_on_how_rows_arrive(tmp_path: Path) -> None:
 def test_without_documents_both_sides_are_there_and_empty(tmp_path: Path) -> None:
     shards(tmp_path, [])
     for name in ("shard_00000.parquet", c.VAL_SHARD):
-        assert pq.read_table(tmp_path / name).schema == TOKENIZED
+        assert pq.read_table(tmp_path / "4096" / name).schema == TOKENIZED
         assert ids(tmp_path, name) == []
 
 
 def test_a_failure_while_writing_names_no_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="disk full"), ShardWriter(Publication(tmp_path)) as writer:
+    with pytest.raises(OSError, match="disk full"), ShardWriter(Publication(tmp_path), 4096) as writer:
         writer.write(TABLE, VALIDATION)
         raise OSError("disk full")
-    assert not list(tmp_path.glob("*.parquet"))
+    assert not list(tmp_path.rglob("*.parquet"))

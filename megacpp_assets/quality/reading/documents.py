@@ -6,6 +6,7 @@ there is an empty one, and a value that is not there is one that breaks the rule
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,9 +19,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.quality.document_rules import Facts
 from megacpp_assets.quality.reading.fingerprints import text_keys
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.ragged import Ragged, list_lengths, tolerant
 
@@ -34,15 +37,16 @@ Rule = Callable[[Any], Mask]
 
 
 def other_schemas(files: Sequence[Path], schema: pa.Schema) -> list[str]:
-    """Names of the files that have other fields than those of `schema`."""
-    return [file.name for file in files if not read_schema(file).equals(schema)]
+    """Budget and name of the files that have other fields than those of `schema`."""
+    return [f"{file.parent.name}/{file.name}" for file in files if not read_schema(file).equals(schema)]
 
 
 class Documents:
-    """A batch of documents. Columns are worked out once, when a rule first asks for them."""
+    """A batch of documents of one budget. Columns are worked out once, when a rule first asks for them."""
 
-    def __init__(self, batch: pa.RecordBatch, facts: Facts) -> None:
+    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: int) -> None:
         self.batch = batch
+        self.budget = budget
         self.facts = facts
         self._lists: dict[str, Ragged] = {}
 
@@ -149,7 +153,7 @@ class Broken:
 
 @dataclass(slots=True)
 class Pass:
-    """What one pass over `artifact` found, by rule; `repeated` counts ids that occur more than once."""
+    """What one pass over `artifact` found, by rule; `repeated` counts ids that occur more than once in a budget."""
 
     artifact: Artifact
     broken: dict[Rule, Broken]
@@ -159,7 +163,11 @@ class Pass:
 def pass_over(artifact: Artifact, batches: Iterable[Documents], rules: Sequence[Rule]) -> Pass:
     """Judge all documents of `artifact`, which come in `batches`, by every rule."""
     found = Pass(artifact, {rule: Broken() for rule in rules})
-    _count_repeated(found, [_judge(documents, rules, found) for documents in batches])
+    keys: dict[int, list[NDArray[np.uint64]]] = defaultdict(list)
+    for documents in batches:
+        keys[documents.budget].append(_judge(documents, rules, found))
+    for budget, parts in keys.items():
+        _count_repeated(found, budget, parts)
     return found
 
 
@@ -171,19 +179,28 @@ def _judge(documents: Documents, rules: Sequence[Rule], found: Pass) -> NDArray[
     return text_keys(ids)
 
 
-def document_batches(artifact: Artifact, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """All documents of an artifact, in order, a bounded batch at a time."""
-    for file in artifact.files(PARQUET_SUFFIX):
-        yield from batches(file, _BATCH_DOCUMENTS, columns)
+def document_batches(
+    artifact: Artifact, budget: int, columns: list[str] | None = None, *, validation: bool | None = None
+) -> Iterator[pa.RecordBatch]:
+    """All documents of a budget, in order, a bounded batch at a time; those of one side if `validation` says so."""
+    for file in shards_of(artifact, budget, PARQUET_SUFFIX):
+        if validation is None or validation == (file.name == c.VAL_SHARD):
+            yield from file_batches(file, budget, columns)
 
 
-def _count_repeated(found: Pass, keys: list[NDArray[np.uint64]]) -> None:
+def file_batches(file: Path, budget: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The documents of one file, which are of `budget`."""
+    yield from batches(file, documents_at_once(_BATCH_DOCUMENTS, budget), columns)
+
+
+def _count_repeated(found: Pass, budget: int, keys: list[NDArray[np.uint64]]) -> None:
     """Ids are compared by 64-bit key; their text is read again only where keys are equal."""
     distinct, counts = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *keys]), return_counts=True)
     twice = distinct[counts > 1]
     if not len(twice):
         return
-    for batch in document_batches(found.artifact, [c.DOC_ID]):
+    before = found.repeated.count
+    for batch in document_batches(found.artifact, budget, [c.DOC_ID]):
         ids = batch.column(c.DOC_ID)
         found.repeated.add(np.isin(text_keys(ids), twice), ids)
-    found.repeated.count = len(twice)
+    found.repeated.count = before + len(twice)

@@ -19,14 +19,14 @@ from megacpp_assets.quality.reading.documents import (
     Mask,
     Pass,
     Rule,
+    file_batches,
     pass_over,
     true_of,
 )
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.parquet import batches
+from megacpp_assets.storage.budgets import budgets_of, shards_of
 from megacpp_assets.storage.ragged import Ragged
 
-_BATCH_DOCUMENTS = 512
 _SOURCE_COLUMNS = [
     c.DOC_ID, c.TEXT, c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, *c.CHAR_COLUMNS,
 ]  # fmt: skip
@@ -35,9 +35,9 @@ _SOURCE_COLUMNS = [
 class EnrichedDocuments(Documents):
     """Documents, and `source`: as many of the token parquet, by place."""
 
-    def __init__(self, batch: pa.RecordBatch, facts: Facts, source: pa.RecordBatch) -> None:
-        super().__init__(batch, facts)
-        self.source = Documents(source, facts)
+    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: int, source: pa.RecordBatch) -> None:
+        super().__init__(batch, facts, budget)
+        self.source = Documents(source, facts, budget)
 
     def chunks_disordered(self) -> Mask:
         """Documents with chunks that do not start one after the other, end before they start, or leave the document."""
@@ -118,24 +118,32 @@ def pass_beside(
 
 def _documents(artifact: Artifact, source: Artifact, facts: Facts, lost: list[pa.Array]) -> Iterator[EnrichedDocuments]:
     """The documents by file and place, each beside its source; ids of sources without a document go to `lost`."""
-    ours, theirs = ({file.name: file for file in each.files(PARQUET_SUFFIX)} for each in (artifact, source))
-    for name in sorted(ours.keys() | theirs.keys()):
-        mine = _Reader(ours.get(name), ENRICHED.names)
-        other = _Reader(theirs.get(name), _SOURCE_COLUMNS)
-        while count := min(mine.ready or other.ready, other.ready or mine.ready):
-            ids = other.take(count, TOKENIZED)
-            if not mine.ready:
-                lost.append(ids.column(c.DOC_ID))
-            else:
-                yield EnrichedDocuments(mine.take(count, ENRICHED), facts, ids)
+    for budget in budgets_of(source):
+        ours, theirs = (
+            {file.name: file for file in shards_of(each, budget, PARQUET_SUFFIX)} for each in (artifact, source)
+        )
+        for name in sorted(ours.keys() | theirs.keys()):
+            mine = _Reader(ours.get(name), budget, ENRICHED.names)
+            other = _Reader(theirs.get(name), budget, _SOURCE_COLUMNS)
+            for batch, beside in _beside(mine, other, lost):
+                yield EnrichedDocuments(batch, facts, budget, beside)
+
+
+def _beside(mine: _Reader, other: _Reader, lost: list[pa.Array]) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    while count := min(mine.ready or other.ready, other.ready or mine.ready):
+        source = other.take(count, TOKENIZED)
+        if mine.ready:
+            yield mine.take(count, ENRICHED), source
+        else:
+            lost.append(source.column(c.DOC_ID))
 
 
 class _Reader:
     """The documents of a file, any number at a time; behind its end, or without a file, documents of nulls."""
 
-    def __init__(self, file: Path | None, columns: list[str]) -> None:
+    def __init__(self, file: Path | None, budget: int, columns: list[str]) -> None:
         self._columns = columns
-        self._batches = batches(file, _BATCH_DOCUMENTS, columns) if file else iter(())
+        self._batches = file_batches(file, budget, columns) if file else iter(())
         self._batch: pa.RecordBatch | None = next(self._batches, None)
 
     @property

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.packed.left_out import left_out, shards_of
+from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
@@ -197,12 +197,14 @@ class Sources:
 
 def open_sources(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Sources:
     """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest."""
+    budget = int(packed.manifest.config["document_tokens"])
     times = [_times(packed, source, split) for source in inputs]
     outside = _outside(packed, inputs, split)
     tokens = np.zeros(len(inputs), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint16]]] = []
     for number, source in enumerate(inputs):
-        for found, lengths in _source_documents(shards_of(source, split), outside[number]):
+        files, count = shards_of_split(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+        for found, lengths in _source_documents(files, count, outside[number]):
             tokens[number] += lengths
             parts.append((found, np.full(len(found.keys), number, dtype=np.uint16)))
     keys = _joined((found.keys for found, _ in parts), np.uint64)
@@ -225,19 +227,22 @@ def _times(packed: Artifact, source: Artifact, split: str) -> float:
 
 def _outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
     """By source, which documents of `split` the mixture leaves out: none that validate."""
-    trained, held = ([shards_of(source, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT))
+    budget = int(packed.manifest.config["document_tokens"])
+    trained, held = (
+        [shards_of_split(source, budget, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
+    )
     if split == TRAIN_SPLIT:
         return left_out(trained, held, float(packed.manifest.config["near_copy"]))
     rows = [sum(pq.read_metadata(path).num_rows for path in files) for files in held]
     return [np.zeros(count, dtype=np.bool_) for count in rows]
 
 
-def _source_documents(paths: list[Path], outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
-    """The documents of enriched files but for those `outside`, and their tokens."""
+def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
+    """The documents of enriched files, at `most` so many at a time, but for those `outside`, and their tokens."""
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
     for path in paths:
-        for batch in batches(path, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID, *columns]):
+        for batch in batches(path, most, [c.REPO, c.DOC_ID, *columns]):
             offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
             ends = offsets[1:] - offsets[0]
             values = [batch.column(name).flatten().to_numpy() for name in columns]
@@ -277,16 +282,17 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
             sources.compare(block.documents())
             found.tokens[split] += block.held
     for source, outside in zip(inputs, _outside(artifact, inputs, TRAIN_SPLIT), strict=True):
-        _add_sides(found.sides, source, outside)
+        _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), outside)
     return found
 
 
-def _add_sides(sides: Sides, source: Artifact, outside: NDArray[np.bool_]) -> None:
+def _add_sides(sides: Sides, source: Artifact, budget: int, outside: NDArray[np.bool_]) -> None:
     """Take the documents of `source` that the mixture holds, of either side."""
+    most = documents_at_once(_BLOCK_DOCUMENTS, budget)
     for split in SPLITS:
         places = iter(outside.tolist() if split == TRAIN_SPLIT else ())
-        for path in shards_of(source, split):
-            for batch in batches(path, _BLOCK_DOCUMENTS, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
+        for path in shards_of_split(source, budget, split):
+            for batch in batches(path, most, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
                 for document in batch.to_pylist():
                     if not next(places, False):
                         sides.add(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.parquet import read_table
@@ -29,6 +30,16 @@ ROOT_BYTES: Final = 200
 
 Record = dict[str, Any]
 Rule = Callable[[Record, "Scan"], bool]
+
+
+@dataclass(slots=True)
+class Told:
+    """What the records of one budget tell: how many, ids, root texts by hash, ranges of files that stand in them."""
+
+    documents: int = 0
+    ids: Counter[str] = field(default_factory=Counter)
+    root_texts: Counter[bytes] = field(default_factory=Counter)
+    placed: dict[str, Ranges] = field(default_factory=lambda: defaultdict(list))
 
 
 class Scan:
@@ -43,24 +54,31 @@ class Scan:
         self._data: dict[str, bytes] = {}
         self.broken: Counter[Rule] = Counter()
         self.first: dict[Rule, str] = {}
-        self.documents = 0
-        self.ids: Counter[str] = Counter()
-        self.root_texts: Counter[bytes] = Counter()
-        self.placed: dict[str, Ranges] = defaultdict(list)
+        self.told: dict[int, Told] = {}
         self.symbols: set[int] = set()
         self.sides = Sides()
 
-    def add(self, record: Record) -> None:
-        """Judge one record."""
-        self.documents += 1
-        self.ids[record[c.DOC_ID]] += 1
+    @property
+    def documents(self) -> int:
+        """Records of all budgets."""
+        return sum(told.documents for told in self.told.values())
+
+    def read(self, artifact: Artifact, budget: int) -> None:
+        """Judge every record of `budget`."""
+        told = self.told[budget] = Told()
+        for record in read_records(artifact, budget):
+            self._add(record, told)
+
+    def _add(self, record: Record, told: Told) -> None:
+        told.documents += 1
+        told.ids[record[c.DOC_ID]] += 1
         self.sides.add(record)
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
-            self.placed[part["filepath"]].append(place)
+            told.placed[part["filepath"]].append(place)
             if record[c.ROLES][part["char_start"]] == ROOT_ROLE and place[1] - place[0] >= ROOT_BYTES:
                 text = self.data(part["filepath"])[slice(*place)]
-                self.root_texts[hashlib.sha256(text).digest()] += 1
+                told.root_texts[hashlib.sha256(text).digest()] += 1
         for name in _SYMBOL_COLUMNS:
             self.symbols.update(record[name])
         for rule in self._rules:
@@ -102,12 +120,15 @@ class Semantic:
         return read_table(self.artifact.file(SYMBOLS_FILE))
 
     @cached_property
-    def _accounted(self) -> dict[str, Ranges]:
-        """Ranges of each file that lie in a constituent, or are skipped with a reason."""
-        ranges = {path: list(found) for path, found in self.scan.placed.items()}
+    def _accounted(self) -> dict[int, dict[str, Ranges]]:
+        """By budget the ranges of each file that lie in a constituent, or are skipped with a reason."""
+        ranges = {
+            budget: {path: list(found) for path, found in told.placed.items()}
+            for budget, told in self.scan.told.items()
+        }
         for row in read_table(self.artifact.file(SKIPPED_FILE)).to_pylist():
-            if row["reason"]:
-                ranges.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
+            for found in ranges.values() if row["reason"] else ():
+                found.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
         return ranges
 
     @cached_property
@@ -117,14 +138,20 @@ class Semantic:
         A body without a definition is one whose head the outline took for something else.
         """
         return [
-            f"a body ({row['filepath']}:{start})"
+            f"a body ({row['filepath']}:{start}) at {budget} tokens"
+            for budget, accounted in self._accounted.items()
             for row in self.read_files
-            for start in lost_bodies(self.scan.data(row["filepath"]), self._accounted.get(row["filepath"], ()))
+            for start in lost_bodies(self.scan.data(row["filepath"]), accounted.get(row["filepath"], ()))
         ]
 
     def lost_definitions(self) -> tuple[list[str], int]:
-        """Definitions and bodies that nothing accounts for, and the number of symbols."""
-        return [*lost_definitions(self._symbols, self._accounted), *self.lost_bodies], self._symbols.num_rows
+        """Definitions and bodies that nothing accounts for in the documents of a budget, and the number of symbols."""
+        lost = [
+            f"{found} at {budget} tokens"
+            for budget, accounted in self._accounted.items()
+            for found in lost_definitions(self._symbols, accounted)
+        ]
+        return [*lost, *self.lost_bodies], self._symbols.num_rows
 
     def nameless(self) -> tuple[int, list[str]]:
         """Ids in the columns, and those that the symbol table does not name."""
@@ -136,8 +163,8 @@ def read_semantic(artifact: Artifact, raw: Artifact, rules: Sequence[Rule]) -> S
     """Read every record of `artifact` once, judged by `rules` against the repository `raw`."""
     with blob_reader(raw) as blobs:
         scan = Scan(raw, blobs, rules)
-        for record in read_records(artifact):
-            scan.add(record)
+        for budget in budgets_of(artifact):
+            scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)
         _ = semantic.lost_bodies
     return semantic

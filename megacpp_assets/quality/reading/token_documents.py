@@ -10,12 +10,11 @@ import numpy as np
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.quality.document_rules import Facts
-from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, Broken, Documents, Mask, document_batches
+from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, document_batches
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.jsonl import read_texts
-from megacpp_assets.storage.parquet import batches
 
-_BATCH_DOCUMENTS = 512
 Text = tuple[str, str]
 """(document id, text)."""
 
@@ -43,18 +42,26 @@ class TokenDocuments(Documents):
 
 def token_documents(artifact: Artifact, facts: Facts) -> Iterator[TokenDocuments]:
     """All documents of a token parquet artifact, a batch at a time."""
-    return (TokenDocuments(batch, facts) for batch in document_batches(artifact))
+    for budget in budgets_of(artifact):
+        yield from (TokenDocuments(batch, facts, budget) for batch in document_batches(artifact, budget))
 
 
 def not_conserved(artifact: Artifact, semantic: Artifact) -> Broken:
-    """Semantic documents whose pieces, joined, are not their text, and pieces of no semantic document.
+    """Semantic documents of any budget whose pieces, joined, are not their text, and pieces of no such document."""
+    broken = Broken()
+    for budget in budgets_of(semantic):
+        _compare(artifact, semantic, budget, broken)
+    return broken
+
+
+def _compare(artifact: Artifact, semantic: Artifact, budget: int, broken: Broken) -> None:
+    """As `not_conserved`, for one budget.
 
     Both keep the order of the repository, the pieces in two streams (training and validation): one document at a time
     is taken from the stream that has it next.
     """
-    broken = Broken()
-    streams = [_Stream(_joined(_pieces(artifact, held_out))) for held_out in (False, True)]
-    for name, text in _joined(read_texts(semantic)):
+    streams = [_Stream(_joined(_pieces(artifact, budget, held_out))) for held_out in (False, True)]
+    for name, text in _joined(read_texts(semantic, budget)):
         stream = next((stream for stream in streams if stream.name == name), None)
         if stream is None or stream.text != text:
             broken.add_named(name)
@@ -64,7 +71,6 @@ def not_conserved(artifact: Artifact, semantic: Artifact) -> Broken:
         while stream.name is not None:
             broken.add_named(stream.name)
             stream.advance()
-    return broken
 
 
 class _Stream:
@@ -87,12 +93,10 @@ def _joined(texts: Iterator[Text]) -> Iterator[Text]:
         yield name, "".join(text for _, text in pieces)
 
 
-def _pieces(artifact: Artifact, held_out: bool) -> Iterator[Text]:
-    for file in artifact.files(PARQUET_SUFFIX):
-        if (file.name == c.VAL_SHARD) == held_out:
-            for batch in batches(file, _BATCH_DOCUMENTS, [c.DOC_ID, c.TEXT]):
-                names, texts = (batch.column(name).fill_null("").to_pylist() for name in (c.DOC_ID, c.TEXT))
-                yield from zip(names, texts, strict=True)
+def _pieces(artifact: Artifact, budget: int, held_out: bool) -> Iterator[Text]:
+    for batch in document_batches(artifact, budget, [c.DOC_ID, c.TEXT], validation=held_out):
+        names, texts = (batch.column(name).fill_null("").to_pylist() for name in (c.DOC_ID, c.TEXT))
+        yield from zip(names, texts, strict=True)
 
 
 def _base(doc_id: str) -> str:

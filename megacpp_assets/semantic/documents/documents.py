@@ -46,13 +46,13 @@ class Skipped:
 
 
 def documents(
-    repository: Repository, chars: CharStore, recipe: SemanticRecipe, held: HeldOut = NOTHING_HELD
+    repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, held: HeldOut = NOTHING_HELD
 ) -> Iterator[Document | Skipped]:
     """The documents of a repository that train, then those that validate, each by the path and offset of their first
     roots; before them the roots that have none.
 
-    Nothing of a held-out file, and no near copy of it, is root or context of a document that trains; a short signature
-    may stand in.
+    `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
+    held-out file, and no near copy of it, is root or context of a document that trains; a short signature may stand in.
     """
     kept: list[PlacedRoot] = []
     for place, reason in _judged(repository, held):
@@ -62,7 +62,7 @@ def documents(
             yield Skipped(path, place.root.name, first.chunk.start, last.chunk.end, reason)
         else:
             kept.append(place)
-    assembly = _Assembly(repository, chars, recipe, held)
+    assembly = _Assembly(repository, chars, recipe, budget, held)
     yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
     yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
@@ -90,17 +90,19 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
 
 
 class _Assembly:
-    """Documents of one recipe."""
+    """Documents of one recipe and budget."""
 
-    def __init__(self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, held: HeldOut) -> None:
+    def __init__(
+        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, held: HeldOut
+    ) -> None:
         self._repository = repository
         self._chars = chars
         self._items = Items(repository)
         self._layout = Layout(repository, self._items)
         self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
         self._strategy = STRATEGIES[recipe.strategy]
-        self._most = int(recipe.document_tokens * CHARS_PER_TOKEN * _FILLED_SHARE)
-        self._chunks = recipe.document_tokens // _TOKENS_PER_CHUNK
+        self._most = int(budget * CHARS_PER_TOKEN * _FILLED_SHARE)
+        self._chunks = budget // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
         self._barred = frozenset(self._items.of[number] for unit in barred for number in range(*unit))

@@ -64,12 +64,12 @@ def record(document: Document, repository: Repository, origin: Origin) -> dict[s
     return {key: values[key] for key in JSONL_KEYS}
 
 
-def write_shards(publication: Publication, records: Iterable[dict[str, Any]]) -> int:
-    """Write `records` as shards of SHARD_DOCUMENTS; return how many there are. No record, no shard."""
+def write_shards(publication: Publication, records: Iterable[dict[str, Any]], budget: int) -> int:
+    """Write `records` as shards of SHARD_DOCUMENTS of `budget`; return how many there are. No record, no shard."""
     stream = iter(records)
     shards = 0
     while batch := _Batch(islice(stream, SHARD_DOCUMENTS)):
-        with publication.file(c.jsonl_shard(shards)) as pending:
+        with publication.file(c.of_budget(budget, c.jsonl_shard(shards))) as pending:
             write_lines(pending.path, batch)
             pending.rows = batch.written
         shards += 1

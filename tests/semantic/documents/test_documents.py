@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, DOCUMENT_TOKENS, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import SHORT, Skipped
+from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, SHORT, Skipped
 from tests.semantic.sources import Sources, assembled, by_root
 
 SOURCES: Sources = {
@@ -40,12 +40,16 @@ int main() { Pair pair{1, 2}; return lib::sum(pair); }
 PER_CHUNK: dict[str, Any] = {"strategy": "per_chunk", "body_depth": 5, "replication": 0}
 
 
-def _documents(tree: Path, sources: Sources = SOURCES, **recipe: Any) -> dict[str, Document]:
-    return by_root(assembled(tree, sources, SemanticRecipe(**{**PER_CHUNK, **recipe})))
+def _documents(
+    tree: Path, sources: Sources = SOURCES, budget: int = DOCUMENT_TOKENS, **recipe: Any
+) -> dict[str, Document]:
+    return by_root(assembled(tree, sources, SemanticRecipe(**{**PER_CHUNK, **recipe}), budget))
 
 
-def _all(tree: Path, sources: Sources = SOURCES, **recipe: Any) -> list[Document]:
-    return [entry for entry in assembled(tree, sources, SemanticRecipe(**recipe)) if isinstance(entry, Document)]
+def _all(tree: Path, sources: Sources = SOURCES, budget: int = DOCUMENT_TOKENS, **recipe: Any) -> list[Document]:
+    return [
+        entry for entry in assembled(tree, sources, SemanticRecipe(**recipe), budget) if isinstance(entry, Document)
+    ]
 
 
 def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: Path) -> None:
@@ -100,6 +104,21 @@ def test_every_root_is_the_root_of_one_document_whatever_the_strategy(strategy: 
     assert len(roots) == len(set(roots)) == 6 - sum(isinstance(entry, Skipped) for entry in entries)
 
 
+def test_a_larger_budget_gives_longer_documents_with_the_same_roots(tmp_path: Path) -> None:
+    lines = "".join(f"    total += values[{n}] * {n};\n" for n in range(60))
+    sources = {
+        f"part{n}.cc": f"int last{n - 1}(const int *);\n"
+        f"int last{n}(const int *values) {{\n    int total = last{n - 1}(values);\n{lines}    return total;\n}}\n"
+        for n in range(1, 40)
+    }
+    small, large = (_all(tmp_path / str(budget), sources, budget=budget) for budget in (4096, 65_536))
+    assert max(len(document.text) for document in small) <= 4096 * CHARS_PER_TOKEN
+    assert 65_536 * CHARS_PER_TOKEN > max(len(document.text) for document in large) > 4 * 4096 * CHARS_PER_TOKEN
+    assert len(large) < len(small)
+    roots = [sorted(root for document in documents for root in document.roots) for documents in (small, large)]
+    assert roots[0] == roots[1] and len(set(roots[1])) == len(roots[1]) >= 39
+
+
 def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
     far = {f"far{n}.cc": f"static int far{n}(int v) {{ return v * {n} + 1000000; }}\n" for n in range(40)}
     sources = {
@@ -107,7 +126,7 @@ def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
         "a.cc": "int used(int v) { return v + 1000; }\n",
         "z.cc": "int used(int);\nint user() { return used(1000); }\n",
     }
-    documents = _all(tmp_path, sources, document_tokens=64, replication=1.0)
+    documents = _all(tmp_path, sources, budget=64, replication=1.0)
     texts = [document.text for document in documents if "int user()" in document.text]
     assert len(texts) == 1 and "int used(int v)" in texts[0]
 
@@ -159,7 +178,7 @@ int user(Tool &tool) {{ return tool.turn(); }}
 def test_a_class_that_there_is_no_room_for_comes_as_its_head(tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
     text = f"class Large {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, document_tokens=200)["user"]
+    document = _documents(tmp_path, {"a.cc": text}, budget=200)["user"]
     assert document.text.startswith("class Large;\nint user")
 
 
@@ -244,7 +263,7 @@ def test_what_is_too_far_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_document_keeps_within_its_tokens_and_drops_the_farthest_first(tmp_path: Path) -> None:
-    document = _documents(tmp_path, document_tokens=64)["main"]
+    document = _documents(tmp_path, budget=64)["main"]
     assert len(document.text) // 4 <= 64
     assert document.boundaries[-1].name == "main"
 
@@ -253,14 +272,14 @@ def test_context_leaves_room_for_what_the_estimate_misses(tmp_path: Path) -> Non
     long = "v = v + 1; " * 30
     steps = "".join(f"int step{n}(int v) {{ {long} return step{n - 1}(v); }}\n" for n in range(1, 30))
     text = f"int step0(int v) {{ return v + 1 - 1 + 0; }}\n{steps}int all(int v) {{ return step29(v); }}\n"
-    recipe = {"document_tokens": 1000, "dependency_depth": 30, "body_depth": 30}
+    recipe = {"budget": 1000, "dependency_depth": 30, "body_depth": 30}
     document = _documents(tmp_path, {"a.cc": text}, **recipe)["all"]
     assert 0.7 * 4 * 1000 < len(document.text) <= 0.9 * 4 * 1000
 
 
 def test_a_root_over_the_limit_stays_whole(tmp_path: Path) -> None:
     text = f"int big() {{ {'int x = 1; ' * 100} return 0; }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, document_tokens=10)["big"]
+    document = _documents(tmp_path, {"a.cc": text}, budget=10)["big"]
     assert document.text == text.strip()
 
 

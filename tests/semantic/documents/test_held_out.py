@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
@@ -27,7 +27,11 @@ SOURCES: Sources = {
 def _entries(tree: Path, sources: Sources = SOURCES, strategy: str = "per_chunk", **recipe: Any) -> list[Any]:
     repository, store = index(tree, sources)
     held = hold_out(repository, "library", HoldoutRecipe(**recipe))
-    return list(documents(repository, store, SemanticRecipe(strategy=strategy, replication=0, body_depth=5), held))
+    return list(
+        documents(
+            repository, store, SemanticRecipe(strategy=strategy, replication=0, body_depth=5), DOCUMENT_TOKENS, held
+        )
+    )
 
 
 def _salt_that_holds(path: str, sources: Sources = SOURCES) -> str:

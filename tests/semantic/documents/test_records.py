@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents import records
@@ -26,7 +27,7 @@ SOURCES = {
 
 def _made(tree: Path) -> list[tuple[Document, dict[str, Any]]]:
     repository, store = index(tree, SOURCES)
-    entries = documents(repository, store, EACH_ITS_OWN)
+    entries = documents(repository, store, EACH_ITS_OWN, DOCUMENT_TOKENS)
     return [(entry, record(entry, repository, ORIGIN)) for entry in entries if isinstance(entry, Document)]
 
 
@@ -37,8 +38,8 @@ def _records(tree: Path) -> list[dict[str, Any]]:
 def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     made = _made(tmp_path)
     publication = Publication(tmp_path / "out")
-    assert write_shards(publication, iter([values for _, values in made])) == 1
-    back = list(read_shard(tmp_path / "out" / c.jsonl_shard(0), "shard"))
+    assert write_shards(publication, iter([values for _, values in made]), 4096) == 1
+    back = list(read_shard(tmp_path / "out" / c.of_budget(4096, c.jsonl_shard(0)), "shard"))
     assert publication.entries[0].rows == len(back) == len(made) == 3
     for (document, ours), theirs in zip(made, back, strict=True):
         assert tuple(theirs) == JSONL_KEYS
@@ -49,16 +50,16 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
 def test_shards_have_a_fixed_number_of_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "SHARD_DOCUMENTS", 2)
     publication = Publication(tmp_path / "out")
-    assert write_shards(publication, iter(_records(tmp_path))) == 2
+    assert write_shards(publication, iter(_records(tmp_path)), 4096) == 2
     assert [(entry.name, entry.rows) for entry in publication.entries] == [
-        (c.jsonl_shard(0), 2),
-        (c.jsonl_shard(1), 1),
+        (c.of_budget(4096, c.jsonl_shard(0)), 2),
+        (c.of_budget(4096, c.jsonl_shard(1)), 1),
     ]
 
 
 def test_no_document_makes_no_shard(tmp_path: Path) -> None:
     publication = Publication(tmp_path / "out")
-    assert write_shards(publication, iter([])) == 0 == len(publication.entries)
+    assert write_shards(publication, iter([]), 4096) == 0 == len(publication.entries)
 
 
 def test_ids_are_32_hex_digits_and_the_same_wherever_the_tree_lies(tmp_path: Path) -> None:
