@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
@@ -16,7 +15,7 @@ from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
-from megacpp_assets.tokenizer.contents import CORPUS_FILE, committed_recipe
+from megacpp_assets.tokenizer.contents import committed_pin, committed_recipe
 from megacpp_assets.tokenizer.registry import read_committed, registered_commits
 
 
@@ -47,9 +46,7 @@ def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:
             found=f"dataset {dataset}, {recipe}",
             do="pin one of this dataset and recipe, or megacpp tokenizer train",
         )
-    inputs = json.loads(read_committed(root, full, CORPUS_FILE))["inputs"]
-    repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
-    return TokenizerPin(full, sha256_bytes(read_committed(root, full, TOKENIZER_FILE)), repos)
+    return committed_pin(root, full)
 
 
 def categories_under(corpus: Corpus, tokenizer: Artifact) -> dict[str, Mapping[str, Mapping[str, int]]]:

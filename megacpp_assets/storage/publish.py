@@ -42,8 +42,6 @@ class Target:
     version: str
     config: Mapping[str, Any]
     inputs: tuple[str, ...] = ()
-    states: Mapping[str, Any] = field(default_factory=dict)
-    """Statistics that an artifact must state to be current: what is asked for by its outcome (a pinned commit)."""
 
     def fingerprint(self, inputs: tuple[Artifact, ...]) -> str:
         """Identity of the work over these inputs."""
@@ -109,8 +107,6 @@ def claimed_artifact(target: Target) -> Artifact | None:
         return None
     inputs = tuple(found for path in target.inputs if (found := find_artifact(target.root, path)) is not None)
     if len(inputs) != len(target.inputs) or artifact.manifest.fingerprint != target.fingerprint(inputs):
-        return None
-    if any(artifact.manifest.stats.get(name) != value for name, value in target.states.items()):
         return None
     return artifact
 

@@ -63,6 +63,13 @@ def committed_recipe(root: Path, commit: str) -> tuple[str, TokenizerRecipe]:
     return str(raw["dataset"]), TokenizerRecipe(**raw["recipe"])
 
 
+def committed_pin(root: Path, commit: str) -> TokenizerPin:
+    """What `corpus.lock` says of the tokenizer of a registry commit; `LineageGap` if the registry does not hold it."""
+    inputs = json.loads(read_committed(root, commit, CORPUS_FILE))["inputs"]
+    repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
+    return TokenizerPin(commit, sha256_bytes(read_committed(root, commit, TOKENIZER_FILE)), repos)
+
+
 def restore(root: Path, dataset: str, pin: TokenizerPin) -> Contents:
     """The artifact of the pinned tokenizer, from its registry commit alone.
 

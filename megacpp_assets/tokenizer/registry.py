@@ -1,7 +1,8 @@
 """The tokenizer registry: a bare git repository in which each tokenizer is one parentless commit.
 
 A commit's id is a pure function of its files and its dataset's name: author, committer and date are fixed. The branch
-of a dataset names its newest tokenizer; every tokenizer keeps a reference of its own.
+of a dataset names its newest tokenizer; every tokenizer keeps a reference of its own, and one under the fingerprint of
+what it was trained from, by which it is found again instead of being trained again.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = t
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes]) -> str:
-    """Commit `files` as the newest tokenizer of `dataset` and return the commit id; equal files give the same id."""
+def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes], training: str) -> str:
+    """Commit `files` as the newest tokenizer of `dataset`, trained from what has the fingerprint `training`.
+
+    Returns the commit id; equal files give the same id.
+    """
     repository = _open(root)
     with writing(root, REGISTRY):
         _clean(repository)
@@ -37,7 +41,7 @@ def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes]) -> st
         )
         tree = _git(repository, "mktree", data="".join(entries).encode())
         commit = _git(repository, "commit-tree", tree, "-m", f"Tokenizer of {dataset}")
-        for reference in (f"refs/tokenizers/{commit}", f"refs/heads/{dataset}"):
+        for reference in (f"refs/tokenizers/{commit}", f"refs/heads/{dataset}", _trained_from(training)):
             write_atomic(repository / reference, f"{commit}\n".encode())
     return commit
 
@@ -50,9 +54,9 @@ def read_committed(root: Path, commit: str, name: str) -> bytes:
     return _run(repository, "cat-file", "blob", f"{commit}:{name}")
 
 
-def registered(root: Path, dataset: str) -> str | None:
-    """Commit of the newest tokenizer of `dataset`, or None."""
-    reference = root / REGISTRY / "refs" / "heads" / dataset
+def trained_commit(root: Path, training: str) -> str | None:
+    """The commit of the tokenizer that was trained from what has the fingerprint `training`, or None."""
+    reference = root / REGISTRY / _trained_from(training)
     return reference.read_text(encoding="ascii").strip() if reference.is_file() else None
 
 
@@ -60,6 +64,10 @@ def registered_commits(root: Path) -> list[str]:
     """All commits of the registry, sorted."""
     folder = root / REGISTRY / "refs" / "tokenizers"
     return sorted(file.name for file in folder.iterdir() if _COMMIT.fullmatch(file.name)) if folder.is_dir() else []
+
+
+def _trained_from(training: str) -> str:
+    return f"refs/trained/{training}"
 
 
 def _open(root: Path) -> Path:

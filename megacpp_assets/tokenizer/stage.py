@@ -1,18 +1,19 @@
 """Stage 3a, `tokenizer`: pinned sources in; `tokenizer.json`, `tokenizer.lock`, `statistics.json`, `quality.md` and a
 registry commit out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers.
 
-A pinned tokenizer is never trained again: its files come from its registry commit, whatever has changed since."""
+Training ends in the registry, and the artifact is always restored from a commit of it: the pinned one, or the one that
+these sources and this recipe gave. So what was trained is never trained again, whatever has changed since."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from megacpp_assets.compute.select import worker_count
-from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.canonical import canonical_json, fingerprint, sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import LineageGap
@@ -20,10 +21,11 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import raw_path, tokenizer_path, words_cache_path
+from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
 from megacpp_assets.storage.work import write_work
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
@@ -31,8 +33,8 @@ from megacpp_assets.tokenizer.contents import (
     CORPUS_FILE,
     RECIPE_FILE,
     Contents,
+    committed_pin,
     committed_recipe,
-    contents_of,
     restore,
 )
 from megacpp_assets.tokenizer.counting import Memory, count_portions, portions
@@ -40,8 +42,8 @@ from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
-from megacpp_assets.tokenizer.registry import commit_tokenizer, registered_commits
-from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Measure, Statistics
+from megacpp_assets.tokenizer.registry import commit_tokenizer, trained_commit
+from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Measure
 from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
@@ -69,51 +71,77 @@ def spec(corpus: Corpus, _partition: str) -> TokenizerSpec:
 def target(spec: TokenizerSpec) -> Target:
     """The artifact and everything that decides its bytes; the order of `spec.repos` does not.
 
-    A pinned tokenizer has the recipe of its commit, and an artifact of another commit is not current.
+    A pinned tokenizer has the recipe of its commit. Without a commit, before the first training, nothing is current.
     """
-    recipe = _recipe(spec)
+    pin = spec.pin or _trained(spec)
     return Target(
         root=spec.root,
         path=tokenizer_path(spec.dataset),
         stage="tokenizer",
         partition=spec.dataset,
         version=VERSION,
-        config={
-            "recipe": asdict(recipe),
-            "fixed_vocabulary": fixed_sha256(),
-            "splitter": sha256_bytes(whitespace_recipe(recipe.whitespace).pattern.encode()),
-        },
-        inputs=tuple(sorted(map(raw_path, set(spec.repos)), key=str.encode)),
-        states={"commit": spec.pin.commit} if spec.pin else {},
+        config={**_training(_recipe(spec)), "commit": pin.commit if pin else ""},
+        inputs=_inputs(spec),
     )
 
 
 def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
-    """Train or, where one is pinned, restore it, unless the artifact is current; the registry has it afterwards.
+    """Restore the pinned tokenizer, or the one trained from these sources, which is trained first unless it was before.
 
-    `LineageGap` or `TokenizerDrift` for a pinned one that cannot be restored; nothing was overwritten then.
+    `LineageGap` or `TokenizerDrift` for a commit that cannot be restored; nothing was overwritten then.
     """
-    wanted = target(spec)
-    if spec.pin is not None and (current := current_artifact(wanted)) is not None:
-        return _registered(current)
-    restored = restore(spec.root, spec.dataset, spec.pin) if spec.pin is not None else None
     memory = Memory(Cache(spec.root / words_cache_path()))
-
-    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        made = restored or _produce(spec, inputs, memory, progress)
-        for name, content in made.files.items():
-            publication.write(name, content)
-        return made.stats
-
-    artifact = publish(wanted, produce)
+    pin = spec.pin or _train_once(spec, memory, progress)
+    wanted = target(replace(spec, pin=pin))
+    artifact = current_artifact(wanted) or _publish(wanted, restore(spec.root, spec.dataset, pin))
     if memory.counted or memory.reused:
         write_work(artifact, {"portions_counted": memory.counted, "portions_reused": memory.reused})
         memory.store.trim()
-    return _registered(artifact)
+    return artifact
+
+
+def _publish(wanted: Target, restored: Contents) -> Artifact:
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        for name, content in restored.files.items():
+            publication.write(name, content)
+        return restored.stats
+
+    return publish(wanted, produce)
+
+
+def _inputs(spec: TokenizerSpec) -> tuple[str, ...]:
+    return tuple(sorted(map(raw_path, set(spec.repos)), key=str.encode))
+
+
+def _training(recipe: TokenizerRecipe) -> dict[str, Any]:
+    """What decides the merges beside the sources."""
+    return {
+        "recipe": asdict(recipe),
+        "fixed_vocabulary": fixed_sha256(),
+        "splitter": sha256_bytes(whitespace_recipe(recipe.whitespace).pattern.encode()),
+    }
+
+
+def _fingerprint(spec: TokenizerSpec, inputs: Iterable[Artifact]) -> str:
+    """Identity of a training: what it reads, and how."""
+    read = [artifact.manifest.sha256 for artifact in inputs]
+    return fingerprint({"dataset": spec.dataset, "version": VERSION, **_training(spec.recipe), "inputs": read})
+
+
+def _trained(spec: TokenizerSpec) -> TokenizerPin | None:
+    """What these sources and this recipe gave before, if the registry holds it still; else it is trained again."""
+    inputs = [artifact for path in _inputs(spec) if (artifact := find_artifact(spec.root, path)) is not None]
+    if len(inputs) < len(_inputs(spec)):
+        return None
+    commit = trained_commit(spec.root, _fingerprint(spec, inputs))
+    try:
+        return committed_pin(spec.root, commit) if commit else None
+    except LineageGap:
+        return None
 
 
 def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
-    """The recipe of the pinned commit. Where the registry lacks it `run` says so, unless the artifact needs nothing."""
+    """The recipe of the pinned commit. Where the registry lacks it `run` says so, unless the artifact is current."""
     if spec.pin is None:
         return spec.recipe
     try:
@@ -125,11 +153,6 @@ def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
 def read_lock(artifact: Artifact) -> TokenizerLock:
     """The lock of a published tokenizer."""
     return TokenizerLock.from_bytes(artifact.file(LOCK_FILE).read_bytes())
-
-
-def read_statistics(artifact: Artifact) -> Statistics:
-    """The statistics of a published tokenizer."""
-    return Statistics.from_bytes(artifact.file(STATISTICS_FILE).read_bytes())
 
 
 def pin_of(artifact: Artifact) -> TokenizerPin:
@@ -154,18 +177,24 @@ def _texts(inputs: tuple[Artifact, ...]) -> Iterator[tuple[str, SourceFile, byte
                 yield raw.manifest.partition, file, data
 
 
-def _produce(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory, progress: Progress) -> Contents:
+def _train_once(spec: TokenizerSpec, memory: Memory, progress: Progress) -> TokenizerPin:
+    """Train and register, with the sources held as they are; whoever waited for another finds what that one made."""
+    with writing(spec.root, f"{tokenizer_path(spec.dataset)}/training"), reading(spec.root, _inputs(spec)):
+        inputs = tuple(open_artifact(spec.root, path).verify() for path in _inputs(spec))
+        return _trained(spec) or _register(spec, inputs, memory, progress)
+
+
+def _register(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory, progress: Progress) -> TokenizerPin:
     files = sum(len(training_files(raw)) for raw in inputs)
     trained = _train(spec, inputs, files, memory, progress)
-    data = dump_model(trained.model)
-    encoder = Encoder(trained.model, threads=worker_count())
-    statistics = _measure(encoder, inputs, files, progress).finish(trained)
-    commit = commit_tokenizer(
-        spec.root,
-        spec.dataset,
-        {TOKENIZER_FILE: data, STATISTICS_FILE: statistics.to_bytes(), **_contents(spec.dataset, inputs, spec.recipe)},
-    )
-    return contents_of(commit, spec.recipe, encoder, data, statistics)
+    statistics = _measure(Encoder(trained.model, threads=worker_count()), inputs, files, progress).finish(trained)
+    contents = {
+        TOKENIZER_FILE: dump_model(trained.model),
+        STATISTICS_FILE: statistics.to_bytes(),
+        **_described(spec, inputs),
+    }
+    commit = commit_tokenizer(spec.root, spec.dataset, contents, _fingerprint(spec, inputs))
+    return committed_pin(spec.root, commit)
 
 
 def _train(
@@ -196,27 +225,13 @@ def _measure(encoder: Encoder, inputs: tuple[Artifact, ...], files: int, progres
     return measure
 
 
-def _registered(artifact: Artifact) -> Artifact:
-    """Put a current artifact back into a registry that lost it; the commit is a function of the artifact alone."""
-    if pin_of(artifact).commit in registered_commits(artifact.root):
-        return artifact
-    files = {name: artifact.file(name).read_bytes() for name in (TOKENIZER_FILE, STATISTICS_FILE)}
-    inputs = [{"path": entry.path, "manifest_sha256": entry.manifest_sha256} for entry in artifact.manifest.inputs]
-    files |= _described(artifact.manifest.partition, inputs, artifact.manifest.config["recipe"])
-    commit_tokenizer(artifact.root, artifact.manifest.partition, files)
-    return artifact
-
-
-def _contents(dataset: str, inputs: tuple[Artifact, ...], recipe: TokenizerRecipe) -> dict[str, bytes]:
+def _described(spec: TokenizerSpec, inputs: tuple[Artifact, ...]) -> dict[str, bytes]:
+    """What a commit says of its own training."""
     listed = [{"path": raw.path, "manifest_sha256": raw.manifest.sha256} for raw in inputs]
-    return _described(dataset, listed, asdict(recipe))
-
-
-def _described(dataset: str, inputs: list[dict[str, str]], recipe: Mapping[str, Any]) -> dict[str, bytes]:
-    corpus = {"inputs": inputs, "sha256": sha256_bytes(canonical_json(inputs))}
+    recipe = {"dataset": spec.dataset, "recipe": asdict(spec.recipe), "version": VERSION}
     return {
-        RECIPE_FILE: canonical_json({"dataset": dataset, "recipe": dict(recipe), "version": VERSION}),
-        CORPUS_FILE: canonical_json(corpus),
+        RECIPE_FILE: canonical_json(recipe),
+        CORPUS_FILE: canonical_json({"inputs": listed, "sha256": sha256_bytes(canonical_json(listed))}),
     }
 
 

@@ -21,7 +21,7 @@ def _commit(root: Path, texts: Sequence[str], merges: Sequence[tuple[str, str]],
     model = {"vocab": {text: index for index, text in enumerate(texts)}, "merges": merges}
     described = {"dataset": "d", "recipe": asdict(recipe), "version": "3"}
     files = {"tokenizer.json": json.dumps({"model": model}).encode(), "recipe.json": canonical_json(described)}
-    return commit_tokenizer(root, "d", files)
+    return commit_tokenizer(root, "d", files, "f" * 64)
 
 
 def test_ids_and_merges_of_one_side_alone_count_whichever_side_it_is(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _commit(root: Path, dataset: str, vocabulary_size: int) -> str:
         "recipe.json": canonical_json({"dataset": dataset, "recipe": asdict(recipe), "version": "3"}),
         "corpus.json": canonical_json({"inputs": [{"path": "cpp_raw/sample-expr@v1.0.0"}]}),
     }
-    return commit_tokenizer(root, dataset, files)
+    return commit_tokenizer(root, dataset, files, "f" * 64)
 
 
 def test_a_registered_tokenizer_of_the_same_dataset_and_recipe_can_be_pinned(tmp_path: Path) -> None:

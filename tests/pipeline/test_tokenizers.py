@@ -19,6 +19,7 @@ from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.storage.layout import words_cache_path
 
 pytestmark = pytest.mark.line
 
@@ -91,14 +92,22 @@ def test_training_that_fails_leaves_the_pin_and_the_next_run_keeps_to_it(
     assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
 
+def _words(root: Path) -> int:
+    """Portions whose words were counted: training has begun when there is one more, and merging has not."""
+    return sum(1 for file in (root / words_cache_path()).rglob("*") if file.is_file())
+
+
 def test_training_that_is_killed_leaves_the_pin(moved: Path) -> None:
     root, before = moved, _pinned(moved)
+    assert before is not None
     process = subprocess.Popen(command("tokenizer", "train"), env=environment(root), start_new_session=True)
-    while (root / "tokenizer" / open_corpus(root).dataset / "_COMPLETE").exists() and process.poll() is None:
+    counted = _words(root)
+    while _words(root) == counted and process.poll() is None:
         time.sleep(0.002)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL, "the training ended before it was killed"
     assert _pinned(root) == before
+    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
 
 
 def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_restored(moved: Path) -> None:

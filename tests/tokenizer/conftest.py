@@ -19,6 +19,7 @@ from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Statistics
 from megacpp_assets.tokenizer.stage import TokenizerSpec, run
 from megacpp_assets.tokenizer.train import Trained, train
 
@@ -32,6 +33,11 @@ MakeRaw = Callable[[Path, dict[str, bytes]], Artifact]
 def native_sources() -> dict[str, bytes]:
     """The project's own C++: real code that every checkout has."""
     return {file.name: file.read_bytes() for file in sorted((ROOT / "native" / "tokenizer").iterdir())}
+
+
+def statistics_of(artifact: Artifact) -> Statistics:
+    """The statistics of a published tokenizer."""
+    return Statistics.from_bytes(artifact.file(STATISTICS_FILE).read_bytes())
 
 
 def add_words(counter: Counter, words: Mapping[bytes, int]) -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page, quality_page
-from megacpp_assets.tokenizer.stage import read_statistics
+from tests.tokenizer.conftest import statistics_of
 
 
 def test_the_published_page_is_that_of_the_published_statistics(published: Artifact) -> None:
-    statistics = read_statistics(published)
+    statistics = statistics_of(published)
     page = published.file(PAGE_FILE).read_text(encoding="utf-8")
     assert page == quality_page(statistics)
     whole = statistics.whole
@@ -19,9 +19,9 @@ def test_the_published_page_is_that_of_the_published_statistics(published: Artif
 
 
 def test_a_count_that_the_reference_cannot_hold_is_told(published: Artifact) -> None:
-    statistics = replace(read_statistics(published), reference_overflows=True)
+    statistics = replace(statistics_of(published), reference_overflows=True)
     assert "would overflow" in quality_page(statistics)
-    assert "would overflow" not in quality_page(read_statistics(published))
+    assert "would overflow" not in quality_page(statistics_of(published))
 
 
 def test_categories_are_columns_and_repositories_rows() -> None:

@@ -1,4 +1,4 @@
-"""The stage: equal inputs give equal bytes and an equal registry commit; a lost registry is made good."""
+"""The stage: sources are trained once, into the registry, and the artifact is always restored from a commit of it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from megacpp_assets.storage.layout import REGISTRY, seen_cache_path, tokenizer_p
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.tokenizer import stage
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.registry import read_committed, registered
-from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, read_statistics, run
-from tests.tokenizer.conftest import RECIPE, REPO, native_sources, publish_raw
+from megacpp_assets.tokenizer.registry import read_committed, registered_commits
+from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, run, target
+from tests.tokenizer.conftest import RECIPE, REPO, native_sources, publish_raw, statistics_of
 
 
 def test_the_artifact_and_the_registry_hold_the_same_tokenizer(published: Artifact) -> None:
     pin = pin_of(published)
     data = published.file("tokenizer.json").read_bytes()
     assert read_committed(published.root, pin.commit, "tokenizer.json") == data
-    assert registered(published.root, "demo_v1") == pin.commit
+    assert registered_commits(published.root) == [pin.commit]
     assert Encoder.load(published.directory).vocabulary_size == RECIPE.vocabulary_size
 
 
@@ -53,12 +53,35 @@ def test_a_second_run_rewrites_nothing(published: Artifact) -> None:
     assert after == before
 
 
-def test_a_lost_registry_is_made_again_with_the_same_commit(published: Artifact, tmp_path: Path) -> None:
-    root = tmp_path / "data"
-    shutil.copytree(published.root, root)
-    shutil.rmtree(root / REGISTRY)
+def _lost_whole(registry: Path) -> None:
+    shutil.rmtree(registry)
+
+
+def _lost_objects(registry: Path) -> None:
+    shutil.rmtree(registry / "objects")
+
+
+@pytest.mark.parametrize("lose", [_lost_whole, _lost_objects])
+def test_a_registry_that_lost_what_no_lock_pins_is_made_good_by_training_again(
+    published: Artifact, tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    root = Path(shutil.copytree(published.root, tmp_path / "data"))
+    lose(root / REGISTRY)
     artifact = run(TokenizerSpec(root, "demo_v1", (REPO,), RECIPE))
-    assert registered(root, "demo_v1") == pin_of(published).commit == pin_of(artifact).commit
+    assert _bytes(artifact) == _bytes(published)
+    assert read_committed(root, pin_of(published).commit, "tokenizer.json")
+
+
+def test_what_was_trained_is_restored_and_not_trained_again_though_nothing_pins_it(
+    published: Artifact, pinned: TokenizerSpec
+) -> None:
+    shutil.rmtree(pinned.root / tokenizer_path("demo_v1"))
+    assert _bytes(run(replace(pinned, pin=None))) == _bytes(published)
+
+
+def test_pinning_what_was_trained_leaves_its_artifact_current(published: Artifact, pinned: TokenizerSpec) -> None:
+    assert target(pinned) == target(replace(pinned, pin=None))
+    assert target(pinned).config["commit"] == pin_of(published).commit
 
 
 @pytest.fixture
@@ -131,7 +154,7 @@ def test_a_pin_that_cannot_be_restored_overwrites_nothing(
 
 
 def test_statistics_count_the_selected_files_alone(published: Artifact) -> None:
-    statistics = read_statistics(published)
+    statistics = statistics_of(published)
     sources = native_sources()
     assert statistics.whole.files == len(sources)
     assert statistics.whole.bytes == sum(map(len, sources.values()))
