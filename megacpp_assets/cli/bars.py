@@ -24,7 +24,7 @@ class Bars:
 
     def __init__(self, partitions: dict[str, int], console: Console) -> None:
         self.finished: list[tuple[Step, Done]] = []
-        self.ran = 0
+        self.made: set[str] = set()
         self._now: dict[str, dict[str, str]] = {stage: {} for stage in partitions}
         self._console = console
         self._bars = Progress(
@@ -68,7 +68,7 @@ class Bars:
     def step_ended(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self.finished.append((step, done))
-        self.ran += 1
+        self.made.add(step.name)
         self._show(step, "")
         self._bars.advance(self._stages[step.stage.name])
         if not self._console.is_terminal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.storage.layout import checkpoint_path
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.seen import forget
+
+_EMBEDDED = "sample-"
+"""Names of the repositories that come with the package."""
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
 
@@ -134,7 +138,7 @@ def _recipes(
 
 
 def _recipe_for(wanted: Sequence[str]) -> str:
-    return "sample" if all(name.startswith("sample-") for name in wanted) else "upstream"
+    return "sample" if all(name.startswith(_EMBEDDED) for name in wanted) else "upstream"
 
 
 def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
@@ -156,12 +160,12 @@ def _run(corpus: Corpus, plan: Plan) -> None:
     with command_run(corpus.root, corpus) as records:
         with Bars(sizes, console) as bars:
             run_plan(corpus, plan, bars, records, machine_budget())
-    if not bars.ran:
+    if not bars.made:
         if records.recorded:
             console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
-    console.print(stage_table(bars.finished))
+    console.print(stage_table(bars.finished, bars.made))
     for step, done in bars.finished:
         for warning in done.receipt.warnings:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
@@ -178,7 +182,16 @@ def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
         reports = [auditor.audit(path) for path in paths]
     for report in reports:
         print_report(report, console)
-    console.print(f"\nTry next:\n  megacpp audit {corpus.root}/{paths[0]} --json\n  megacpp ui")
-    console.print("  megacpp run --repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k")
+    console.print("\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0])]), soft_wrap=True, highlight=False)
     if not all(report.verified for report in reports):
         raise click.exceptions.Exit(1)
+
+
+def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
+    """What this run made possible; other repositories are proposed to whoever has only seen the embedded ones."""
+    root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
+    commands = [f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json", f"megacpp ui{root}"]
+    if all(repo.name.startswith(_EMBEDDED) for repo in corpus.repo_refs):
+        upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"
+        return [*commands, f"megacpp run {upstream}{root}"]
+    return [*commands, f"megacpp tokenizer show{root}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.table import Table
 
@@ -10,34 +10,40 @@ from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Step
 
-_COLUMNS = ("stage", "partitions", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
+_COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
 
 
-def stage_table(finished: Sequence[tuple[Step, Done]]) -> Table:
-    """Sums over the partitions of each stage: seconds as spent when each was made, memory of the largest step."""
+def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Table:
+    """Sums over the partitions of each stage; seconds, speed and memory of those alone that this run made.
+
+    `made` names the steps that were run now; the others were found as an earlier run had left them.
+    """
     table = Table(*_COLUMNS)
     for column in table.columns[1:]:
         column.justify = "right"
     for stage in STAGE_NAMES:
         done = [result for step, result in finished if step.stage.name == stage]
+        new = [result for step, result in finished if step.stage.name == stage and step.name in made]
         if done:
-            table.add_row(stage, *_row(done))
+            table.add_row(stage, str(len(done)), str(len(new)), *_held(done), *_spent(new))
     return table
 
 
-def _row(done: Sequence[Done]) -> list[str]:
-    size = sum(entry.bytes for result in done for entry in result.artifact.manifest.files)
-    seconds = sum(result.receipt.seconds for result in done)
-    peak = max(result.receipt.peak_bytes for result in done)
-    return [
-        str(len(done)),
-        _sum(done, "documents"),
-        _sum(done, "tokens"),
-        f"{size:,}",
-        f"{seconds:.1f}",
-        f"{size / 1e6 / seconds:.1f}" if seconds else "",
-        f"{peak / 1e6:,.0f} MB",
-    ]
+def _held(done: Sequence[Done]) -> list[str]:
+    return [_sum(done, "documents"), _sum(done, "tokens"), f"{_bytes(done):,}"]
+
+
+def _spent(new: Sequence[Done]) -> list[str]:
+    """The largest step's memory, and nothing where nothing was made."""
+    if not new:
+        return ["", "", ""]
+    seconds = sum(result.receipt.seconds for result in new)
+    peak = max(result.receipt.peak_bytes for result in new)
+    return [f"{seconds:.1f}", f"{_bytes(new) / 1e6 / seconds:.1f}" if seconds else "", f"{peak / 1e6:,.0f} MB"]
+
+
+def _bytes(done: Sequence[Done]) -> int:
+    return sum(entry.bytes for result in done for entry in result.artifact.manifest.files)
 
 
 def _sum(done: Sequence[Done], name: str) -> str:

@@ -9,28 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from megacpp_assets.compute import limits
-from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.commands import compiler_view, plan, toolchain
 from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
-from megacpp_assets.semantic.parsing import batches, inclusions, lots, parsed, precompiled, unit_entry, worker
+from megacpp_assets.semantic.parsing import unit_entry
 from megacpp_assets.semantic.parsing.lots import is_machines
 from megacpp_assets.semantic.parsing.worker import READS_OUTSIDE, Batch, Header, UnitResult
-from megacpp_assets.semantic.tree import real_paths, tree_contents
 from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
 from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.code import code_identity
 
 _UNBUILT = b"unbuilt"
-_MODULES = (
-    _visitor, batches, compiler_view, inclusions, limits, lots, parsed, plan, precompiled, real_paths, toolchain,
-    tree_contents, unit_entry, worker,
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -55,7 +47,7 @@ class UnitCache:
             return
         self._contents = TreeContents(Path(plain.tree))
         facts = {
-            "code": _code(),
+            "code": code_identity(f"{__package__}.parse"),
             "compiler": dict(plain.toolchain.identity),
             "headers": header_state(plain.toolchain.header_roots, plain.toolchain.library),
             "visible": plain.toolchain.visible,
@@ -134,16 +126,3 @@ class UnitCache:
 
 def _files_of(header: Header) -> set[str]:
     return {included.decode("utf-8", "surrogateescape") for _, included in header.inclusions}
-
-
-@cache
-def _code() -> str:
-    """Identity of the code that makes an outcome: no version to forget."""
-    digest = hashlib.sha256()
-    for module in _MODULES:
-        digest.update(Path(_file(module)).read_bytes())
-    return digest.hexdigest()
-
-
-def _file(module: Any) -> str:
-    return str(module.__file__)

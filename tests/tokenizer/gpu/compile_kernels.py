@@ -8,28 +8,26 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from megacpp_assets.tokenizer.gpu import encode_kernels, kernels, merge_kernels, trie_kernels
+from megacpp_assets.tokenizer.gpu.kernels import encode, hashing, merge
 
 POINTERS = {
     "*i8": "marks",
     "*i16": "cells",
-    "*i32": "dirty head tail word_of byte_ids symbols rank_at following preceding ranks products edges children ids "
-    "first_step second_step first_edge edge_count tokens",
+    "*i32": "dirty head tail word_of byte_ids symbols rank_at following preceding ranks products edges",
     "*i64": "starts lengths hashes keys new slots counts best_counts best_keys best_slots state strings symbol_lengths "
     "places merges found weights",
 }
 TYPES = {name: kind for kind, names in POINTERS.items() for name in names.split()} | {"seed": "i64"}
 CONSTANTS = {"LANES": 256, "BLOCK": 1024}
 KERNELS = (
-    kernels.hash_words,
-    kernels.insert_keys,
-    merge_kernels.best_of_blocks,
-    merge_kernels.choose,
-    merge_kernels.mark_places,
-    merge_kernels.move_counts,
-    merge_kernels.write_symbols,
-    encode_kernels.merge_words,
-    trie_kernels.longest_tokens,
+    hashing.hash_words,
+    hashing.insert_keys,
+    merge.best_of_blocks,
+    merge.choose,
+    merge.mark_places,
+    merge.move_counts,
+    merge.write_symbols,
+    encode.merge_words,
 )
 
 for kernel in KERNELS:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.gpu.count import count_words
 from megacpp_assets.tokenizer.gpu.encode import GpuEncoder
 from megacpp_assets.tokenizer.gpu.slices import sliced
-from megacpp_assets.tokenizer.gpu.trie import GpuTrieTokenizer
-from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
 from tests.tokenizer.conftest import words_in
 from tests.tokenizer.gpu.test_merge import as_dict
 from tests.tokenizer.gpu.test_split import HARD, NATIVE, PARALLEL
@@ -107,22 +103,3 @@ def test_encodings_of_texts_without_white_space_are_the_native_ones(encoder: Enc
     expected, found = encoder.encode_batch(texts), GpuEncoder(encoder.model, device, 4000).encode_batch(texts)
     for name in ("ids", "char_starts", "char_ends", "offsets"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-
-
-class Recording(GpuTrieTokenizer):
-    """The tokenizer, and how many bytes it held at a time."""
-
-    sizes: tuple[int, ...] = ()
-
-    def _encode(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
-        self.sizes += (sum(map(len, texts)),)
-        return super()._encode(texts)
-
-
-def test_longest_match_does_not_show_where_slices_end(encoder: Encoder, device: torch.device) -> None:
-    texts = [b"x", woven(5, 900), b"", without_blanks(6, 900), b"a->b"]
-    cpu = TrieTokenizer(encoder.model, Comparison())
-    on_device = Recording(encoder.model, Comparison(), device, slice_bytes=300)
-    found = on_device.encode_batch(texts)
-    assert max(on_device.sizes) <= 300 + cpu.trie.longest < 900
-    assert [ids.tolist() for ids in found] == [cpu.encode(text).tolist() for text in texts]

@@ -1,0 +1,60 @@
+"""Identity of code for a cache: a module and all of this package that it imports, directly or not.
+
+Read from the import statements, so that no list of modules has to be kept by hand, and none can be forgotten.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+@cache
+def code_identity(module: str) -> str:
+    """Hash of the files of `module` and of what it imports of this package; native modules by their machine code."""
+    digest = hashlib.sha256()
+    for name, file in sorted(imported(module).items()):
+        digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def imported(module: str) -> dict[str, Path]:
+    """The file of each module of this package that importing `module` needs, itself included."""
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = _file(name)
+        if name not in found and file is not None:
+            found[name] = file
+            waiting.extend(_imports(file))
+    return found
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """What `from M import x` means may be a module M.x or a name in M; both are looked for."""
+    if file.suffix != ".py":
+        return
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module of this package, wherever it is installed; None for what is no module, or another's."""
+    if name.partition(".")[0] != _PACKAGE:
+        return None
+    try:
+        spec = find_spec(name)
+    except ModuleNotFoundError:  # its parent is no package: it is a name in a module
+        return None
+    return Path(spec.origin) if spec and spec.origin else None

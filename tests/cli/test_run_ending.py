@@ -1,0 +1,65 @@
+"""What `megacpp run` says at its end: what was made now and what was there, and commands that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.cli.run import _next_commands
+from megacpp_assets.cli.table import stage_table
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.contract.manifest import FileEntry, Manifest
+from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.receipts import Receipt
+from megacpp_assets.pipeline.stages import STAGES
+from megacpp_assets.pipeline.steps import Step
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+
+
+def _corpus(root: Path, *names: str) -> Corpus:
+    pins = tuple(RepoPin(name, "v1", "refs/tags/v1", "0" * 40, "sample://x", "MIT", "") for name in names)
+    recipe = load_recipe("sample")
+    return Corpus(root, CorpusLock("d", "0" * 64, pins), recipe)
+
+
+def _finished(corpus: Corpus, partition: str, seconds: float, size: int) -> tuple[Step, Done]:
+    stage = "semantic_jsonl"
+    manifest = Manifest(stage, partition, "", {}, (), (FileEntry("data", size, ""),), {"documents": 10})
+    artifact = Artifact(corpus.root, f"jsonl/d/{partition}", manifest)
+    return Step(corpus, STAGES[stage], partition), Done(artifact, Receipt("", seconds, int(seconds * 1e6), ()))
+
+
+def _row(*made: str) -> list[str]:
+    corpus = _corpus(Path("/data"), "a", "b")
+    steps = [_finished(corpus, "a@v1", 2.0, 4_000_000), _finished(corpus, "b@v1", 50.0, 1_000_000)]
+    table = stage_table(steps, made)
+    assert table.row_count == 1
+    return [str(next(iter(column.cells))) for column in table.columns]
+
+
+def test_the_closing_table_counts_what_is_new_and_times_nothing_else() -> None:
+    assert _row("semantic_jsonl a@v1") == ["semantic_jsonl", "2", "1", "20", "", "5,000,000", "2.0", "2.0", "2 MB"]
+
+
+def test_a_stage_that_an_earlier_run_made_has_no_time() -> None:
+    assert _row() == ["semantic_jsonl", "2", "0", "20", "", "5,000,000", "", "", ""]
+
+
+@pytest.mark.parametrize(("repository", "proposed"), [("sample-a", True), ("fmt", False)])
+def test_other_repositories_are_proposed_to_whoever_ran_the_embedded_ones_alone(
+    repository: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
+    commands = _next_commands(_corpus(tmp_path, "sample-b", repository), "checkpoints/x")
+    assert commands[0] == f"megacpp audit {tmp_path}/checkpoints/x --json" and commands[1] == "megacpp ui"
+    assert any("fmt@" in command for command in commands) is proposed
+
+
+def test_commands_name_a_data_root_that_they_would_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
+    commands = _next_commands(_corpus(tmp_path / "an other", "fmt"), "checkpoints/x")
+    assert all(f"'{tmp_path}/an other" in command for command in commands)
