@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -77,8 +77,10 @@ def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | No
     root.mkdir()
     chosen = pin(CatalogueEntry("mixed", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
+    # A document for each root, and no file held out: what a file's documents hold is then its own doing.
+    recipe, budgets, held = SemanticRecipe(strategy="per_chunk"), (DOCUMENT_TOKENS,), HoldoutRecipe(share=0)
     return SemanticJsonlSpec(
-        root, "d", chosen.partition, chosen.commit, chosen.license, SemanticRecipe(), toolchain(), (DOCUMENT_TOKENS,)
+        root, "d", chosen.partition, chosen.commit, chosen.license, recipe, toolchain(), budgets, held
     )
 
 
