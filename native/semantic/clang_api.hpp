@@ -82,6 +82,7 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(unsigned, getNumDiagnostics, (CXTranslationUnit))                                                       \
   X(CXDiagnostic, getDiagnostic, (CXTranslationUnit, unsigned))                                             \
   X(int, getDiagnosticSeverity, (CXDiagnostic))                                                             \
+  X(CXString, getDiagnosticSpelling, (CXDiagnostic))                                                        \
   X(void, disposeDiagnostic, (CXDiagnostic))                                                                \
   X(void, getInclusions, (CXTranslationUnit, InclusionVisitor, void*))                                      \
   X(CXSourceRangeList*, getSkippedRanges, (CXTranslationUnit, CXFile))                                      \

@@ -96,7 +96,8 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   out["cursors"] = cursor_arrays(std::move(result.cursors));
   out["symbols"] = symbol_columns(result.entities);
   out["checks"] = checks(result.entities);
-  out["errors"] = result.errors;
+  out["errors"] = result.errors.all;
+  out["missing"] = result.errors.missing;
   out["includes"] = names(result.includes);
   out["inclusions"] = pairs(result.inclusions);
   out["skipped_ranges"] = skipped_ranges;
@@ -111,7 +112,7 @@ nb::dict save_header(const std::string& library, const std::string& path, const 
     result = precompile(load_clang(library), path, arguments, flags, output);
   }
   nb::dict out;
-  out["errors"] = result.errors;
+  out["errors"] = result.errors.all;
   out["includes"] = names(result.includes);
   out["inclusions"] = pairs(result.inclusions);
   return out;
@@ -217,7 +218,7 @@ nb::dict lex(nb::bytes code) {
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), symbols (columns, ascending by USR hash), checks, errors, includes, inclusions, skipped_ranges; "
+             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file that is not there), includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");

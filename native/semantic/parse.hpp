@@ -10,6 +10,7 @@
 #include "clang_api.hpp"
 #include "entities.hpp"
 #include "inclusions.hpp"
+#include "unit.hpp"
 #include "walk.hpp"
 
 namespace megacpp {
@@ -17,7 +18,7 @@ namespace megacpp {
 struct ParseResult {
   CursorArrays cursors;  // `declares` and `uses` are rows of `entities`
   std::vector<Entity> entities;
-  unsigned errors = 0;
+  Errors errors;
   std::vector<std::string> includes;  // files read, the main file too; not those inside a precompiled header
   std::vector<Inclusion> inclusions;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges;
@@ -28,7 +29,7 @@ ParseResult parse_file(const ClangApi& api, const std::string& path, const std::
                        unsigned flags, std::size_t cursor_limit);
 
 struct HeaderResult {
-  unsigned errors = 0;
+  Errors errors;
   std::vector<std::string> includes;
   std::vector<Inclusion> inclusions;
 };

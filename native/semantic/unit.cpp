@@ -9,6 +9,7 @@ namespace megacpp {
 namespace {
 
 constexpr unsigned kMaxErrors = 1000;
+constexpr std::string_view kMissing = "file not found";
 constexpr int kSeverityError = 3;
 
 }  // namespace
@@ -50,12 +51,15 @@ MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::
   return found;
 }
 
-unsigned count_errors(const ClangApi& api, CXTranslationUnit unit) {
-  unsigned errors = 0;
+Errors count_errors(const ClangApi& api, CXTranslationUnit unit) {
+  Errors errors;
   const unsigned count = api.getNumDiagnostics(unit);
-  for (unsigned index = 0; index < count && errors < kMaxErrors; ++index) {
+  for (unsigned index = 0; index < count && errors.all < kMaxErrors; ++index) {
     CXDiagnostic diagnostic = api.getDiagnostic(unit, index);
-    if (api.getDiagnosticSeverity(diagnostic) >= kSeverityError) ++errors;
+    if (api.getDiagnosticSeverity(diagnostic) >= kSeverityError) {
+      ++errors.all;
+      if (api.take(api.getDiagnosticSpelling(diagnostic)).ends_with(kMissing)) ++errors.missing;
+    }
     api.disposeDiagnostic(diagnostic);
   }
   return errors;

@@ -39,8 +39,14 @@ struct MainFile {
 // Throws std::runtime_error if libclang did not read the file at `path`.
 MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path);
 
-// How many diagnostics are errors; counting ends at a thousand.
-unsigned count_errors(const ClangApi& api, CXTranslationUnit unit);
+// `all` diagnostics that are errors, and those of them that say that an included file is `missing`.
+struct Errors {
+  unsigned all = 0;
+  unsigned missing = 0;
+};
+
+// Counting ends at a thousand.
+Errors count_errors(const ClangApi& api, CXTranslationUnit unit);
 
 // Ascending byte ranges of `file` that the preprocessor dropped.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges(const ClangApi& api, CXTranslationUnit unit,

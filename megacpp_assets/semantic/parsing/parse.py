@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +26,12 @@ from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, plan_parse
 from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
+from megacpp_assets.semantic.parsing.second_parses import SecondParses, hash_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
-from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, build_header
+from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
 
 AUDIT_FRACTION = 0.02
-"""Part of the units of a shared header that are parsed without it as well; more are until a call was compared."""
+"""Part of the units of a shared header that are parsed without it as well; more may be until a call was compared."""
 AUDIT_TOLERANCE = 0.005
 """Part of an audit's calls that may differ before the header is dropped."""
 
@@ -75,7 +75,8 @@ class ParseReport:
     """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
     `database_unread` says why the tree's compile database counts not, or in part; "" if that is not so.
 
-    `units_audited` are units parsed with and without, `calls_compared` the calls of those without errors.
+    `units_audited` are units parsed with and without to judge a header, `calls_compared` the calls that did: of files
+    with errors, those that the plain parse resolved. `units_doubted` were parsed without afterwards, for their errors.
     """
 
     headers: int = 0
@@ -84,6 +85,7 @@ class ParseReport:
     units_audited: int = 0
     calls_compared: int = 0
     calls_differing: int = 0
+    units_doubted: int = 0
     database_unread: str = ""
 
 
@@ -172,11 +174,13 @@ class _Headers:
             for index, header in enumerate(shared)
         ]
         self._built: dict[str, Header | None] = {}
+        self._second = SecondParses(0, 0)
         self.report = ParseReport(headers=len(shared))
 
     def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
         """Every unit's outcome, each once."""
         usable = self._usable()
+        self._second = SecondParses(len(units), len(usable))
         waiting = {unit.path for batch in usable for unit in batch.units}
         rest = [unit for unit in units if unit.path not in waiting]
         good: list[Batch] = []
@@ -190,7 +194,24 @@ class _Headers:
             else:
                 rest += left
         plain = [replace(self._plain, units=group) for group in group_by_arguments(rest)]
-        yield from self._run([*good, *plain])
+        doubtful: list[UnitResult] = []
+        for result in self._run([*good, *plain]):
+            if result.shares and result.file.errors:
+                doubtful.append(result)
+            else:
+                yield result
+        yield from self._doubted(doubtful, {unit.path: unit for batch in good for unit in batch.units})
+
+    def _doubted(self, results: Sequence[UnitResult], units: Mapping[str, Unit]) -> Iterator[UnitResult]:
+        """The outcome of units that have errors with a good header: a few are parsed without, and the better counts."""
+        quick = {result.file.path: result for result in results}
+        chosen = [units[result.file.path] for result in self._second.choose(results)]
+        self.report = replace(self.report, units_doubted=len(chosen))
+        for plain in self._run([replace(self._plain, units=group) for group in group_by_arguments(chosen)]):
+            path = plain.file.path
+            self._crew.allowance.charge(path, quick[path].cpu_ms + plain.cpu_ms)
+            yield better(quick.pop(path), plain)
+        yield from quick.values()
 
     def _usable(self) -> list[Batch]:
         """The batches whose header compiles, which is tried where units of its audit are not known."""
@@ -215,7 +236,7 @@ class _Headers:
                 self._cache.keep_unbuilt(batch, outcome.failure or "")
 
     def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, list[UnitResult]]]:
-        """Each batch with what became of its sample, which doubles until it holds a call or every unit."""
+        """Each batch with what became of its sample, which doubles until it holds a call, or no more may be parsed."""
         found: dict[str, UnitResult] = {}
         pending = [(batch, _audit(batch)) for batch in usable]
         while pending:
@@ -225,13 +246,14 @@ class _Headers:
             mute = []
             for batch, audit in pending:
                 results = [found[unit.path] for unit in audit.units if unit.path in found]
-                whole = len(results) < len(audit.units) or len(results) == len(
-                    batch.units
-                )  # some are refused, or all in
-                if whole or any(result.calls or result.differing for result in results):
-                    yield batch, results
+                refused = len(results) < len(audit.units)
+                told = any(result.calls or result.differing for result in results)
+                left = min(len(batch.units) - len(results), len(results))
+                more = 0 if refused or told else self._second.take(left, results)
+                if more:
+                    mute.append((batch, _audit(batch, len(results) + more)))
                 else:
-                    mute.append((batch, _audit(batch, 2 * len(results))))
+                    yield batch, results
             pending = mute
 
     def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
@@ -270,7 +292,7 @@ class _Headers:
             calls_compared=self.report.calls_compared + calls,
             calls_differing=self.report.calls_differing + differing,
         )
-        return [result for result in results if proven or not (differing or result.unmeasured)]
+        return [result for result in results if proven or not result.shares]
 
 
 def _planned(units: Sequence[Unit], shared: Sequence[SharedHeader]) -> list[str]:
@@ -294,7 +316,7 @@ def _is_proven(results: Sequence[UnitResult]) -> bool:
 def _audit(batch: Batch, count: int = 0) -> Batch:
     """A sample of `batch`, by default its part, by the hash of paths: equal in every run, not all from one folder."""
     count = count or max(1, round(AUDIT_FRACTION * len(batch.units)))
-    chosen = sorted(batch.units, key=lambda unit: hashlib.sha256(unit.path.encode()).digest())[:count]
+    chosen = sorted(batch.units, key=lambda unit: hash_of(unit.path))[:count]
     return replace(batch, units=tuple(chosen), audit=True)
 
 

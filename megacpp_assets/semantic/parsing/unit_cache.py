@@ -61,8 +61,10 @@ class UnitCache:
             return None
         outcome = self._get(self._unit_key(unit, batch))
         if outcome is None and batch.header and not batch.audit:
-            # An audit gives the same outcome, and its figures on top.
             outcome = self._get(self._unit_key(unit, replace(batch, audit=True)))
+            found = unit_entry.from_bytes(outcome) if outcome else None
+            # An audit that took the parse with the header gives the same outcome, and its figures on top.
+            return found if found and found.shares else None
         return unit_entry.from_bytes(outcome) if outcome else None
 
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:

@@ -38,7 +38,7 @@ def to_bytes(result: UnitResult) -> bytes:
     head["symbols"] = [file.symbols.qualified_name, file.symbols.spelling]
     head["cursors"] = None if file.cursors is None else len(file.cursors.kind)
     head["checks"] = len(result.checks)
-    head["measured"] = [result.calls, result.differing, result.unmeasured, result.cpu_ms]
+    head["measured"] = [result.calls, result.differing, result.shares, result.missing, result.cpu_ms]
     text = orjson.dumps(head)
     return b"".join((len(text).to_bytes(_LENGTH_BYTES, "little"), text, *_arrays(result)))
 

@@ -104,8 +104,8 @@ class UnitResult:
 
     `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
     compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
-    those that it changes. `unmeasured`: the audit had the parse with the header to take, and nothing to judge it by.
-    `cpu_ms` are the milliseconds of CPU time that it took, all tries together.
+    those that it changes. `shares`: `file` is the parse with the batch's header. Of its errors, `missing` say that an
+    included file is not there. `cpu_ms` are the milliseconds of CPU time that it took, all tries together.
     """
 
     file: ParsedFile
@@ -113,8 +113,14 @@ class UnitResult:
     reads: tuple[str, ...] = ()
     calls: int = 0
     differing: int = 0
-    unmeasured: bool = False
+    shares: bool = False
+    missing: int = 0
     cpu_ms: int = 0
+
+    @property
+    def faults(self) -> tuple[bool, int]:
+        """How bad the outcome is: of two, the lesser one counts."""
+        return self.file.status == "failed", self.file.errors
 
 
 @uncollected
@@ -232,27 +238,30 @@ class _Job:
 
 
 def _outcome(unit: Unit, job: _Job) -> UnitResult:
-    """The parse with the batch's header, or the plain one if that has no more errors; an audit does both always.
+    """The parse with the batch's header, errors and all; an audit makes the plain one too, and gives the better.
 
     A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
-    that does: the plain parse counts.
+    that does: the plain parse counts, and so it does where the other gives nothing.
     """
     batch = job.batch
     header = None if os.fsencode(unit.path) in job.shared.files else batch.header
     quick = _parse(unit, job, header)
-    empty = unit.header and _is_empty(quick.file) and not _is_hollow(unit)
-    if header is None or (quick.file.status == "clean" and not batch.audit and not empty):
+    if header is None:
+        return quick
+    useless = quick.file.status == "failed" or (unit.header and _is_empty(quick.file) and not _is_hollow(unit))
+    if not (batch.audit or useless):
         return quick
     plain = _parse(unit, job, None)
     reads = tuple(sorted({*quick.reads, *plain.reads}))
-    good = not empty and (quick.file.status == "clean" or _faults(quick.file) < _faults(plain.file))
-    better = quick if good else plain
-    if not (batch.audit and good):
-        return replace(better, reads=reads)  # a parse that is not taken tells nothing of those that are
-    if plain.file.status != "clean":
-        return replace(better, reads=reads, unmeasured=True)  # it lost something itself
-    calls, differing = _compare_calls(plain.file, quick.file)
-    return replace(better, reads=reads, calls=calls, differing=differing)
+    if useless:
+        return replace(plain, reads=reads)
+    calls, differing = _judge(plain.file, quick.file)
+    return replace(better(quick, plain), reads=reads, calls=calls, differing=differing)
+
+
+def better(quick: UnitResult, plain: UnitResult) -> UnitResult:
+    """Of the parses of a unit with its header and without: the first if it is clean, or has fewer errors."""
+    return quick if quick.file.status == "clean" or quick.faults < plain.faults else plain
 
 
 def _is_empty(file: ParsedFile) -> bool:
@@ -263,21 +272,28 @@ def _is_hollow(unit: Unit) -> bool:
     return is_hollow(read_source(unit.path))
 
 
-def _faults(file: ParsedFile) -> tuple[bool, int]:
-    return file.status == "failed", file.errors
+def _judge(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
+    """(calls in `plain`, how many of them `quick` lacks or has too many: equal are place and entity).
+
+    With errors of its own, `plain` bears witness only to the calls that it resolves: what it lacks it may have lost.
+    If the errors are the header's alone, `quick` is not taken, and tells nothing of those that are.
+    """
+    if plain.status == "clean":
+        if quick.status != "clean":
+            return 0, 0
+        ours, theirs = _calls(plain), _calls(quick)
+        return ours.total(), max((ours - theirs).total(), (theirs - ours).total())
+    ours, theirs = _calls(plain, resolved=True), _calls(quick, resolved=True)
+    return ours.total(), (ours - theirs).total()
 
 
-def _compare_calls(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
-    """(calls in `plain`, how many of them `quick` lacks or has too many: equal are place and entity)."""
-    ours, theirs = _calls(plain), _calls(quick)
-    return ours.total(), max((ours - theirs).total(), (theirs - ours).total())
-
-
-def _calls(file: ParsedFile) -> Counter[tuple[int, int, int | str]]:
+def _calls(file: ParsedFile, *, resolved: bool = False) -> Counter[tuple[int, int, int | str]]:
     """Calls as (start, end, entity). One of several candidates is a guess between equals: there the name counts."""
     if file.cursors is None:
         return Counter()
     calls = file.cursors.kind == CALL_EXPRESSION
+    if resolved:
+        calls &= file.cursors.uses >= 0
     used = file.cursors.uses[calls]
     guessed = (file.cursors.flags[calls] & FLAG_OVERLOADED) != 0
     entities = np.where(guessed, file.symbols.names(used), file.symbols.usrs(used).astype(np.object_))
@@ -300,7 +316,13 @@ def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     inside = {name for name in reads if not name.startswith("/")}
     if header:
         inside.update(readable.names(reached(os.fsencode(unit.path), found["inclusions"], job.shared)))
-    return UnitResult(_parsed_file(unit, found, inside - {unit.path}), found["checks"].reshape(-1, 2), reads)
+    return UnitResult(
+        _parsed_file(unit, found, inside - {unit.path}),
+        found["checks"].reshape(-1, 2),
+        reads,
+        shares=header is not None,
+        missing=found["missing"],
+    )
 
 
 def _flags(unit: Unit) -> int:

@@ -349,9 +349,9 @@ def test_an_outcome_survives_being_bytes() -> None:
     symbols = as_columns([Symbol(1, "", 8, ""), Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b")])
     file = ParsedFile("é/a b.cc", "errors", "nearest", "", 3, Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9)))
     checks = np.array([[1, 2**64 - 1]], np.uint64)
-    back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4, unmeasured=True)))
+    back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4, shares=True, missing=2)))
     assert facts([back.file]) == facts([file])
     assert comparable(back.checks) == comparable(checks)
-    assert (back.calls, back.differing, back.unmeasured) == (30, 4, True)
+    assert (back.calls, back.differing, back.shares, back.missing) == (30, 4, True, 2)
     failed = ParsedFile("a.cc", "failed", "inferred", "timeout: it never ended")
     assert from_bytes(to_bytes(UnitResult(failed))).file == failed

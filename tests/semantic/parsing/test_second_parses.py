@@ -1,0 +1,94 @@
+"""Few units of a tree are parsed a second time, whatever is wrong with it; those that a header may have hurt are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.semantic.parsing import worker
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.second_parses import SecondParses
+from megacpp_assets.semantic.parsing.worker import UnitResult
+from tests.semantic.parsing.test_shared_headers import GUARDED, calls, parse, states
+
+LIB = GUARDED + "#include <vector>\ninline int twice(int v) { return v * 2; }\n#endif\n"
+LACKING = (
+    '#include "lib.h"\n#include <vector>\n#include <absent/test.h>\n'
+    "TEST(A, B{0}) {{ twice({0}); }}\nint use{0}() {{ return twice({0}); }}\n"
+)
+
+
+def results(missing: list[int], errors: list[int]) -> list[UnitResult]:
+    files = [ParsedFile(f"{place}.cc", "errors", "inferred", errors=count) for place, count in enumerate(errors)]
+    return [UnitResult(file, shares=True, missing=count) for file, count in zip(files, missing, strict=True)]
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The path of each parse, in the order in which they were made."""
+    paths: list[str] = []
+    original = worker._parse
+
+    def noted(unit: worker.Unit, *rest: worker._Job | worker.Header | None) -> UnitResult:
+        paths.append(unit.path)
+        return original(unit, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker, "_parse", noted)
+    yield paths
+
+
+def test_where_every_unit_misses_a_dependency_one_in_twenty_is_parsed_twice(tmp_path: Path, parsed: list[str]) -> None:
+    tree = {"lib.h": LIB, **{f"use{index}.cpp": LACKING.format(index) for index in range(40)}}
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    assert len(parsed) - len(tree) <= len(tree) // 20
+    assert (report.headers, report.dropped, report.units_audited, report.units_doubted) == (1, 0, 1, 0)
+    assert report.calls_compared > 0
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert states(found) == states(without)
+    assert [calls(found[path]) for path in tree] == [calls(without[path]) for path in tree]
+
+
+def test_a_header_that_changes_what_a_unit_with_errors_calls_is_dropped(tmp_path: Path) -> None:
+    unit = '#define FEW\n#include "pick.h"\n#include <absent.h>\nlong use() { return pick(1); }\nabsent other;\n'
+    tree = {
+        "pick.h": "#pragma once\n#ifndef FEW\nint pick(int);\n#endif\nlong pick(long);\n",
+        **{f"use{index}.cpp": unit for index in range(4)},
+    }
+    found, report = parse(tmp_path / "with", tree, precompile=True)
+    without, _ = parse(tmp_path / "without", tree, precompile=False)
+    assert (report.headers, report.dropped, report.calls_compared, report.calls_differing) == (1, 1, 1, 1)
+    assert [calls(file) for file in found.values()] == [calls(file) for file in without.values()]
+    assert states(found) == states(without)
+
+
+def test_a_unit_that_only_the_header_hurts_is_found_among_those_that_miss_nothing(tmp_path: Path) -> None:
+    hurt = '#ifdef LIB_H\n#error first\n#endif\n#include "lib.h"\nint hurt() { return twice(1); }\n'
+    wrong = '#include "lib.h"\nint wrong() { return twice(none) + none + none; }\n'
+    fine = '#include "lib.h"\n#include <vector>\nint fine() { return twice(1); }\n'
+    tree = {"lib.h": LIB, "hurt.cpp": hurt, "wrong.cpp": wrong, **{f"fine{index}.cpp": fine for index in range(9)}}
+    found, report = parse(tmp_path, tree, precompile=True)
+    assert (report.dropped, report.units_doubted) == (0, 2)
+    assert (found["hurt.cpp"].status, found["wrong.cpp"].status) == ("clean", "errors")
+
+
+@given(st.integers(0, 3000), st.lists(st.integers(0, 70), max_size=4), st.integers(0, 80))
+def test_beside_a_headers_audit_a_twentieth_or_four_are_taken(units: int, counts: list[int], headers: int) -> None:
+    second = SecondParses(units, headers)
+    taken = sum(second.take(count, []) for count in counts)
+    assert taken == min(sum(counts), max(4, units // 20 - headers))
+
+
+def test_who_misses_a_file_is_not_chosen_and_takes_one_of_the_few() -> None:
+    assert SecondParses(60, 3).choose(results([1, 2, 1, 1, 0], [9, 9, 9, 9, 1])) == []
+    chosen = SecondParses(60, 3).choose(results([1, 2, 0, 0, 0], [1, 1, 7, 3, 5]))
+    assert [result.file.errors for result in chosen] == [3, 5]
+
+
+def test_what_did_not_share_the_header_is_not_parsed_again() -> None:
+    plain = [replace(result, shares=False) for result in results([0, 0], [1, 2])]
+    assert SecondParses(1000, 0).choose(plain) == []
