@@ -1,8 +1,8 @@
 """What a document brings along for its roots: nearest first, declarations before bodies, within a budget.
 
-Breadth first over calls, types and variables. At each distance everything reached comes as its declaration, the most
-used first; then bodies, as far as the recipe lets them go, where the declarations that they need still fit. A body
-that stands there leads on to all that it uses, a signature only to what it names.
+Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, the most
+used first, with what that form names; then classes show their members and functions their bodies, as far as the recipe
+lets them, where they fit with the declarations that they need.
 """
 
 from __future__ import annotations
@@ -54,6 +54,16 @@ class Context:
     distance: dict[Item, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """A context as it grows by one distance, within a room, and what may not be shown in it."""
+
+    context: Context
+    room: Room
+    barred: AbstractSet[Item]
+    distance: int
+
+
 class Surroundings:
     """The surroundings of roots of one repository."""
 
@@ -70,15 +80,22 @@ class Surroundings:
         frontier = [number for root in roots for number in range(*root)]
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reached(frontier)
-            order = sorted(reached, key=lambda item: (-reached[item].total(), self._level(item), item))
-            fresh = self._declare(order, room, context, barred, distance)
-            self._open_classes(order, room, context, barred)
-            if distance <= self._reach.bodies:
-                self._show(order, reached, room, context, barred, last=distance == self._reach.declarations)
-            frontier = [number for item in fresh for number in self._leading(item, context)]
+            order = self._order(reached)
+            growth = _Growth(context, room, barred, distance)
+            fresh = self._declare(order, growth)
+            fresh += self._settle(fresh, growth)
+            for item in order:
+                fresh += self._open_class(item, growth)
+                if distance <= self._reach.bodies:
+                    fresh += self._show_bodies(item, reached[item], growth)
+            frontier = [number for item in dict.fromkeys(fresh) for number in self._leading(item, context)]
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
         return context
+
+    def _order(self, reached: Mapping[Item, Counter[int]]) -> list[Item]:
+        """The most used first, then the lowest level."""
+        return sorted(reached, key=lambda item: (-reached[item].total(), self._repository.unit_level(item), item))
 
     def _reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
         """The chunks one edge away, by item, each as often as it is used; -1 - n stands for the signature of n."""
@@ -88,71 +105,69 @@ class Surroundings:
                 reached[self._items.of[target]][target] += 1
         return reached
 
-    def _declare(
-        self,
-        order: Sequence[Item],
-        room: Room,
-        context: Context,
-        barred: AbstractSet[Item],
-        distance: int,
-    ) -> list[Item]:
-        """Take what was reached as declarations, the shortest that there are; which of them is new."""
+    def _declare(self, order: Sequence[Item], growth: _Growth) -> list[Item]:
+        """Take `order` as declarations, in the shortest form that there is; which of them is new."""
         fresh = []
         for item in order:
             holder = self._items.owner(item)
             for wanted in (holder, item) if holder is not None else (item,):
-                if wanted not in context.distance and self._fits(wanted, room, barred):
-                    context.distance[wanted] = distance
-                    context.whole[wanted] = set()
-                    context.heads |= {wanted} if self._items.head_chars(wanted) else set()
+                if wanted not in growth.context.distance and self._fits(wanted, growth):
+                    growth.context.distance[wanted] = growth.distance
+                    growth.context.whole[wanted] = set()
+                    growth.context.heads |= {wanted} if self._items.head_chars(wanted) else set()
                     fresh.append(wanted)
         return fresh
 
-    def _fits(self, item: Item, room: Room, barred: AbstractSet[Item]) -> bool:
-        head = self._items.head_chars(item)
-        chars = head or self._items.declared_chars(item)
+    def _settle(self, fresh: Sequence[Item], growth: _Growth) -> list[Item]:
+        """Declare what is named by the parts of `fresh` that are shown, and what that names in turn: without it they
+        would mean nothing."""
+        found: list[Item] = []
+        pending = list(fresh)
+        while pending:
+            reached = self._reached(number for item in pending for number in self._leading(item, growth.context))
+            pending = self._declare(self._order(reached), growth)
+            found += pending
+        return found
+
+    def _fits(self, item: Item, growth: _Growth) -> bool:
+        head, chars = self._items.head_chars(item), self._least_chars(item)
         short = 0 < chars <= _LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
-        if item in barred and not short:
+        if item in growth.barred and not short:
             return False
-        return chars == 0 or room.takes(chars + SEPARATOR_CHARS, 1 if head else item[1] - item[0])
+        return chars == 0 or growth.room.takes(chars + SEPARATOR_CHARS, 1 if head else item[1] - item[0])
 
-    def _open_classes(self, order: Sequence[Item], room: Room, context: Context, barred: AbstractSet[Item]) -> None:
-        """Show the members of classes of which the heads stand there, the most used first."""
-        for item in order:
-            if item in context.heads and item not in barred:
-                more = self._items.declared_chars(item) - self._items.head_chars(item)
-                if room.takes(more, item[1] - item[0] - 1):
-                    context.heads.discard(item)
+    def _least_chars(self, item: Item) -> int:
+        return self._items.head_chars(item) or self._items.declared_chars(item)
 
-    def _show(
-        self,
-        order: Sequence[Item],
-        reached: Mapping[Item, Counter[int]],
-        room: Room,
-        context: Context,
-        barred: AbstractSet[Item],
-        *,
-        last: bool,
-    ) -> None:
-        """Show the bodies that are used most where they and the declarations that they need fit."""
-        spare = room.chars
-        promised: set[Item] = set()
-        for item in order:
-            if item not in context.whole or item in barred or item in context.heads:
-                continue
-            for number in (number for number in self._items.bodies(item) if reached[item][number]):
-                hidden = self._items.declared_chars(item) == 0
-                cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(number)
-                needs = set() if last else self._needs(number, context) - promised
-                total = cost + sum(self._items.declared_chars(need) + SEPARATOR_CHARS for need in needs)
-                if total <= spare and room.takes(cost, int(hidden)):
-                    spare -= total
-                    promised |= needs
-                    context.whole[item].add(number)
+    def _open_class(self, item: Item, growth: _Growth) -> list[Item]:
+        """Show the members of a class of which the head stands there, if they and what they name fit; what to go on from."""
+        if item not in growth.context.heads or item in growth.barred:
+            return []
+        more = self._items.declared_chars(item) - self._items.head_chars(item)
+        if not self._take(more, item[1] - item[0] - 1, self._items.shown(item, ()), growth):
+            return []
+        growth.context.heads.discard(item)
+        return [item, *self._settle([item], growth)]
 
-    def _needs(self, number: int, context: Context) -> set[Item]:
-        used = {self._items.of[target] for target in self._items.used(number)}
-        return {item for item in used if item not in context.distance}
+    def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
+        """Show the bodies of `item` that are `used`, if they and what they name fit; what to go on from."""
+        fresh: list[Item] = []
+        if item not in growth.context.whole or item in growth.barred or item in growth.context.heads:
+            return fresh
+        for number in (number for number in self._items.bodies(item) if used[number]):
+            hidden = self._items.declared_chars(item) == 0
+            cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(number)
+            if self._take(cost, int(hidden), [number], growth):
+                growth.context.whole[item].add(number)
+                fresh += [item, *self._settle([item], growth)]
+        return fresh
+
+    def _take(self, chars: int, chunks: int, shown: Sequence[int], growth: _Growth) -> bool:
+        """Take room for text in which the chunks `shown` stand, if the declarations that they need fit as well."""
+        used = {self._items.of[target] for number in shown for target in self._items.used(number)}
+        needs = [item for item in used if item not in growth.context.distance]
+        declared = sum(self._least_chars(item) + SEPARATOR_CHARS for item in needs)
+        return chars + declared <= growth.room.chars and growth.room.takes(chars, chunks)
 
     def _leading(self, item: Item, context: Context) -> list[int]:
         """Chunks of `item` to go on from: those shown, and as -1 - number those whose signature alone is."""
@@ -160,6 +175,3 @@ class Surroundings:
             return [-1 - item[0]]
         shown = self._items.shown(item, context.whole[item])
         return [*shown, *(-1 - number for number in self._items.bodies(item) if number not in context.whole[item])]
-
-    def _level(self, item: Item) -> int:
-        return self._repository.unit_level(item)

@@ -257,9 +257,12 @@ def test_what_a_signature_hides_is_used_by_nobody(tmp_path: Path) -> None:
     assert {(names[caller], names[callee]) for caller, callee, _ in document.call_edges()} == {("main", "lib::sum")}
 
 
-def test_what_is_too_far_is_left_out(tmp_path: Path) -> None:
-    names = [chunk.name for chunk in _documents(tmp_path, dependency_depth=1)["main"].boundaries]
-    assert "lib::sum" in names and "lib::add" not in names
+def test_what_is_too_far_is_left_out_but_for_declarations_that_a_body_needs(tmp_path: Path) -> None:
+    text = SOURCES["lib.cc"].replace("return a + b", "return twice(a) + b")
+    sources = {**SOURCES, "lib.cc": text.replace("static", "static int twice(int a) { return a * 2; }\nstatic", 1)}
+    document = _documents(tmp_path, sources, dependency_depth=1)["main"]
+    assert "int sum(const Pair &pair) { return" in document.text
+    assert "static int add(int a, int b);" in document.text and "twice" not in document.text
 
 
 def test_a_document_keeps_within_its_tokens_and_drops_the_farthest_first(tmp_path: Path) -> None:
