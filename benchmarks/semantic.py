@@ -38,8 +38,8 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.documents.analysis import analyse
-from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.graph.analysis import analyse
+from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED, ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, make_plan

@@ -23,15 +23,15 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files, unread
-from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out
-from megacpp_assets.semantic.documents.link import EDGES
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
-from megacpp_assets.semantic.documents.repository import Repository, build_repository
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.worth import Worth
+from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files, unread
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.link import EDGES
+from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse

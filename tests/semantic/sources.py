@@ -13,10 +13,10 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
-from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
+from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import decode

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from megacpp_assets.semantic.documents.symbol_rows import MACRO, NAMESPACE
+from megacpp_assets.semantic.graph.symbol_rows import MACRO, NAMESPACE
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 Ranges = list[tuple[int, int]]

@@ -1,1 +1,1 @@
-"""Chunks of all files joined to a graph, and documents composed from it."""
+"""Documents composed from the graph: groups of roots, their context, one text."""

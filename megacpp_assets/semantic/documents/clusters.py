@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 _NEIGHBOUR = 0.25
 """What standing side by side in a file counts, in calls of a function that nobody else calls."""

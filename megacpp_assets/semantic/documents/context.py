@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from megacpp_assets.semantic.documents.items import Item, Items
-from megacpp_assets.semantic.documents.repository import Repository
+from megacpp_assets.semantic.graph.repository import Repository
 
 SEPARATOR_CHARS = 2
 _LONGEST_STAND_IN = 200
@@ -140,7 +140,7 @@ class Surroundings:
         return self._items.head_chars(item) or self._items.declared_chars(item)
 
     def _open_class(self, item: Item, growth: _Growth) -> list[Item]:
-        """Show the members of a class of which the head stands there, if they and what they name fit; what to go on from."""
+        """Show the members of a class whose head stands there, if they and what they name fit; where to go on from."""
         if item not in growth.context.heads or item in growth.barred:
             return []
         more = self._items.declared_chars(item) - self._items.head_chars(item)
@@ -150,7 +150,7 @@ class Surroundings:
         return [item, *self._settle([item], growth)]
 
     def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
-        """Show the bodies of `item` that are `used`, if they and what they name fit; what to go on from."""
+        """Show the bodies of `item` that are `used`, if they and what they name fit; gives where to go on."""
         fresh: list[Item] = []
         if item not in growth.context.whole or item in growth.barred or item in growth.context.heads:
             return fresh

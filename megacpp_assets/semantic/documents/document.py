@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.names import SYNTHETIC_ROLE
-from megacpp_assets.semantic.documents.chunks import Root
-from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
-from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
-from megacpp_assets.semantic.documents.spaces import Span
+from megacpp_assets.semantic.graph.chunks import Root
+from megacpp_assets.semantic.graph.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
 
 

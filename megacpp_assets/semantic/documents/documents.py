@@ -14,9 +14,9 @@ from megacpp_assets.semantic.documents.document import Document, Pen, Recall
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.layout import Layout, Piece
-from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
-from megacpp_assets.semantic.documents.spaces import Span
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore
 
 CHARS_PER_TOKEN = 4

@@ -12,7 +12,7 @@ from typing import Final
 
 from megacpp_assets.compute.shingles import Copies, shingles
 from megacpp_assets.contract.recipe import HoldoutRecipe
-from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 LEAST_RUNS: Final = 20
 """A text of fewer runs of tokens may be like another by chance: `int size() const { return size_; }`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from megacpp_assets.semantic.documents.repository import Repository
+from megacpp_assets.semantic.graph.repository import Repository
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 Item = tuple[int, int]

@@ -14,8 +14,8 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context import Context
 from megacpp_assets.semantic.documents.document import Pen
 from megacpp_assets.semantic.documents.items import Item, Items
-from megacpp_assets.semantic.documents.repository import Repository
-from megacpp_assets.semantic.documents.spaces import Space, Span
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Space, Span
 
 _EARLY = ("preamble", "typedef", "class_decl", "func_sig")
 """Where pieces use each other in a circle, these kinds come first."""

@@ -16,7 +16,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN
-from megacpp_assets.semantic.documents.repository import Repository
+from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
 

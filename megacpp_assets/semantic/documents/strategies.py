@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from megacpp_assets.semantic.documents.clusters import clusters
-from megacpp_assets.semantic.documents.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 Strategy = Callable[[Repository, Sequence[PlacedRoot], Sequence[int], int], list[list[PlacedRoot]]]
 """(repository, roots in file order, characters of each, most characters of a group) -> groups in file order."""

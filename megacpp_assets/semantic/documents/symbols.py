@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.analysis import FileFacts
 from megacpp_assets.semantic.documents.coverage import coverage_of
 from megacpp_assets.semantic.documents.documents import Skipped
-from megacpp_assets.semantic.documents.symbol_rows import declared_in, met_in, without_place
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.symbol_rows import declared_in, met_in, without_place
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.repository import Repository
+from megacpp_assets.semantic.graph.repository import Repository
 
 MOST_REPEATED = 20
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.semantic.documents.analysis import analyse
+from megacpp_assets.semantic.graph.analysis import analyse
 from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.parsing_trees import listing, parse_in_process
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
+from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
 from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.parsing_trees import listing, parse_in_process
 from tests.semantic.sources import one

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from megacpp_assets.semantic.documents.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.nodes import Role

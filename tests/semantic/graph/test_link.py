@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.semantic.documents.analysis import analyse
-from megacpp_assets.semantic.documents.link import CALL_EDGE, CONFIDENCES
-from megacpp_assets.semantic.documents.repository import Repository, build_repository
+from megacpp_assets.semantic.graph.analysis import analyse
+from megacpp_assets.semantic.graph.link import CALL_EDGE, CONFIDENCES
+from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.parsing_trees import listing, parse_in_process
 from tests.semantic.sources import Sources, assembled, by_root, index

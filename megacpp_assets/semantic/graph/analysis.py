@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.chunks import Chunk, Root, chunk_file
-from megacpp_assets.semantic.documents.link import FileLinks, file_links, no_links
-from megacpp_assets.semantic.documents.signatures import NO_SIGNATURE, signatures_of
-from megacpp_assets.semantic.documents.spaces import Space, Span, around, spaces_of, spans_of
+from megacpp_assets.semantic.graph.chunks import Chunk, Root, chunk_file
+from megacpp_assets.semantic.graph.link import FileLinks, file_links, no_links
+from megacpp_assets.semantic.graph.signatures import NO_SIGNATURE, signatures_of
+from megacpp_assets.semantic.graph.spaces import Space, Span, around, spaces_of, spans_of
 from megacpp_assets.semantic.labels.paint import paint_file
 from megacpp_assets.semantic.labels.symbol_names import symbol_table
 from megacpp_assets.semantic.outline.file_outline import outline_file

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.analysis import FileFacts, analyse
-from megacpp_assets.semantic.documents.link import no_links
+from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
+from megacpp_assets.semantic.graph.link import no_links
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.outline.nodes import EMPTY
 from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, kept_journal, ran_out, run_lots

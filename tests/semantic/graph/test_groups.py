@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.semantic.documents.groups import METHOD_BYTES, groups_of
+from megacpp_assets.semantic.graph.groups import METHOD_BYTES, groups_of
 from megacpp_assets.semantic.outline.kinds import MACRO_USE
 from megacpp_assets.semantic.outline.lexer import lex
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from megacpp_assets.semantic.documents.chunks import Chunk
+from megacpp_assets.semantic.graph.chunks import Chunk
 from megacpp_assets.semantic.outline.macros import next_solid
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.documents.chunks import Chunk
+from megacpp_assets.semantic.graph.chunks import Chunk
 from megacpp_assets.semantic.labels.calls import callees
 from megacpp_assets.semantic.labels.identifiers import name_hashes
 from megacpp_assets.semantic.labels.symbol_names import SymbolTable

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.semantic.documents.analyses import Analysed, Item, analyse_files
-from megacpp_assets.semantic.documents.analysis import analyse
+from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files
+from megacpp_assets.semantic.graph.analysis import analyse
 from megacpp_assets.semantic.parsing.budget import Budget, Purse
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile

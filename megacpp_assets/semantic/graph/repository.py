@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.compute.uncollected import uncollected
-from megacpp_assets.semantic.documents.analysis import FileFacts
-from megacpp_assets.semantic.documents.chunks import Chunk, Root
-from megacpp_assets.semantic.documents.graph import dependency_levels, leaves
-from megacpp_assets.semantic.documents.link import EDGES, REFERENCE_EDGE, Edges, FileLinks, chunks_called, joined, link
-from megacpp_assets.semantic.documents.spaces import Space, Span
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
+from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, FileLinks, chunks_called, joined, link
+from megacpp_assets.semantic.graph.spaces import Space, Span
 
 
 class Node(NamedTuple):

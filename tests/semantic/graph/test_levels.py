@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.semantic import _visitor
-from megacpp_assets.semantic.documents.graph import dependency_levels, leaves
+from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
 
 _NODES = 7
 _EDGES = st.lists(st.tuples(st.integers(0, _NODES - 1), st.integers(0, _NODES - 1)), max_size=20)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.semantic.documents.chunks import FileChunks, chunk_file
-from megacpp_assets.semantic.documents.groups import METHOD_BYTES
+from megacpp_assets.semantic.graph.chunks import FileChunks, chunk_file
+from megacpp_assets.semantic.graph.groups import METHOD_BYTES
 from megacpp_assets.semantic.outline.file_outline import outline_file
 from megacpp_assets.semantic.outline.lexer import lex
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
