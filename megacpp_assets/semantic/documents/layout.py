@@ -55,7 +55,25 @@ class Layout:
             if whole or self._items.declared_chars(item):
                 head = item in context.heads
                 found.append(self._piece(item, frozenset(whole), context.distance[item], head=head))
-        return _ordered(found, self._needs(found), self._repository)
+        distinct = self._distinct(found)
+        return _ordered(distinct, self._needs(distinct), self._repository)
+
+    def _distinct(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """`pieces` without context that says what another piece says: a class's head beside its forward declaration."""
+        told: set[tuple[str, ...]] = set()
+        kept = []
+        for piece in pieces:
+            said = (*_names(piece), *self._says(piece).split())
+            if piece.is_root or said not in told:
+                kept.append(piece)
+            told.add(said)
+        return kept
+
+    def _says(self, piece: Piece) -> str:
+        if piece.head:
+            return self._items.signature_text(piece.item[0]) + ";"
+        first, last = self._repository.nodes[piece.item[0]], self._repository.nodes[piece.item[1] - 1]
+        return self._repository.files[piece.file].source.text[first.char_start : last.char_end]
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, *, head: bool = False) -> Piece:
         node = self._repository.nodes[item[0]]

@@ -182,6 +182,17 @@ def test_a_class_that_there_is_no_room_for_comes_as_its_head(tmp_path: Path) -> 
     assert document.text.startswith("class Large;\nint user")
 
 
+def test_a_class_is_declared_once_whoever_else_declares_it(tmp_path: Path) -> None:
+    members = "".join(f"  int member{n};\n" for n in range(100))
+    sources = {
+        "large.h": f"class Large {{\n{members}}};\n",
+        "user.cc": "class Large;\nint one(Large *large) { return large ? 1000000 : 2000000; }\n"
+        '#include "large.h"\nint user(Large *large) { return one(large) + large->member7; }\n',
+    }
+    (document,) = (entry for entry in _all(tmp_path, sources, budget=200, strategy="file") if "int user" in entry.text)
+    assert document.text.count("class Large;") == 1
+
+
 def test_a_method_defined_outside_stands_behind_its_class(tmp_path: Path) -> None:
     text = "struct Box { int area() const; int side; };\nint Box::area() const { return side * side; }\n"
     document = _documents(tmp_path, {"a.cc": text})["Box::area"]
