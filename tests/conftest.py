@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 from tests.skipped import pytest_terminal_summary
@@ -10,3 +12,6 @@ __all__ = ["pytest_terminal_summary"]
 
 settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("megacpp")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
