@@ -16,6 +16,8 @@ Shingles = NDArray[np.uint64]
 
 TOKENS: Final = 5
 """Tokens of a run, as near-duplicate filters of code corpora take them (BigCode, OpenCoder)."""
+LEAST_RUNS: Final = 20
+"""A text of fewer runs may be like another by chance: `int size() const { return size_; }`."""
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|([A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"|\S)""", re.S)
 _FACTOR: Final = 0x9E3779B97F4A7C15
 

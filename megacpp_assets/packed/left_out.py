@@ -13,15 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.shingles import Copies, Shingles, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.parquet import batches
 
-LEAST_RUNS: Final = 20
-"""A text of fewer runs of tokens may be like another by chance."""
 _BATCH_DOCUMENTS: Final = 256
 
 

@@ -195,11 +195,13 @@ class Sources:
         return int((self.tokens * self.least).sum()), int((self.tokens * self.most).sum())
 
 
-def open_sources(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Sources:
-    """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest."""
+def open_sources(
+    packed: Artifact, inputs: Sequence[Artifact], split: str, outside: Sequence[NDArray[np.bool_]]
+) -> Sources:
+    """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest, but for those that are
+    `outside`."""
     budget = int(packed.manifest.config["document_tokens"])
     times = [_times(packed, source, split) for source in inputs]
-    outside = _outside(packed, inputs, split)
     tokens = np.zeros(len(inputs), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint16]]] = []
     for number, source in enumerate(inputs):
@@ -273,7 +275,10 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
     width = int(artifact.manifest.config["row_tokens"])
     found = Packed(artifact, dict.fromkeys(rules, 0))
     for split in SPLITS:
-        sources = found.sources[split] = open_sources(artifact, inputs, split)
+        outside = _outside(artifact, inputs, split)
+        sources = found.sources[split] = open_sources(artifact, inputs, split, outside)
+        for source, left in zip(inputs, outside, strict=True):
+            _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), split, left)
         found.tokens[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:
@@ -281,21 +286,17 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
             sources.take(block.names)
             sources.compare(block.documents())
             found.tokens[split] += block.held
-    for source, outside in zip(inputs, _outside(artifact, inputs, TRAIN_SPLIT), strict=True):
-        _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), outside)
     return found
 
 
-def _add_sides(sides: Sides, source: Artifact, budget: int, outside: NDArray[np.bool_]) -> None:
-    """Take the documents of `source` that the mixture holds, of either side."""
-    most = documents_at_once(_BLOCK_DOCUMENTS, budget)
-    for split in SPLITS:
-        places = iter(outside.tolist() if split == TRAIN_SPLIT else ())
-        for path in shards_of_split(source, budget, split):
-            for batch in batches(path, most, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
-                for document in batch.to_pylist():
-                    if not next(places, False):
-                        sides.add(document)
+def _add_sides(sides: Sides, source: Artifact, budget: int, split: str, outside: NDArray[np.bool_]) -> None:
+    """Take the documents of `split` in `source` that the mixture holds."""
+    most, left = documents_at_once(_BLOCK_DOCUMENTS, budget), iter(outside.tolist())
+    for path in shards_of_split(source, budget, split):
+        for batch in batches(path, most, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
+            for document in batch.to_pylist():
+                if not next(left):
+                    sides.add(document)
 
 
 def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[Block]:

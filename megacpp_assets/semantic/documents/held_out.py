@@ -8,14 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
-from megacpp_assets.compute.shingles import Copies, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
 from megacpp_assets.contract.recipe import HoldoutRecipe
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
-
-LEAST_RUNS: Final = 20
-"""A text of fewer runs of tokens may be like another by chance: `int size() const { return size_; }`."""
 
 
 @dataclass(frozen=True, slots=True)
