@@ -5,17 +5,11 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from importlib import import_module
+from typing import Final
 
 import click
 
-from megacpp_assets.cli.audit import audit_command
-from megacpp_assets.cli.lock import lock_group
-from megacpp_assets.cli.machine import bench_command, doctor_command, ui_command
-from megacpp_assets.cli.recipe import recipe_group
-from megacpp_assets.cli.repos import repos_group
-from megacpp_assets.cli.run import run_command
-from megacpp_assets.cli.tokenizer import tokenizer_group
-from megacpp_assets.cli.verify import verify_command
 from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.sources.urls import without_secrets
@@ -24,16 +18,38 @@ _SIGNALLED = 128
 """What a shell adds to a signal's number to say it as an exit code."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS: Final = {
+    "run": "run:run_command",
+    "audit": "audit:audit_command",
+    "verify": "verify:verify_command",
+    "doctor": "machine:doctor_command",
+    "recipe": "recipe:recipe_group",
+    "lock": "lock:lock_group",
+    "repos": "repos:repos_group",
+    "tokenizer": "tokenizer:tokenizer_group",
+    "bench": "machine:bench_command",
+    "ui": "machine:ui_command",
+}
+"""Name -> module of this package and the command in it, in the order of the help."""
+
+
+class _Commands(click.Group):
+    """Imports a command when it is asked for: an audit need not wait for what runs stages."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"megacpp_assets.cli.{module}"), attribute)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Pinned C++ repositories to audited training corpora and checkpoints."""
-
-
-for command in (
-    run_command, audit_command, verify_command, doctor_command, recipe_group, lock_group, repos_group, tokenizer_group,
-    bench_command, ui_command,
-):  # fmt: skip
-    cli.add_command(command)
 
 
 def main() -> None:

@@ -181,7 +181,7 @@ def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
     with open_auditor(corpus.root) as auditor:
         reports = [auditor.audit(path) for path in paths]
     for report in reports:
-        print_report(report, console)
+        print_report(report)
     console.print("\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0])]), soft_wrap=True, highlight=False)
     if not all(report.verified for report in reports):
         raise click.exceptions.Exit(1)

@@ -141,8 +141,8 @@ def _show(corpus: Corpus) -> None:
     from megacpp_assets.pipeline.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.storage.layout import tokenizer_path
+    from megacpp_assets.tokenizer.lock import pin_of
     from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
-    from megacpp_assets.tokenizer.stage import pin_of
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
     pin = pin_of(artifact)

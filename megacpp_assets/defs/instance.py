@@ -11,16 +11,12 @@ import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
 from megacpp_assets.contract.errors import DiskFailure
+from megacpp_assets.defs.paths import home_of
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
 
 HOME_VARIABLE = "DAGSTER_HOME"
 SETTINGS = Path(__file__).with_name("dagster.yaml")
-
-
-def home_of(root: Path) -> Path:
-    """What Dagster calls its home: its settings and its database."""
-    return root / "dagster"
 
 
 def served_root() -> Path:

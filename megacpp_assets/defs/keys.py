@@ -5,21 +5,19 @@ from __future__ import annotations
 import dagster as dg
 
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
 
 def asset_key(dataset: str, stage: str, phase: str = "") -> dg.AssetKey:
     """`DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""
-    return dg.AssetKey([dataset, phase, stage] if phase else [dataset, stage])
+    return dg.AssetKey(asset_path(dataset, stage, phase))
 
 
 def key_of(dataset: str, stage: str, partition: str) -> tuple[dg.AssetKey, str | None]:
     """The asset and the partition in which Dagster shows the step; None for a stage of one partition."""
-    kind = STAGES[stage].kind
-    if kind is Kind.MIXTURE:
-        specialist, _, phase = partition.partition("/")
-        return asset_key(dataset, stage, phase), specialist
-    return asset_key(dataset, stage), None if kind is Kind.DATASET else partition
+    path, shown = path_of(dataset, stage, partition)
+    return dg.AssetKey(path), shown
 
 
 def partition_of(dataset: str, key: dg.AssetKey, partition: str | None) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.charts import histogram, line_chart
+from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
@@ -21,9 +22,6 @@ from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120
 METRICS_FILE = "metrics.jsonl"
-MANIFEST_METADATA = "manifest_sha256"
-EARLIER_METADATA = "earlier_manifest_sha256"
-"""Manifests of the steps that a training run saved before its last."""
 
 Metadata = dict[str, Any]
 

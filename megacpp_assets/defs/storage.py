@@ -11,7 +11,8 @@ from typing import Any, Self
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 
-from megacpp_assets.defs.instance import home_of, served_root
+from megacpp_assets.defs.instance import served_root
+from megacpp_assets.defs.paths import home_of
 
 
 class DataRootStorage(DagsterSqliteStorage):

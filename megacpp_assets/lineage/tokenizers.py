@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.lineage.sources import Finding, read_corpus_lock
@@ -12,24 +13,35 @@ from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import LOCK_FILE, REGISTRY
 from megacpp_assets.tokenizer.lock import LOCK_FILE as TOKENIZER_LOCK
-from megacpp_assets.tokenizer.stage import pin_of
-
-TOKENIZER_FILE = "tokenizer.json"
+from megacpp_assets.tokenizer.lock import pin_of
 
 
 def tokenizer_identity(artifact: Artifact) -> dict[str, str]:
-    """Commit and sha256 of the tokenizer artifact; nothing where its lock cannot be read."""
-    pin, _ = _pin(artifact)
-    return {"commit": pin.commit, "sha256": pin.sha256} if pin else {}
+    """Commit and sha256 of the tokenizer artifact, by its manifest."""
+    pin = _stated(artifact)
+    return {"commit": pin.commit, "sha256": pin.sha256}
 
 
 def registry_problems(artifact: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where the lock, the registry's commit or `corpus.lock` disagrees with the artifact."""
+    """(file, expected, found) where its lock, the registry's commit or `corpus.lock` disagrees with the artifact."""
     pin, problems = _pin(artifact)
     yield from problems
     if pin is not None:
+        if pin.commit != (stated := _stated(artifact)).commit:
+            yield f"{artifact.path}/{TOKENIZER_LOCK}", f"commit {stated.commit}", f"commit {pin.commit}"
         yield from _commit_problems(artifact, pin)
         yield from _lock_problems(artifact, pin)
+
+
+def pin_problems(artifact: Artifact) -> Iterator[Finding]:
+    """(file, expected, found) where `corpus.lock` disagrees with the artifact's manifest. Git is not asked."""
+    yield from _lock_problems(artifact, _stated(artifact))
+
+
+def _stated(artifact: Artifact) -> TokenizerPin:
+    """What the manifest says of the tokenizer."""
+    sha256 = next((entry.sha256 for entry in artifact.manifest.files if entry.name == TOKENIZER_FILE), "")
+    return TokenizerPin(str(artifact.manifest.stats.get("commit", "")), sha256)
 
 
 def _pin(artifact: Artifact) -> tuple[TokenizerPin | None, list[Finding]]:

@@ -19,7 +19,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.layout import tokenizer_path
 from megacpp_assets.storage.lock_file import read_lock, update_lock
 from megacpp_assets.storage.recipes import keep_recipe
-from megacpp_assets.tokenizer.stage import pin_of
+from megacpp_assets.tokenizer.lock import pin_of
 
 _NAMED_REPOSITORIES = 3
 """More than these are told by a hash in the name of their dataset."""

@@ -84,6 +84,11 @@ def special(name: str) -> str:
     return f"<{name}>"
 
 
+def special_ids() -> dict[str, int]:
+    """Name -> pinned id of the special tokens and of the two named byte tokens."""
+    return {name: index for index, name in enumerate(SPECIAL_NAMES)} | {"SPACE": SPACE_ID, "NL": NEWLINE_ID}
+
+
 def filler(index: int) -> str:
     """Spelling of a reserved id: it holds a character outside the byte-level alphabet, so no text can match it."""
     return f"\ue000RESERVED_{index}"

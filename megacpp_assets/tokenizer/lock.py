@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.specials import SPECIAL_NAMES
-from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
-from megacpp_assets.tokenizer.fixed import special
-from megacpp_assets.tokenizer.model import special_ids
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.fixed import special, special_ids
 
 LOCK_FILE = "tokenizer.lock"
 FORMAT = 2
@@ -97,6 +97,16 @@ class TokenizerLock:
             _same(f"encoding of {golden.text[:40]!r}", golden.ids, found)
             if min(found[1:], default=len(SPECIAL_NAMES)) < len(SPECIAL_NAMES):
                 _same(f"encoding of {golden.text[:40]!r}", "no special token but BOS", found)
+
+
+def read_lock(artifact: Artifact) -> TokenizerLock:
+    """The lock of a published tokenizer."""
+    return TokenizerLock.from_bytes(artifact.file(LOCK_FILE).read_bytes())
+
+
+def pin_of(artifact: Artifact) -> TokenizerPin:
+    """What `corpus.lock` holds of a published tokenizer."""
+    return read_lock(artifact).pin
 
 
 def _same(what: str, expected: object, found: object) -> None:

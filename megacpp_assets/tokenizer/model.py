@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPACE_ID
 from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
 from megacpp_assets.tokenizer._bpe import Splitter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import is_spelled, spell, unspell
@@ -96,11 +96,6 @@ def assemble(merges: Merges, vocabulary_size: int, whitespace: Whitespace) -> Mo
         rows[rank] = ids[strings[left]], ids[strings[right]], ids[text]
     keys.extend(filler(index) for index in range(len(keys), vocabulary_size))
     return Model(tuple(keys), rows, fixed.guards(whitespace), whitespace)
-
-
-def special_ids() -> dict[str, int]:
-    """Name -> pinned id of the special tokens and of the two named byte tokens."""
-    return {name: index for index, name in enumerate(SPECIAL_NAMES)} | {"SPACE": SPACE_ID, "NL": NEWLINE_ID}
 
 
 def unused_ids(model: Model) -> int:

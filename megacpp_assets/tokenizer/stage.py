@@ -41,7 +41,6 @@ from megacpp_assets.tokenizer.counting import Memory, count_portions, portions
 from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.fixed import fixed_sha256
-from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 from megacpp_assets.tokenizer.registry import commit_tokenizer, trained_commit
 from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Measure
 from megacpp_assets.tokenizer.train import Trained, batches
@@ -148,16 +147,6 @@ def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
         return committed_recipe(spec.root, spec.pin.commit)[1]
     except LineageGap:
         return spec.recipe
-
-
-def read_lock(artifact: Artifact) -> TokenizerLock:
-    """The lock of a published tokenizer."""
-    return TokenizerLock.from_bytes(artifact.file(LOCK_FILE).read_bytes())
-
-
-def pin_of(artifact: Artifact) -> TokenizerPin:
-    """What `corpus.lock` holds of a published tokenizer."""
-    return read_lock(artifact).pin
 
 
 def training_files(raw: Artifact) -> list[SourceFile]:

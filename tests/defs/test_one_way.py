@@ -98,8 +98,7 @@ def test_all_ways_leave_the_same_receipts(by: dict[str, Path]) -> None:
 
 def test_all_ways_leave_the_same_events(by: dict[str, Path]) -> None:
     for root in by.values():
-        with open_instance(root) as instance:
-            recorded = event_log(instance)
+        with open_instance(root) as instance, event_log(root) as recorded:
             for stage, partition, path in (
                 ("pinned_repos", REPO, RAW),
                 ("semantic_jsonl", REPO, f"jsonl/{DATASET}/{REPO}"),

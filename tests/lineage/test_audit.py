@@ -50,13 +50,13 @@ def root(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "data"))
 
 
-def _audit(root: Path, made: Path) -> AuditReport:
+def _audit(root: Path, made: Path, *, quick: bool = False) -> AuditReport:
     """The audit of the checkpoint; Dagster recorded what was made."""
     recorded = {
         (artifact.manifest.stage, artifact.manifest.partition): {artifact.manifest.sha256}
         for artifact in (open_artifact(made, path) for path in (CHECKPOINT, TOKENIZER, RAW))
     }
-    return Auditor(root, STAGE_NAMES, lambda _, *step: recorded.get(step, set())).audit(CHECKPOINT)
+    return Auditor(root, STAGE_NAMES, lambda _, *step: recorded.get(step, set()), quick=quick).audit(CHECKPOINT)
 
 
 def _files(report: AuditReport) -> set[str]:
@@ -126,3 +126,49 @@ def test_every_other_file_of_the_tokenizer_is_reported_by_name(
 def test_a_registry_without_the_commit_is_reported(root: Path, made: Path) -> None:
     shutil.rmtree(root / "tokenizer" / "registry.git")
     assert _files(_audit(root, made)) == {"tokenizer/registry.git"}
+
+
+def _same_size(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def test_a_quick_audit_reads_no_data_file_and_says_so(root: Path, made: Path) -> None:
+    _same_size(root / TOKENIZER / "tokenizer.json")
+    quick, whole = _audit(root, made, quick=True), _audit(root, made)
+    assert quick.quick and _files(quick) == set()
+    assert not whole.quick and _files(whole) == {f"{TOKENIZER}/tokenizer.json"}
+
+
+@pytest.mark.parametrize("damage", [_no_file, _half])
+@pytest.mark.parametrize("name", [f"{TOKENIZER}/tokenizer.json", f"{RAW}/files.jsonl", f"{RAW}/manifest.json"])
+def test_a_quick_audit_names_what_is_missing_or_cut_off(root: Path, made: Path, name: str, damage: Damage) -> None:
+    damage(root / name)
+    assert name in _files(_audit(root, made, quick=True))
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_lock_that_a_hand_moved_to_another_commit_is_named(root: Path, made: Path, *, quick: bool) -> None:
+    lock, commit = root / "corpus.lock", open_artifact(root, RAW).manifest.config["commit"]
+    lock.write_text(lock.read_text().replace(commit, "0" * 40))
+    report = _audit(root, made, quick=quick)
+    assert not report.verified
+    assert [(problem.file, problem.found) for problem in report.problems if problem.file != CHECKPOINT] == [
+        ("corpus.lock", f"sample-kernel@v1.0.0 at {'0' * 40}")
+    ]
+
+
+def test_a_lock_of_another_tokenizer_is_named_by_a_quick_audit(root: Path, made: Path) -> None:
+    lock, commit = root / "corpus.lock", open_artifact(root, TOKENIZER).manifest.stats["commit"]
+    lock.write_text(lock.read_text().replace(commit, "0" * 40))
+    assert _files(_audit(root, made, quick=True)) == {"corpus.lock"}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_manifest_that_is_missing_in_the_middle_of_a_chain_is_named(root: Path, made: Path, *, quick: bool) -> None:
+    (root / TOKENIZER / "manifest.json").unlink()
+    report = _audit(root, made, quick=quick)
+    assert not report.verified
+    assert [problem.file for problem in report.problems if problem.found == "no such file"] == [
+        f"{TOKENIZER}/manifest.json"
+    ]

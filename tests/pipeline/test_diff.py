@@ -10,8 +10,9 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.pipeline.tokenizers import VocabularyDiff, diff_vocabularies
+from megacpp_assets.tokenizer.lock import pin_of
 from megacpp_assets.tokenizer.registry import commit_tokenizer, read_committed
-from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, run
+from megacpp_assets.tokenizer.stage import TokenizerSpec, run
 from tests.tokenizer.conftest import REPO, native_sources, publish_raw
 
 SMALL, LARGE = TokenizerRecipe(7600), TokenizerRecipe(7700, "general")

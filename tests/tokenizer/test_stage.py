@@ -18,8 +18,9 @@ from megacpp_assets.storage.layout import REGISTRY, seen_cache_path, tokenizer_p
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.tokenizer import stage
 from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.lock import pin_of
 from megacpp_assets.tokenizer.registry import read_committed, registered_commits
-from megacpp_assets.tokenizer.stage import TokenizerSpec, pin_of, run, target
+from megacpp_assets.tokenizer.stage import TokenizerSpec, run, target
 from tests.tokenizer.conftest import RECIPE, REPO, native_sources, publish_raw, statistics_of
 
 

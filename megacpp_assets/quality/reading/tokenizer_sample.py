@@ -15,9 +15,9 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.lock import FORGERY, GOLDEN_TEXTS
+from megacpp_assets.tokenizer.lock import FORGERY, GOLDEN_TEXTS, read_lock
 from megacpp_assets.tokenizer.registry import read_committed
-from megacpp_assets.tokenizer.stage import read_lock, training_files
+from megacpp_assets.tokenizer.stage import training_files
 
 SAMPLE_BYTES: Final = 300_000
 """Corpus text that is encoded by both encoders, spread over all repositories."""

@@ -1,0 +1,31 @@
+"""Names of assets, of partitions and of what the event log says of them, for those who may not wait for Dagster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.pipeline.stages import STAGES, Kind
+
+MANIFEST_METADATA: Final = "manifest_sha256"
+EARLIER_METADATA: Final = "earlier_manifest_sha256"
+"""Manifests of the steps that a training run saved before its last."""
+
+
+def asset_path(dataset: str, stage: str, phase: str = "") -> list[str]:
+    """`DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""
+    return [dataset, phase, stage] if phase else [dataset, stage]
+
+
+def path_of(dataset: str, stage: str, partition: str) -> tuple[list[str], str | None]:
+    """The asset and the partition in which Dagster shows the step; None for a stage of one partition."""
+    kind = STAGES[stage].kind
+    if kind is Kind.MIXTURE:
+        specialist, _, phase = partition.partition("/")
+        return asset_path(dataset, stage, phase), specialist
+    return asset_path(dataset, stage), None if kind is Kind.DATASET else partition
+
+
+def home_of(root: Path) -> Path:
+    """What Dagster calls its home: its settings and its database."""
+    return root / "dagster"

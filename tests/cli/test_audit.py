@@ -1,0 +1,60 @@
+"""`megacpp audit` finds its checkpoint from any folder, and loads what an audit needs and no more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.cli.audit import find_checkpoint
+from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
+from megacpp_assets.contract.errors import SpecError
+
+MIXTURE = "checkpoints/corpus/base/4k"
+LAST = f"{MIXTURE}/step_00000020"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root, in a folder that has the name of one of its own, with two steps of a checkpoint."""
+    root = tmp_path / "checkpoints" / "data"
+    for step in (10, 20):
+        (root / MIXTURE / f"step_{step:08d}").mkdir(parents=True)
+    (root / "corpus.lock").write_bytes(LockFile("corpus", {"corpus": CorpusLock("corpus", "")}).to_bytes())
+    return root
+
+
+def test_a_folder_is_found_from_any_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root / MIXTURE)
+    assert find_checkpoint("step_00000010", None) == (root, f"{MIXTURE}/step_00000010")
+    assert find_checkpoint(".", None) == (root, LAST)
+    monkeypatch.chdir("/")
+    assert find_checkpoint(str(root / MIXTURE), None) == (root, LAST)
+
+
+@pytest.mark.parametrize("name", ["base/4k", MIXTURE, LAST, f"./{MIXTURE}/"])
+def test_below_a_data_root_a_mixture_is_enough(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir("/")
+    assert find_checkpoint(name, str(root)) == (root, LAST)
+
+
+def test_a_root_that_was_moved_is_found_where_it_is_now(root: Path, tmp_path: Path) -> None:
+    moved = root.rename(tmp_path / "elsewhere")
+    assert find_checkpoint(str(moved / LAST), None) == (moved, LAST)
+    assert find_checkpoint("base/4k", str(moved)) == (moved, LAST)
+
+
+@pytest.mark.parametrize("name", ["", "base", "base/16k", "../..", "checkpoints", "/", "step_00000020", "no\x00name"])
+def test_what_is_no_checkpoint_is_said_in_one_sentence(root: Path, name: str) -> None:
+    with pytest.raises(SpecError, match=r"expected .*checkpoints/DATASET.*found.*what to do"):
+        find_checkpoint(name, str(root))
+
+
+def test_an_audit_loads_neither_dagster_nor_what_runs_stages() -> None:
+    code = "import megacpp_assets.cli.audit, megacpp_assets.defs.event_log, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "megacpp_assets.lineage.audit" in loaded
+    heavy = {"dagster", "numpy", "pyarrow", "torch", "rich", "sqlalchemy", "pydantic", "tokenizers"}
+    assert heavy.isdisjoint(loaded)
