@@ -20,6 +20,7 @@ _SIGNALLED = 128
 
 _COMMANDS: Final = {
     "run": "run:run_command",
+    "backfill": "backfill:backfill_command",
     "audit": "audit:audit_command",
     "verify": "verify:verify_command",
     "doctor": "machine:doctor_command",

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
-from megacpp_assets.cli.table import stage_table
-from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.cli.running import at_work, bring_up_to_date
 from megacpp_assets.contract.recipe import Recipe, standard_phases
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
-from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import (
     add_references,
@@ -28,13 +21,8 @@ from megacpp_assets.pipeline.pinning import (
     write_pins,
 )
 from megacpp_assets.pipeline.stages import STAGE_NAMES
-from megacpp_assets.pipeline.steps import Plan, planned_steps
-from megacpp_assets.storage.layout import checkpoint_path
-from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.seen import forget
-
-_EMBEDDED = "sample-"
-"""Names of the repositories that come with the package."""
+from megacpp_assets.pipeline.steps import Plan
+from megacpp_assets.repos.sample import EMBEDDED
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
 
@@ -96,35 +84,24 @@ def run_command(
     if refs:
         others = {"--recipe": recipe, "--repos": repos, "--set": settings, "--configure": configure}
         _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})
-        with _at_work(data_root, verify=verify) as root:
+        with at_work(data_root, verify=verify) as root:
             corpus, added = add_references(open_corpus(root, dataset), split_list(refs))
-            _run(corpus, Plan((), last, added))
+            bring_up_to_date(corpus, Plan((), last, added))
         return
     if dataset:
         raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
     whole, followed = _recipes(recipe, settings, split_list(repos), configure=configure)
-    with _at_work(data_root, verify=verify) as root:
+    with at_work(data_root, verify=verify) as root:
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
         named = split_list(specialists) or corpus.specialists
         mixtures = corpus.mixtures(named, split_list(phases) or followed.curriculum)
-        _run(write_pins(corpus, activate=followed is whole), Plan(mixtures, last))
+        bring_up_to_date(write_pins(corpus, activate=followed is whole), Plan(mixtures, last))
 
 
 def _refuse_beside_refs(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise click.UsageError(f"{name} does not go with --refs, which follows the recipe that its dataset follows")
-
-
-@contextmanager
-def _at_work(value: str | None, *, verify: bool) -> Iterator[Path]:
-    """The data root, made if it was not there, while no other command works on it."""
-    root = resolve_root(value)
-    root.mkdir(parents=True, exist_ok=True)
-    with only_run(root):
-        if verify:
-            forget(root)
-        yield root
 
 
 def _recipes(
@@ -138,7 +115,7 @@ def _recipes(
 
 
 def _recipe_for(wanted: Sequence[str]) -> str:
-    return "sample" if all(name.startswith(_EMBEDDED) for name in wanted) else "upstream"
+    return "sample" if all(name.startswith(EMBEDDED) for name in wanted) else "upstream"
 
 
 def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
@@ -149,49 +126,3 @@ def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
             f"{locked} stays pinned, though the recipe says {asked}: megacpp lock set {asked} moves it", err=True
         )
     return references
-
-
-def _run(corpus: Corpus, plan: Plan) -> None:
-    from megacpp_assets.defs.command_run import command_run
-    from megacpp_assets.pipeline.run import machine_budget, run_plan
-
-    console = wide_console()
-    sizes = Counter(step.stage.name for step in planned_steps(corpus, plan))
-    with command_run(corpus.root, corpus) as records:
-        with Bars(sizes, console) as bars:
-            run_plan(corpus, plan, bars, records, machine_budget())
-    if not bars.made:
-        if records.recorded:
-            console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
-        console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
-        return
-    console.print(stage_table(bars.finished, bars.made))
-    for step, done in bars.finished:
-        for warning in done.receipt.warnings:
-            words = f"{step.name}: expected {warning.expected}; found {warning.found}"
-            console.print(f"warning: {words}", markup=False, highlight=False)
-    if plan.mixtures and plan.last == STAGE_NAMES[-1]:
-        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in plan.mixtures]
-        _audit(corpus, paths, console)
-
-
-def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
-    from megacpp_assets.cli.audit import open_auditor, print_report
-
-    with open_auditor(corpus.root) as auditor:
-        reports = [auditor.audit(path) for path in paths]
-    for report in reports:
-        print_report(report)
-    console.print("\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0])]), soft_wrap=True, highlight=False)
-    if not all(report.verified for report in reports):
-        raise click.exceptions.Exit(1)
-
-
-def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
-    """What this run made possible; other repositories are proposed to whoever has only seen the embedded ones."""
-    root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
-    commands = [f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json", f"megacpp ui{root}"]
-    if all(repo.name.startswith(_EMBEDDED) for repo in corpus.repo_refs):
-        upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"
-        return [*commands, f"megacpp run {upstream}{root}"]
-    return [*commands, f"megacpp tokenizer show{root}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -36,6 +36,19 @@ def finished(step: Step) -> Done | None:
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
     return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
+
+
+def look_at(steps: Iterable[Step], *, anew: str = "") -> Iterator[tuple[Step, Done | None]]:
+    """Each of `steps` with its result where nothing is to be done for it. What waits for a stale step is stale; so is a
+    step of the stage `anew`.
+    """
+    stale: set[str] = set()
+    for step in steps:
+        runs = step.stage.name == anew or not stale.isdisjoint(step.waits_for())
+        done = None if runs else finished(step)
+        if done is None:
+            stale.add(step.name)
+        yield step, done
 
 
 def result_of(step: Step) -> Done:

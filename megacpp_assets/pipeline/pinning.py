@@ -9,7 +9,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, TokenizerPin
+from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import Recipe
@@ -84,7 +84,17 @@ def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[
         corpus.lock.pin(name)
     references = References.of(corpus.root, corpus.recipe, corpus.lock)
     pins = [references.resolve(text) for text in texts]
-    return _update(corpus, lambda lock: lock.knowing(pins)), tuple(pin.partition for pin in pins)
+    return add_pins(corpus, pins), tuple(pin.partition for pin in pins)
+
+
+def knowing(corpus: Corpus, pins: Sequence[RepoPin]) -> Corpus:
+    """The corpus as if it knew `pins` too; `corpus.lock` is left as it is."""
+    return replace(corpus, lock=corpus.lock.knowing(pins))
+
+
+def add_pins(corpus: Corpus, pins: Sequence[RepoPin]) -> Corpus:
+    """The corpus that knows `pins` too, in `corpus.lock` as well. A reference that it knows keeps its commit."""
+    return _update(corpus, lambda lock: lock.knowing(pins))
 
 
 def write_pins(corpus: Corpus, *, activate: bool) -> Corpus:

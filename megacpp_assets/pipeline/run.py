@@ -6,7 +6,7 @@ This is the one way in which a step is ever run, whoever asks for it: the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import psutil
@@ -16,7 +16,7 @@ from megacpp_assets.compute.select import worker_count
 from megacpp_assets.compute.tasks import Budget, Task, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.pipeline.execute import Done, finished, require_passed, result_of
+from megacpp_assets.pipeline.execute import Done, look_at, require_passed, result_of
 from megacpp_assets.pipeline.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
 from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
@@ -71,7 +71,12 @@ def run_steps(
     although one is pinned, and pinned once it has passed.
     """
     state = _Run(corpus, {step.name: step for step in steps}, watch, records, retrain)
-    stale = [step for step in steps if not state.is_finished(step)]
+    stale = []
+    for step, done in look_at(steps, anew=TOKENIZER if retrain else ""):
+        if done is None:
+            stale.append(step)
+        else:
+            state.found(step, done)
     if stale:
         names = {step.name for step in stale}
         tasks = [task_of(step, frozenset(names.intersection(step.waits_for())), retrain=retrain) for step in stale]
@@ -88,22 +93,11 @@ class _Run:
     watch: Watch
     records: Records
     retrain: bool
-    stale: set[str] = field(default_factory=set)
 
-    def is_finished(self, step: Step) -> bool:
-        """Whether the step needs no worker. What waits for a stale step is looked at when that has ended."""
-        done = None
-        if self.stale.isdisjoint(step.waits_for()) and not self._trains(step):
-            done = finished(step)
-        if done is None:
-            self.stale.add(step.name)
-            return False
+    def found(self, step: Step, done: Done) -> None:
+        """The step is finished: it needs no worker."""
         self._settle(step, done)
         self.watch.step_done_before(step, done)
-        return True
-
-    def _trains(self, step: Step) -> bool:
-        return self.retrain and step.stage.name == TOKENIZER
 
     def task_starts(self, task: Task) -> None:
         """See `TaskWatch`."""

@@ -131,6 +131,8 @@ _TABLE: Final = (
 STAGES: Final = {stage.name: stage for stage in _TABLE}
 """Every stage by name, in an order in which each comes after those it reads."""
 STAGE_NAMES: Final = tuple(STAGES)
+REPOSITORY_STAGES: Final = tuple(name for name, stage in STAGES.items() if stage.kind is Kind.REPOSITORY)
+"""Those that each known `NAME@REF` has."""
 TOKENIZER: Final = "tokenizer"
 """The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
 

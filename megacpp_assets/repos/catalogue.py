@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields
@@ -22,6 +23,8 @@ from megacpp_assets.storage.atomic import write_atomic
 USER_CATALOGUE = "catalogue.toml"
 SHIPPED = ("sample", "upstream")
 _MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
+RELEASES = r"([A-Za-z]+[-_]?)?[0-9]+([._-][0-9]+)*"
+"""The tags `11.0.2`, `v6.10`, `boost-1.86.0`, `llvmorg-19.1.0`, `v2024.08.05.00`; none of a candidate or a beta."""
 SIZE_CLASSES = ("S", "M", "L", "H")
 
 
@@ -29,8 +32,10 @@ SIZE_CLASSES = ("S", "M", "L", "H")
 class CatalogueEntry:
     """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or "".
 
-    Its submodules come from its own HOST/OWNER, or from one that `submodule_owners` names. `SpecError` for a URL that
-    is neither https without credentials nor local, a licence that is no SPDX expression, and an unknown size class.
+    Its submodules come from its own HOST/OWNER, or from one that `submodule_owners` names. `tags` is the regular
+    expression of those tags that are releases: a backfill and the sensor take no others. `SpecError` for a URL that is
+    neither https without credentials nor local, a licence that is no SPDX expression, an unknown size class, and what
+    is no expression.
     """
 
     name: str
@@ -41,6 +46,7 @@ class CatalogueEntry:
     size_class: str = "S"
     submodules: bool = False
     submodule_owners: tuple[str, ...] = ()
+    tags: str = RELEASES
 
     def __post_init__(self) -> None:
         where = f"repo.{self.name}"
@@ -53,6 +59,7 @@ class CatalogueEntry:
             raise SpecError(f"{where}.size_class", expected="S, M, L or H", found=repr(self.size_class))
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
+        _require_expression(self.tags, f"{where}.tags")
 
 
 def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
@@ -82,6 +89,13 @@ def add_entry(entry: CatalogueEntry, root: Path) -> None:
     entries = {**_added(path), entry.name: entry}
     tables = {name: {k: v for k, v in asdict(entries[name]).items() if k != "name"} for name in sorted(entries)}
     write_atomic(path, tomlkit.dumps({"repo": tables}).encode())
+
+
+def _require_expression(text: str, where: str) -> None:
+    try:
+        re.compile(text)
+    except (re.error, RecursionError) as error:
+        raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}") from error
 
 
 def _added(path: Path) -> dict[str, CatalogueEntry]:

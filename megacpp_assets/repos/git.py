@@ -7,8 +7,10 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from threading import Event, Timer
 
 from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SourceUnreachable
 from megacpp_assets.storage.git_objects import git_environment
@@ -54,30 +56,50 @@ def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None
     return result.stdout
 
 
-def git_records(*arguments: str, git_dir: Path, longest: int) -> Iterator[bytes]:
-    """The NUL-ended records of `git ARGUMENTS`, as they come; memory stays at one block and one record.
+def git_records(
+    *arguments: str, git_dir: Path | None = None, longest: int, ending: bytes = b"\0", seconds: float = _TIMEOUT_S
+) -> Iterator[bytes]:
+    """The records of `git ARGUMENTS`, each with its `ending`, as they come; memory stays at one block and one record.
 
-    `RecordTooLong` above `longest` bytes; the errors of `git` once all was read. Git ends with the iterator.
+    `RecordTooLong` above `longest` bytes, `GitFailed` after so many `seconds`; the errors of `git` once all was read.
+    Git ends with the iterator.
     """
+    command, late = _command(arguments, git_dir), Event()
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            _command(arguments, git_dir), stdout=subprocess.PIPE, stderr=errors, env=environment()
-        ) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment()) as process,
+        _ended_after(seconds, process, late),
     ):
-        try:
-            assert process.stdout is not None
-            rest = b""
-            while block := process.stdout.read1(_BLOCK):  # type: ignore[attr-defined]
-                *records, rest = (rest + block).split(b"\0")
-                if len(rest) > longest or any(len(record) > longest for record in records):
-                    raise RecordTooLong(f"git {arguments[0]}", expected=f"records of at most {longest} bytes")
-                yield from records
-            code = process.wait(_TIMEOUT_S)
-        finally:
-            process.kill()
+        assert process.stdout is not None
+        rest = b""
+        while block := process.stdout.read1(_BLOCK):  # type: ignore[attr-defined]
+            *records, rest = (rest + block).split(ending)
+            if len(rest) > longest or any(len(record) > longest for record in records):
+                raise RecordTooLong(f"git {arguments[0]}", expected=f"records of at most {longest} bytes")
+            yield from records
+        code = process.wait()
+        if late.is_set():
+            raise GitFailed(f"git {arguments[0]}", expected=f"an end within {seconds:g} s", found="none")
         errors.seek(0)
         _require_success(arguments[0], code, errors.read(_BLOCK))
+
+
+@contextmanager
+def _ended_after(seconds: float, process: subprocess.Popen[bytes], late: Event) -> Iterator[None]:
+    """Kill `process` at the end of the block, and `late` is set where that came after so many seconds."""
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        process.kill()
 
 
 def git_head(*arguments: str, git_dir: Path, length: int) -> bytes:

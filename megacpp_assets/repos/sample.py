@@ -9,6 +9,8 @@ from pathlib import Path
 from megacpp_assets.repos.git import git
 from megacpp_assets.repos.sources import SAMPLE_DIRECTORY
 
+EMBEDDED = "sample-"
+"""What the names of the repositories that come with the package begin with."""
 TAGS = ("v1.0.0", "v1.1.0")
 _PERSON = "megacpp_assets sample <sample@megacpp.invalid>"
 _FIRST_DATE = 1_700_000_000

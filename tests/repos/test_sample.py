@@ -11,7 +11,8 @@ import pytest
 
 import megacpp_assets.sample
 from megacpp_assets.repos.catalogue import load_catalogue
-from megacpp_assets.repos.pins import pin, remote_references
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.references import remote_references
 from megacpp_assets.repos.sample import TAGS, make_sample_repositories
 
 SAMPLE = Path(megacpp_assets.sample.__file__).parent / "repos"
@@ -24,7 +25,7 @@ def test_the_eight_sample_repositories_are_those_of_the_catalogue(tmp_path: Path
 def test_every_sample_repository_has_two_tags_with_different_commits(tmp_path: Path) -> None:
     make_sample_repositories(tmp_path)
     for entry in load_catalogue("sample", tmp_path).values():
-        references = remote_references(entry.url, tmp_path)
+        references = dict(remote_references(entry.url, tmp_path))
         assert len({references[f"refs/tags/{tag}"] for tag in TAGS}) == len(TAGS)
 
 

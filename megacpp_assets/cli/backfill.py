@@ -1,0 +1,77 @@
+"""`megacpp backfill`: the releases of a repository as partitions, those that are missing or stale made."""
+
+from __future__ import annotations
+
+import click
+
+from megacpp_assets.cli.options import data_root_option, dataset_option, split_list
+from megacpp_assets.cli.running import at_work, bring_up_to_date
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.execute import look_at
+from megacpp_assets.pipeline.pinning import add_pins, knowing
+from megacpp_assets.pipeline.releases import Releases, find_releases
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+_DIGITS = 12
+
+
+@click.command("backfill")
+@click.option("--repo", "name", required=True, metavar="NAME", help="A repository of the dataset.")
+@click.option(
+    "--tags", required=True, metavar="PATTERN,…", help="Which of its releases upstream, as in a shell: '11.*,10.2.1'."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be made, and change nothing.")
+@click.option(
+    "--until",
+    "last",
+    type=click.Choice(REPOSITORY_STAGES),
+    default=REPOSITORY_STAGES[-1],
+    show_default=True,
+    help="Last stage to run.",
+)
+@dataset_option
+@data_root_option
+def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset: str, data_root: str | None) -> None:
+    """Make the releases of a repository beside those that the dataset's mixtures read.
+
+    What upstream has and the dataset does not know is added to corpus.lock with its commit; of each release, those
+    stages of a repository are run that are missing or stale. A tag that names another commit than it did is told, and
+    left alone. Mixtures stay as they are until megacpp lock set.
+    """
+    patterns = split_list(tags)
+    if dry_run:
+        root = resolve_root(data_root)
+        corpus = open_corpus(root, dataset)
+        releases = find_releases(corpus, name, patterns)
+        _tell(knowing(corpus, releases.pins), releases, last)
+        return
+    with at_work(data_root) as root:
+        corpus = open_corpus(root, dataset)
+        releases = find_releases(corpus, name, patterns)
+        corpus = add_pins(corpus, releases.pins)
+        _tell(corpus, releases, last)
+        if releases.pins:
+            bring_up_to_date(corpus, _plan(releases, last))
+
+
+def _plan(releases: Releases, last: str) -> Plan:
+    return Plan((), last, tuple(pin.partition for pin in releases.pins))
+
+
+def _tell(corpus: Corpus, releases: Releases, last: str) -> None:
+    """Each release with its commit and what is to be done for it."""
+    stale: dict[str, list[str]] = {}
+    if releases.pins:
+        for step, done in look_at(planned_steps(corpus, _plan(releases, last))):
+            if done is None:
+                stale.setdefault(step.partition, []).append(step.stage.name)
+    new = {pin.partition for pin in releases.new}
+    for pin in releases.pins:
+        lacking = ", ".join(stale.get(pin.partition.key, ())) or "nothing, complete"
+        known = "new  " if pin.partition in new else "known"
+        click.echo(f"{pin.partition.key:<32} {pin.commit[:_DIGITS]} {known} to make: {lacking}")
+    for moved in releases.moved:
+        click.secho(f"warning: {moved}", fg="yellow", err=True)

@@ -1,0 +1,84 @@
+"""What the commands that run steps have in common: the data root to themselves, bars, the closing table, the audits."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from megacpp_assets.cli.bars import Bars, wide_console
+from megacpp_assets.cli.table import stage_table
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.pipeline.alone import only_run
+from megacpp_assets.pipeline.stages import STAGE_NAMES
+from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.repos.sample import EMBEDDED
+from megacpp_assets.storage.layout import checkpoint_path
+from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.seen import forget
+
+
+@contextmanager
+def at_work(value: str | None, *, verify: bool = False) -> Iterator[Path]:
+    """The data root, made if it was not there, while no other command works on it."""
+    root = resolve_root(value)
+    root.mkdir(parents=True, exist_ok=True)
+    with only_run(root):
+        if verify:
+            forget(root)
+        yield root
+
+
+def bring_up_to_date(corpus: Corpus, plan: Plan) -> None:
+    """Run what is stale of the plan in sight of Dagster and of whoever waits; audit the checkpoints that it ends with.
+
+    Leaves with exit code 1 where an audit finds a fault. Raises what `run_plan` raises.
+    """
+    from megacpp_assets.defs.command_run import command_run
+    from megacpp_assets.pipeline.run import machine_budget, run_plan
+
+    console = wide_console()
+    sizes = Counter(step.stage.name for step in planned_steps(corpus, plan))
+    with command_run(corpus.root, corpus) as records:
+        with Bars(sizes, console) as bars:
+            run_plan(corpus, plan, bars, records, machine_budget())
+    if not bars.made:
+        if records.recorded:
+            console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
+        console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
+        return
+    console.print(stage_table(bars.finished, bars.made))
+    for step, done in bars.finished:
+        for warning in done.receipt.warnings:
+            words = f"{step.name}: expected {warning.expected}; found {warning.found}"
+            console.print(f"warning: {words}", markup=False, highlight=False)
+    if plan.mixtures and plan.last == STAGE_NAMES[-1]:
+        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in plan.mixtures]
+        _audit(corpus, paths, console)
+
+
+def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
+    from megacpp_assets.cli.audit import open_auditor, print_report
+
+    with open_auditor(corpus.root) as auditor:
+        reports = [auditor.audit(path) for path in paths]
+    for report in reports:
+        print_report(report)
+    console.print("\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0])]), soft_wrap=True, highlight=False)
+    if not all(report.verified for report in reports):
+        raise click.exceptions.Exit(1)
+
+
+def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
+    """What this run made possible; other repositories are proposed to whoever has only seen the embedded ones."""
+    root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
+    commands = [f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json", f"megacpp ui{root}"]
+    if all(repo.name.startswith(EMBEDDED) for repo in corpus.repo_refs):
+        upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"
+        return [*commands, f"megacpp run {upstream}{root}"]
+    return [*commands, f"megacpp tokenizer show{root}"]

@@ -1,0 +1,51 @@
+"""What a source says that its tags and branches name: asked within bounds of size and time, whoever answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.errors import OverLimit, SourceUnreachable
+from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
+from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
+
+MOST_REFERENCES: Final = 1_000_000
+"""Linux has 900 tags, LLVM 200,000 references with those of its pull requests."""
+_LONGEST: Final = 4096
+_SECONDS: Final = 300
+PEELED: Final = "^{}"
+"""What git adds to the name of an annotated tag where it tells what that names in the end."""
+
+
+def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, str]]:
+    """(name, object id) of each reference, as the source tells them now; of a tag, what it peels to comes after it.
+
+    `only` are options of `git ls-remote` such as `--tags`. Raises `SourceUnreachable` where the source does not answer
+    in time, `OverLimit` where it has more than `MOST_REFERENCES`.
+    """
+    source = source_url(url, root)
+    listing = git_records("ls-remote", *only, "--", source, longest=_LONGEST, ending=b"\n", seconds=_SECONDS)
+    try:
+        for count, line in enumerate(listing):
+            if count >= MOST_REFERENCES:
+                raise OverLimit(
+                    f"repository {url}",
+                    expected=f"at most {MOST_REFERENCES:,} references",
+                    found="more",
+                    do="make a mirror of the references that are wanted, and name it with megacpp repos add",
+                )
+            commit, _, name = line.decode(errors="replace").partition("\t")
+            yield name, commit
+    except (GitFailed, RecordTooLong) as error:
+        raise SourceUnreachable(
+            f"repository {url}",
+            expected=f"an answer from {source}",
+            found=str(error),
+            do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
+        ) from error
+
+
+def commit_of(git_ref: str, references: Mapping[str, str]) -> str | None:
+    """The commit that `git_ref` names, through an annotated tag too; None where there is no such reference."""
+    return references.get(f"{git_ref}{PEELED}") or references.get(git_ref)

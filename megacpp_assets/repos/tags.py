@@ -1,0 +1,63 @@
+"""The releases of a repository: its upstream's tags that the catalogue's pattern takes, by version."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.references import PEELED, remote_references
+
+_TAGS = "refs/tags/"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag and the commit that it names now."""
+
+    name: str
+    commit: str
+
+    @property
+    def git_ref(self) -> str:
+        """Its full name at the source."""
+        return f"{_TAGS}{self.name}"
+
+
+def upstream_tags(entry: CatalogueEntry, root: Path) -> tuple[Tag, ...]:
+    """The tags of `entry` that its pattern takes and that can name a partition, by version.
+
+    Raises what `remote_references` raises.
+    """
+    pattern, commits = re.compile(entry.tags), dict[str, str]()
+    for git_ref, commit in remote_references(entry.url, root, "--tags"):
+        name = git_ref.removeprefix(_TAGS).removesuffix(PEELED)
+        if pattern.fullmatch(name) and _names_a_partition(f"{entry.name}@{name}"):
+            commits[name] = commit  # what a tag peels to comes last
+    return tuple(Tag(name, commits[name]) for name in sorted(commits, key=version_order))
+
+
+def version_order(tag: str) -> tuple[Version, str]:
+    """What tags are sorted by: the version that follows the letters, pre-releases before theirs; then the name.
+
+    A tag without a version comes first.
+    """
+    digits = re.search(r"\d.*", tag)
+    try:
+        return Version(digits[0].replace("_", ".") if digits else ""), tag
+    except InvalidVersion:
+        numbers = re.findall(r"\d+", tag)
+        return Version(".".join(numbers) or "0.dev0"), tag
+
+
+def _names_a_partition(key: str) -> bool:
+    try:
+        RepoRef.parse(key)
+    except SpecError:
+        return False
+    return True
