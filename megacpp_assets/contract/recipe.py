@@ -52,6 +52,8 @@ class SemanticRecipe:
     `strategy` says which roots share a document: each has its own (`per_chunk`), those of a `file`, or those that use
     each other (`clustered`). Around them stand declarations of what they use up to `dependency_depth` edges away, with
     bodies up to `body_depth`; the text of a document is at most `replication` times that of its roots (0: no cap).
+    A budget is filled as if a token were `chars_per_token` characters: a small vocabulary has shorter ones, and a
+    document that is too long after all is split where tokens are counted, its second part without its context.
 
     `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
 
@@ -64,6 +66,7 @@ class SemanticRecipe:
     dependency_depth: int = 5
     body_depth: int = 1
     replication: float = 1.5
+    chars_per_token: float = 4.0
     file_bytes: int = 1_000_000
     configure: bool = False
     file_cpu_seconds: int = 120
@@ -81,6 +84,8 @@ class SemanticRecipe:
             raise SpecError("semantic.strategy", expected=" or ".join(STRATEGIES), found=repr(self.strategy))
         if not (self.replication == 0 or 1 <= self.replication <= 100):
             raise SpecError("semantic.replication", expected="1 to 100, or 0 for no cap", found=self.replication)
+        if not 1 <= self.chars_per_token <= 16:
+            raise SpecError("semantic.chars_per_token", expected="1 to 16", found=self.chars_per_token)
         if not 0 <= self.failed_files_per_cent <= 100:
             raise SpecError("semantic.failed_files_per_cent", expected="0 to 100", found=self.failed_files_per_cent)
 

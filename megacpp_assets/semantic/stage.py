@@ -23,7 +23,7 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, Skipped, documents
+from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
@@ -226,11 +226,11 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
                 continue
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
-            yield record(entry, repository, origin)
+            yield record(entry, repository, origin, spec.recipe.chars_per_token)
 
     told = {}
     for budget in spec.budgets:
-        worth = Worth(repository, budget * CHARS_PER_TOKEN)
+        worth = Worth(repository, int(budget * spec.recipe.chars_per_token))
         shards = write_shards(publication, records(budget, worth), budget)
         told[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)

@@ -26,6 +26,7 @@ B = [2, *range(20, 31)]
 def model(vocabulary: int = 100) -> GPT:
     torch.manual_seed(5)
     made = GPT(ModelConfig(vocabulary, 2, 32, 4, StructureConfig(COMPONENTS, 8)))
+    assert made.structure is not None
     torch.nn.init.normal_(made.structure.up)
     return made
 
@@ -44,6 +45,15 @@ def test_a_token_that_is_no_roots_weighs_what_the_recipe_says(weight: float) -> 
     assert given.loss_weights[0, :5].tolist() == [weight, weight, 1, 1, 0]
     losses = cross_entropy(made.logits(given)[0, :4], given.target_ids[0, :4], reduction="none")
     assert torch.allclose(made(given), weight * losses[:2].sum() + losses[2:].sum(), rtol=1e-5)
+
+
+def test_a_model_without_structure_has_no_table_and_does_not_look_at_the_channels() -> None:
+    torch.manual_seed(5)
+    made, batch = GPT(ModelConfig(100, 1, 32, 4, StructureConfig(()))), batch_of([[2, 5, 6, 7, 8]], row_tokens=ROW)
+    assert not [name for name, _ in made.named_parameters() if "structure" in name]
+    other = {name: values + 1 for name, values in batch.structure.items()}
+    first, second = (made.logits(model_input(b, CPU)) for b in (batch, replace(batch, structure=other)))
+    assert torch.equal(first, second)
 
 
 def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> None:

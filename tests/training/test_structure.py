@@ -32,10 +32,11 @@ def trained(config: StructureConfig) -> StructureEmbedding:
 def test_component_names_are_read_in_canonical_order() -> None:
     assert parse_components("core") == ("structure", "dep_level")
     assert parse_components("all") == COMPONENTS
+    assert parse_components("none") == ()
     assert parse_components("ast_node_type, structure") == ("structure", "ast_node_type")
 
 
-@pytest.mark.parametrize("text", ["", "structur", "core,all", "structure,,dep_level", "platform"])
+@pytest.mark.parametrize("text", ["", "structur", "core,all", "none,structure", "structure,,dep_level", "platform"])
 def test_an_unknown_component_is_refused(text: str) -> None:
     with pytest.raises(SpecError, match="structure_components"):
         parse_components(text)
@@ -44,7 +45,7 @@ def test_an_unknown_component_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"bottleneck_dim": 0}, {"max_ast_depth": 0}, {"max_sibling_index": -1}, {"num_node_types": 0},
-     {"components": ("dep_level", "structure")}, {"components": ()}],
+     {"components": ("dep_level", "structure")}],
 )  # fmt: skip
 def test_a_configuration_that_makes_no_table_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError):

@@ -19,8 +19,6 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore
 
-CHARS_PER_TOKEN = 4
-"""The estimate of a document's tokens is its characters over this."""
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
 _HEAD_SHARE = 8
@@ -101,7 +99,7 @@ class _Assembly:
         self._layout = Layout(repository, self._items)
         self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
         self._strategy = STRATEGIES[recipe.strategy]
-        self._most = int(budget * CHARS_PER_TOKEN * _FILLED_SHARE)
+        self._most = int(budget * recipe.chars_per_token * _FILLED_SHARE)
         self._chunks = budget // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]

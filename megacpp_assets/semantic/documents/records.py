@@ -15,7 +15,6 @@ from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
@@ -32,7 +31,7 @@ class Origin:
     license: str
 
 
-def record(document: Document, repository: Repository, origin: Origin) -> dict[str, Any]:
+def record(document: Document, repository: Repository, origin: Origin, chars_per_token: float) -> dict[str, Any]:
     """The JSONL record of a document; keys and their order are `JSONL_KEYS`, CHAR_COLUMNS are JSON already."""
     facts = repository.files[document.file]
     identity = "\0".join((origin.repo.name, facts.source.path, document.root.name, document.text))
@@ -57,7 +56,7 @@ def record(document: Document, repository: Repository, origin: Origin) -> dict[s
         c.TYPE_EDGES: [
             {"type_idx": type_, "user_idx": user, "confidence": sure} for type_, user, sure in document.type_edges()
         ],
-        "token_estimate": len(document.text) // CHARS_PER_TOKEN,
+        "token_estimate": int(len(document.text) / chars_per_token),
     }
     values |= dict(zip(c.PAINTED_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
     values[c.ROLES] = orjson.Fragment(orjson.dumps(document.roles, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -94,7 +94,8 @@ class GPT(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Parameter(torch.empty(padded(config.vocabulary_size), config.hidden))
-        self.structure = StructureEmbedding(config.structure, config.hidden)
+        seen = config.structure.components
+        self.structure = StructureEmbedding(config.structure, config.hidden) if seen else None
         self.blocks = nn.ModuleList(_Block(config) for _ in range(config.layers))
         self.norm = nn.Parameter(torch.ones(config.hidden))
         nn.init.normal_(self.embedding, std=_INITIAL_STD)
@@ -118,7 +119,8 @@ class GPT(nn.Module):
         """(B, T, hidden) states after the last norm."""
         rotation = _rotation(batch.positions, self.config.hidden // self.config.heads)
         x = nn.functional.embedding(batch.input_ids, self.embedding)
-        x = x + self.structure(batch.structure, batch.input_ids)
+        if self.structure is not None:
+            x = x + self.structure(batch.structure, batch.input_ids)
         for block in self.blocks:
             x = block(x, rotation, batch.attend)
         return rms_norm(x, self.norm.shape, self.norm)

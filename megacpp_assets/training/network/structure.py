@@ -15,6 +15,8 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 COMPONENTS: Final = ("structure", "dep_level", "ast_depth", "sibling_index", "ast_node_type")
 """The allow-list, in canonical order."""
 CORE: Final = COMPONENTS[:2]
+NOTHING: Final = "none"
+"""Names no component: a model that sees tokens alone."""
 
 CHANNEL_OF: Final = {
     "structure": "structure_ids",
@@ -27,14 +29,18 @@ CHANNEL_OF: Final = {
 
 
 def parse_components(text: str) -> tuple[str, ...]:
-    """Components named by `text`, in canonical order: "core", "all", or a comma-separated list; else `SpecError`."""
+    """Components that `text` names, in canonical order: "core", "all", "none" or a list; else `SpecError`."""
+    if text == NOTHING:
+        return ()
     if text == "core":
         return CORE
     if text == "all":
         return COMPONENTS
     named = [part.strip() for part in text.split(",")]
     if not set(named) <= set(COMPONENTS):
-        raise SpecError("structure_components", expected=f"core, all or a list of {', '.join(COMPONENTS)}", found=text)
+        raise SpecError(
+            "structure_components", expected=f"core, all, none or a list of {', '.join(COMPONENTS)}", found=text
+        )
     return tuple(component for component in COMPONENTS if component in named)
 
 
@@ -54,7 +60,7 @@ class StructureConfig:
             least = 0 if name in ("max_dep_level", "max_sibling_index") else 1
             if getattr(self, name) < least:
                 raise SpecError(f"structure {name}", expected=f"at least {least}", found=getattr(self, name))
-        if parse_components(",".join(self.components)) != self.components:
+        if parse_components(",".join(self.components) or NOTHING) != self.components:
             raise SpecError("structure components", expected="canonical order, each once", found=self.components)
 
     @property

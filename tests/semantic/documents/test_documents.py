@@ -11,7 +11,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, DOCUMENT_TOKENS, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import CHARS_PER_TOKEN, SHORT, Skipped
+from megacpp_assets.semantic.documents.documents import SHORT, Skipped
 from tests.semantic.sources import Sources, assembled, by_root
 
 SOURCES: Sources = {
@@ -112,8 +112,8 @@ def test_a_larger_budget_gives_longer_documents_with_the_same_roots(tmp_path: Pa
         for n in range(1, 40)
     }
     small, large = (_all(tmp_path / str(budget), sources, budget=budget) for budget in (4096, 65_536))
-    assert max(len(document.text) for document in small) <= 4096 * CHARS_PER_TOKEN
-    assert 65_536 * CHARS_PER_TOKEN > max(len(document.text) for document in large) > 4 * 4096 * CHARS_PER_TOKEN
+    assert max(len(document.text) for document in small) <= 4096 * 4
+    assert 65_536 * 4 > max(len(document.text) for document in large) > 4 * 4096 * 4
     assert len(large) < len(small)
     roots = [sorted(root for document in documents for root in document.roots) for documents in (small, large)]
     assert roots[0] == roots[1] and len(set(roots[1])) == len(roots[1]) >= 39

@@ -28,7 +28,7 @@ SOURCES = {
 def _made(tree: Path) -> list[tuple[Document, dict[str, Any]]]:
     repository, store = index(tree, SOURCES)
     entries = documents(repository, store, EACH_ITS_OWN, DOCUMENT_TOKENS)
-    return [(entry, record(entry, repository, ORIGIN)) for entry in entries if isinstance(entry, Document)]
+    return [(entry, record(entry, repository, ORIGIN, 4.0)) for entry in entries if isinstance(entry, Document)]
 
 
 def _records(tree: Path) -> list[dict[str, Any]]:
