@@ -106,8 +106,19 @@ def compare_woven(figure: Figure, work: Callable[[Meter], object], *, peer_name:
     return report(figure, figure.of(mine), figure.of(theirs), peer_name=peer_name, runs=runs)
 
 
-def report(figure: Figure, ours: float, peer: float | None = None, *, peer_name: str = "", runs: int = 1) -> float:
-    """Print the line of a figure measured in some other way, with or without a peer; the ratio, ours / peer."""
+def report(
+    figure: Figure,
+    ours: float,
+    peer: float | None = None,
+    *,
+    peer_name: str = "",
+    runs: int = 1,
+    spread: float | None = None,
+) -> float:
+    """Print the line of a figure measured in some other way, with or without a peer; the ratio, ours / peer.
+
+    `spread` is the standard deviation of `ours`, a mean, where that is what was measured.
+    """
     ratio = ours / peer if peer else float("nan")
     line = {
         "bench": figure.bench,
@@ -118,6 +129,7 @@ def report(figure: Figure, ours: float, peer: float | None = None, *, peer_name:
         "peer_name": peer_name or None,
         "ratio": _rounded(ratio) if peer else None,
         "runs": runs,
+        **({} if spread is None else {"spread": _rounded(spread)}),
     }
     print(json.dumps(line, ensure_ascii=False), flush=True)
     return ratio

@@ -1,0 +1,297 @@
+"""What decides how documents are put together: bits per byte that a small model pays for the text that none trained on.
+
+Each arm is a corpus of the same four repositories, made by the line itself, and a way to train on it: as many steps of
+as many rows, the same tokenizer, the same seeds. All are measured on the same text, held-out files and a whole
+repository that nobody trained on, in the form of each corpus's documents; only bytes of roots count. With --work what
+was measured is kept, and the same command goes on from there. `--set training.KEY=VALUE` makes another model, `--set
+training.device=cuda` trains it on a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from _arguments import positive, run
+from _harness import Figure, report
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.names import BASE_SPECIALIST, VALID_SPLIT
+from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
+from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.layout import megatron_path, tokenizer_path
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.training.stage import TrainedCheckpointSpec
+from megacpp_assets.training.stage import run as train
+from megacpp_assets.training.trainer import numerics
+
+BENCH = "documents"
+PHASE = "4k"
+UNSEEN = "leveldb"
+CATALOGUE = """\
+[repo.fmt]
+url = "https://github.com/fmtlib/fmt"
+ref = "11.0.0"
+license = "MIT"
+
+[repo.googletest]
+url = "https://github.com/google/googletest"
+ref = "v1.15.0"
+license = "BSD-3-Clause"
+
+[repo.re2]
+url = "https://github.com/google/re2"
+ref = "2024-07-02"
+license = "BSD-3-Clause"
+
+[repo.leveldb]
+url = "https://github.com/google/leveldb"
+ref = "1.23"
+license = "BSD-3-Clause"
+"""
+BASE = f"""\
+dataset = "documents"
+catalogue = "./catalogue.toml"
+repos = ["fmt", "googletest", "re2", "leveldb"]
+curriculum = ["{PHASE}"]
+
+[semantic]
+chars_per_token = 3.0
+
+[holdout]
+share = 0.1
+repositories = ["{UNSEEN}"]
+
+[tokenizer]
+vocabulary_size = 12288
+
+[training]
+layers = 3
+hidden = 64
+heads = 2
+learning_rate = 4e-3
+warmup_steps = 10
+threads = 1
+"""
+CORPORA: Mapping[str, Mapping[str, Any]] = {
+    "file": {"strategy": "file", "replication": 1.0},
+    "per_chunk": {"strategy": "per_chunk", "replication": 0.0, "body_depth": 5},
+    "clustered": {"strategy": "clustered"},
+}
+"""The documents of each: whole files in path order, the seeds' form (every root with all that it uses, whole), and
+clusters of roots as the default recipe has them."""
+STRUCTURE = ("none", "core")
+TEXTS = ("held-out files", "unseen repository")
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Documents to train on, and what a token that is no root's weighs in the loss."""
+
+    corpus: str
+    context_loss: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Its name in figures."""
+        return self.corpus if self.context_loss == 1 else f"{self.corpus}, context weighs {self.context_loss:g}"
+
+
+ARMS = (
+    Arm("file"), Arm("per_chunk"), Arm("per_chunk", 0.0), Arm("clustered"), Arm("clustered", 0.5), Arm("clustered", 0.0)
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One training of an arm."""
+
+    arm: Arm
+    structure: str
+    seed: int
+
+    def training(self, recipe: TrainingRecipe) -> TrainingRecipe:
+        """Its part of the recipe."""
+        return replace(
+            recipe,
+            context_loss=self.arm.context_loss,
+            structure_components=self.structure,
+            seed=self.seed,
+            save_every=recipe.steps,
+        )
+
+
+def trials(seeds: int) -> list[Trial]:
+    """All of them, seed by seed, so that what is there when it is stopped compares all arms."""
+    return [Trial(arm, structure, seed) for seed in range(1, seeds + 1) for arm in ARMS for structure in STRUCTURE]
+
+
+def corpus_recipes(folder: Path, settings: Sequence[str]) -> dict[str, Recipe]:
+    """The recipe of each corpus, with `settings` of the form KEY=VALUE; its catalogue is written to `folder`."""
+    (folder / "catalogue.toml").write_text(CATALOGUE)
+    (folder / "base.toml").write_text(BASE)
+    base = load_recipe(str(folder / "base.toml"), settings)
+    return {
+        name: replace(base, dataset=f"documents_{name}", semantic=replace(base.semantic, **documents))
+        for name, documents in CORPORA.items()
+    }
+
+
+def make_corpora(folder: Path, recipes: Mapping[str, Recipe]) -> None:
+    """Run the line for each corpus, up to the files that a training reads; `SystemExit` where it fails."""
+    for name, recipe in recipes.items():
+        file = folder / f"{name}.toml"
+        file.write_text(recipe_toml(recipe))
+        command = [
+            sys.executable, "-c", "from megacpp_assets.cli import main; main()", "run", "--recipe", str(file),
+            "--specialists", BASE_SPECIALIST, "--until", "megatron_bin_idx", "--data-root", str(folder / "data"),
+        ]  # fmt: skip
+        if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
+            raise SystemExit(f"the line of {recipe.dataset} failed, as it says above")
+
+
+class Texts:
+    """What is measured on: for each corpus some rows of its documents that validate, and whose text each token is."""
+
+    def __init__(self, root: Path, recipes: Mapping[str, Recipe], most_rows: int) -> None:
+        from megacpp_assets.loader.rows import open_rows
+
+        self._mixture = Mixture(BASE_SPECIALIST, PHASE)
+        tokenizers = {name: open_artifact(root, tokenizer_path(recipe.dataset)) for name, recipe in recipes.items()}
+        if len({artifact.manifest.file(c.TOKENIZER_FILE).sha256 for artifact in tokenizers.values()}) != 1:
+            raise SystemExit("the corpora have different tokenizers: their figures cannot be compared")
+        model = Encoder.load(next(iter(tokenizers.values())).directory).model
+        self.lengths = np.array([len(token) for token in model.token_bytes()], dtype=np.int64)
+        self._rows = {}
+        for name, recipe in recipes.items():
+            artifact = open_artifact(root, megatron_path(recipe.dataset, self._mixture))
+            rows = open_rows(artifact, recipe.dataset, VALID_SPLIT)
+            numbers = np.unique(np.linspace(0, len(rows) - 1, most_rows).astype(np.int64))
+            self._rows[name] = rows, numbers, _groups(artifact, recipe.dataset)
+
+    def bits(self, checkpoint: Artifact, training: TrainingRecipe) -> dict[str, dict[str, float]]:
+        """Bits per byte by the form of the documents and by whose text it is."""
+        import torch
+        from _bits import told
+
+        from megacpp_assets.training.checkpoint import restore
+        from megacpp_assets.training.network.model import GPT
+        from megacpp_assets.training.network.size import model_config
+        from megacpp_assets.training.optimizer import AdamW
+
+        torch.set_num_threads(training.threads)
+        model = GPT(model_config(training, len(self.lengths))).to(training.device)
+        restore(checkpoint, model, AdamW(dict(model.named_parameters()), 0.0))
+        with torch.no_grad():
+            found = {name: told(model, *measured, self.lengths) for name, measured in self._rows.items()}
+        return {
+            form: {text: each.bits_per_byte for text, each in zip(TEXTS, by_text, strict=True)}
+            for form, by_text in found.items()
+        }
+
+
+def _groups(artifact: Artifact, dataset: str) -> NDArray[np.int64]:
+    """Which of TEXTS each token of the validation split belongs to."""
+    documents = pq.read_table(artifact.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
+    unseen = np.array(documents[c.REPO].to_pylist()) == UNSEEN
+    return np.repeat(unseen.astype(np.int64), documents[c.TOKENS].to_numpy())
+
+
+class Results:
+    """What was measured, a line each, under the name of everything that decides it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        lines = file.read_text().splitlines() if file.exists() else []
+        self._known = {line["key"]: line for line in map(json.loads, lines)}
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The line of `key`."""
+        return self._known.get(key)
+
+    def add(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Keep a line; gives it back."""
+        with self._file.open("a") as stream:
+            stream.write(json.dumps(line) + "\n")
+        self._known[line["key"]] = line
+        return line
+
+
+def measure(
+    folder: Path, recipes: Mapping[str, Recipe], planned: Sequence[Trial], rows: int
+) -> Iterator[dict[str, Any]]:
+    """Train and measure what is not known yet; a line for each trial, in order."""
+    root, results = folder / "data", Results(folder / "results.jsonl")
+    texts = Texts(root, recipes, rows)
+    for number, trial in enumerate(planned, 1):
+        recipe = recipes[trial.arm.corpus]
+        training = trial.training(recipe.training)
+        spec = TrainedCheckpointSpec(root, recipe.dataset, Mixture(BASE_SPECIALIST, PHASE), training)
+        data = open_artifact(root, megatron_path(recipe.dataset, spec.mixture)).manifest.sha256
+        key = sha256_bytes(canonical_json([asdict(training), data, rows]))
+        line = results.get(key)
+        if line is None:
+            checkpoint = train(spec)
+            found = {"bits": texts.bits(checkpoint, training), "tokens": checkpoint.manifest.stats["tokens"]}
+            line = results.add({"key": key, "trial": asdict(trial), "arm": trial.arm.name, **found})
+        print(f"{number} of {len(planned)}: {line}", file=sys.stderr, flush=True)
+        yield line
+
+
+def tell(lines: Sequence[dict[str, Any]]) -> None:
+    """Print mean and spread of every arm over the seeds, for each text and form of documents, beside plain files."""
+    for structure in STRUCTURE:
+        for form in CORPORA:
+            for text in TEXTS:
+                by_arm = {
+                    arm.name: [
+                        line["bits"][form][text]
+                        for line in lines
+                        if line["arm"] == arm.name and line["trial"]["structure"] == structure
+                    ]
+                    for arm in ARMS
+                }
+                plain = statistics.fmean(by_arm["file"])
+                for name, bits in by_arm.items():
+                    figure = Figure(BENCH, f"{text} as {form} documents, structure {structure}, {name}", "bits/byte")
+                    spread = statistics.stdev(bits) if len(bits) > 1 else math.nan
+                    report(figure, statistics.fmean(bits), plain, peer_name="file", runs=len(bits), spread=spread)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print every line; an error of ours where a setting is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, help="keep corpora and results here, and go on from them")
+    parser.add_argument("--seeds", type=positive, default=3)
+    parser.add_argument("--rows", type=positive, default=16, help="of each form of documents, to measure on")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder: Path = (options.work or Path(scratch)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        recipes = corpus_recipes(folder, options.settings)
+        make_corpora(folder, recipes)
+        tell(list(measure(folder, recipes, trials(options.seeds), options.rows)))
+
+
+if __name__ == "__main__":
+    import os
+
+    os.environ.update(numerics(1))  # read when torch is loaded
+    run(main)
