@@ -3,7 +3,9 @@ export PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := $(wildcard native/*/*.cpp native/*/*.hpp) CMakeLists.txt pyproject.toml constraints.txt
+NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
+SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
+TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
 
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -33,6 +35,17 @@ check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	@$(MAKE) --jobs=2 --output-sync --no-print-directory $(TIDY)
+
+# A file is looked at again when it, a header or the rules have changed.
+build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.toml | $(VENV)/.test-installed
+	@echo "clang-tidy $<"
+	@mkdir -p $(@D)
+	@$(BIN)/clang-tidy --quiet $< -- -std=c++20 -isystem $$($(BIN)/python -m nanobind --include_dir) \
+		-isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') 2>$@.log \
+		|| { cat $@.log; exit 1; }
+	@mv $@.log $@
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -68,8 +68,8 @@ void fill(const Field& field, Offsets starts, Offsets ends, const Values& values
   by_width(field, values, [&](auto zero) { fill_as<decltype(zero)>(field, starts, ends, values.bytes); });
 }
 
-void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes,
-                 const NamedCursors& cursors, int climb, const Meanings& meanings) {
+void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes, const NamedCursors& cursors, int climb,
+                 const Meanings& meanings) {
   const std::size_t count = cursors.parent.size();
   const std::size_t tokens = hashes.size();
   require(innermost.size() == tokens && meanings.symbol.size() == tokens && meanings.mode.size() == tokens &&

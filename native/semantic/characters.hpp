@@ -47,7 +47,7 @@ struct Meanings {
 
 // Gives each token, by the innermost cursor over it and then those above, the first entity that it spells: what the
 // cursor declares (mode 1) or uses (mode 2), and what it calls. std::invalid_argument for columns that do not fit.
-void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes,
-                 const NamedCursors& cursors, int climb, const Meanings& meanings);
+void name_tokens(Rows innermost, std::span<const std::uint64_t> hashes, const NamedCursors& cursors, int climb,
+                 const Meanings& meanings);
 
 }  // namespace megacpp

@@ -20,8 +20,10 @@ std::unique_ptr<ClangApi> open_library(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(std::string("libclang cannot be loaded: ") + dlerror());
   auto api = std::make_unique<ClangApi>();
+// NOLINTBEGIN(bugprone-macro-parentheses): the parameters bring their own.
 #define X(result, name, parameters) \
   api->name = reinterpret_cast<result(*) parameters>(resolve(library, "clang_" #name));
+  // NOLINTEND(bugprone-macro-parentheses)
   MEGACPP_CLANG_FUNCTIONS(X)
 #undef X
   // A parser that has crashed once is not to be trusted with the next file: let the process die, the caller bisects.

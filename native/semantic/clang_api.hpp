@@ -7,12 +7,33 @@
 
 namespace megacpp {
 
-struct CXCursor { int kind; int xdata; const void* data[3]; };
-struct CXString { const void* data; unsigned private_flags; };
-struct CXSourceLocation { const void* ptr_data[2]; unsigned int_data; };
-struct CXSourceRange { const void* ptr_data[2]; unsigned begin_int_data; unsigned end_int_data; };
-struct CXSourceRangeList { unsigned count; CXSourceRange* ranges; };
-struct CXUnsavedFile { const char* filename; const char* contents; unsigned long length; };
+struct CXCursor {
+  int kind;
+  int xdata;
+  const void* data[3];
+};
+struct CXString {
+  const void* data;
+  unsigned private_flags;
+};
+struct CXSourceLocation {
+  const void* ptr_data[2];
+  unsigned int_data;
+};
+struct CXSourceRange {
+  const void* ptr_data[2];
+  unsigned begin_int_data;
+  unsigned end_int_data;
+};
+struct CXSourceRangeList {
+  unsigned count;
+  CXSourceRange* ranges;
+};
+struct CXUnsavedFile {
+  const char* filename;
+  const char* contents;
+  unsigned long length;
+};
 using CXIndex = void*;
 using CXTranslationUnit = void*;
 using CXFile = void*;
@@ -40,56 +61,56 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
               kPartialSpecialization = 32, kTypeAlias = 36, kLastDeclaration = 39, kFirstReference = 40,
               kBaseSpecifier = 44, kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73,
               kFirstExpression = 100, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
-              kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501,
-              kMacroInstantiation = 502, kInclusion = 503, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
+              kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501, kMacroInstantiation = 502,
+              kInclusion = 503, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
 }  // namespace kind
 
 // Every function of libclang in use: return type, name without "clang_", parameters.
-#define MEGACPP_CLANG_FUNCTIONS(X)                                                                          \
-  X(CXIndex, createIndexWithOptions, (const CXIndexOptions*))                                               \
-  X(void, disposeIndex, (CXIndex))                                                                          \
-  X(void, toggleCrashRecovery, (unsigned))                                                                  \
-  X(CXString, getClangVersion, ())                                                                          \
-  X(int, parseTranslationUnit2,                                                                             \
+#define MEGACPP_CLANG_FUNCTIONS(X)                                                                           \
+  X(CXIndex, createIndexWithOptions, (const CXIndexOptions*))                                                \
+  X(void, disposeIndex, (CXIndex))                                                                           \
+  X(void, toggleCrashRecovery, (unsigned))                                                                   \
+  X(CXString, getClangVersion, ())                                                                           \
+  X(int, parseTranslationUnit2,                                                                              \
     (CXIndex, const char*, const char* const*, int, CXUnsavedFile*, unsigned, unsigned, CXTranslationUnit*)) \
-  X(void, disposeTranslationUnit, (CXTranslationUnit))                                                      \
-  X(int, saveTranslationUnit, (CXTranslationUnit, const char*, unsigned))                                   \
-  X(CXCursor, getTranslationUnitCursor, (CXTranslationUnit))                                                \
-  X(unsigned, visitChildren, (CXCursor, CursorVisitor, void*))                                              \
-  X(unsigned, equalCursors, (CXCursor, CXCursor))                                                           \
-  X(CXSourceRange, getCursorExtent, (CXCursor))                                                             \
-  X(CXSourceLocation, getCursorLocation, (CXCursor))                                                        \
-  X(CXSourceLocation, getRangeStart, (CXSourceRange))                                                       \
-  X(CXSourceLocation, getRangeEnd, (CXSourceRange))                                                         \
-  X(void, getFileLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                    \
-  X(CXFile, getFile, (CXTranslationUnit, const char*))                                                      \
-  X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                \
-  X(CXString, getFileName, (CXFile))                                                                        \
-  X(CXFile, getIncludedFile, (CXCursor))                                                                    \
-  X(CXString, getCursorUSR, (CXCursor))                                                                     \
-  X(CXString, getCursorSpelling, (CXCursor))                                                                \
-  X(CXCursor, getCursorReferenced, (CXCursor))                                                              \
-  X(CXCursor, getCursorDefinition, (CXCursor))                                                              \
-  X(CXCursor, getCanonicalCursor, (CXCursor))                                                               \
-  X(CXCursor, getCursorSemanticParent, (CXCursor))                                                          \
-  X(CXCursor, getSpecializedCursorTemplate, (CXCursor))                                                     \
-  X(unsigned, isCursorDefinition, (CXCursor))                                                               \
-  X(unsigned, getNumOverloadedDecls, (CXCursor))                                                            \
-  X(CXCursor, getOverloadedDecl, (CXCursor, unsigned))                                                      \
-  X(int, Cursor_getNumArguments, (CXCursor))                                                                \
-  X(const char*, getCString, (CXString))                                                                    \
-  X(void, disposeString, (CXString))                                                                        \
-  X(unsigned, getNumDiagnostics, (CXTranslationUnit))                                                       \
-  X(CXDiagnostic, getDiagnostic, (CXTranslationUnit, unsigned))                                             \
-  X(int, getDiagnosticSeverity, (CXDiagnostic))                                                             \
-  X(CXString, getDiagnosticSpelling, (CXDiagnostic))                                                        \
-  X(void, disposeDiagnostic, (CXDiagnostic))                                                                \
-  X(void, getInclusions, (CXTranslationUnit, InclusionVisitor, void*))                                      \
-  X(CXSourceRangeList*, getSkippedRanges, (CXTranslationUnit, CXFile))                                      \
+  X(void, disposeTranslationUnit, (CXTranslationUnit))                                                       \
+  X(int, saveTranslationUnit, (CXTranslationUnit, const char*, unsigned))                                    \
+  X(CXCursor, getTranslationUnitCursor, (CXTranslationUnit))                                                 \
+  X(unsigned, visitChildren, (CXCursor, CursorVisitor, void*))                                               \
+  X(unsigned, equalCursors, (CXCursor, CXCursor))                                                            \
+  X(CXSourceRange, getCursorExtent, (CXCursor))                                                              \
+  X(CXSourceLocation, getCursorLocation, (CXCursor))                                                         \
+  X(CXSourceLocation, getRangeStart, (CXSourceRange))                                                        \
+  X(CXSourceLocation, getRangeEnd, (CXSourceRange))                                                          \
+  X(void, getFileLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                     \
+  X(CXFile, getFile, (CXTranslationUnit, const char*))                                                       \
+  X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                 \
+  X(CXString, getFileName, (CXFile))                                                                         \
+  X(CXFile, getIncludedFile, (CXCursor))                                                                     \
+  X(CXString, getCursorUSR, (CXCursor))                                                                      \
+  X(CXString, getCursorSpelling, (CXCursor))                                                                 \
+  X(CXCursor, getCursorReferenced, (CXCursor))                                                               \
+  X(CXCursor, getCursorDefinition, (CXCursor))                                                               \
+  X(CXCursor, getCanonicalCursor, (CXCursor))                                                                \
+  X(CXCursor, getCursorSemanticParent, (CXCursor))                                                           \
+  X(CXCursor, getSpecializedCursorTemplate, (CXCursor))                                                      \
+  X(unsigned, isCursorDefinition, (CXCursor))                                                                \
+  X(unsigned, getNumOverloadedDecls, (CXCursor))                                                             \
+  X(CXCursor, getOverloadedDecl, (CXCursor, unsigned))                                                       \
+  X(int, Cursor_getNumArguments, (CXCursor))                                                                 \
+  X(const char*, getCString, (CXString))                                                                     \
+  X(void, disposeString, (CXString))                                                                         \
+  X(unsigned, getNumDiagnostics, (CXTranslationUnit))                                                        \
+  X(CXDiagnostic, getDiagnostic, (CXTranslationUnit, unsigned))                                              \
+  X(int, getDiagnosticSeverity, (CXDiagnostic))                                                              \
+  X(CXString, getDiagnosticSpelling, (CXDiagnostic))                                                         \
+  X(void, disposeDiagnostic, (CXDiagnostic))                                                                 \
+  X(void, getInclusions, (CXTranslationUnit, InclusionVisitor, void*))                                       \
+  X(CXSourceRangeList*, getSkippedRanges, (CXTranslationUnit, CXFile))                                       \
   X(void, disposeSourceRangeList, (CXSourceRangeList*))
 
 struct ClangApi {
-#define X(result, name, parameters) result(*name) parameters = nullptr;
+#define X(result, name, parameters) result(*name) parameters = nullptr;  // NOLINT(bugprone-macro-parentheses)
   MEGACPP_CLANG_FUNCTIONS(X)
 #undef X
 

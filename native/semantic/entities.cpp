@@ -123,8 +123,10 @@ CXCursor Entities::choose(CXCursor overloads, int arguments) const {
     api_.getFileLocation(api_.getCursorLocation(candidate), &file, nullptr, nullptr, &offset);
     const std::string path = file ? tree_path(file) : "";
     int misfit = path.empty() ? 1 : 0;
-    if (arguments < 0 || parameters < 0) misfit += 2;
-    else if (parameters != arguments) misfit += 4;
+    if (arguments < 0 || parameters < 0)
+      misfit += 2;
+    else if (parameters != arguments)
+      misfit += 4;
     std::tuple<int, std::string, unsigned> rank{misfit, path.empty() && file ? base_name(file) : path, offset};
     if (index == 0 || rank < best_rank) {
       best = candidate;

@@ -9,9 +9,7 @@ namespace {
 constexpr std::size_t kMaxMark = 16;  // of a raw string's delimiter, by the standard
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-bool is_hex(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
-}
+bool is_hex(char byte) { return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F'); }
 bool is_word(char byte) {
   return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
@@ -53,13 +51,13 @@ class Lexer {
     if (second != '/' && second != '*') return at + 1;
     const std::size_t end = second == '/' ? line_end(at + 2) : behind("*/", at + 2);
     found_.comments.insert(found_.comments.end(), {static_cast<std::int64_t>(at), static_cast<std::int64_t>(end)});
-    std::fill(found_.commented.begin() + at, found_.commented.begin() + end, 1);
+    std::fill_n(found_.commented.data() + at, end - at, 1);
     return end;
   }
 
   std::size_t literal(std::size_t at, std::size_t end) {
     found_.literals.insert(found_.literals.end(), {static_cast<std::int64_t>(at), static_cast<std::int64_t>(end)});
-    std::fill(found_.quoted.begin() + at, found_.quoted.begin() + end, 1);
+    std::fill_n(found_.quoted.data() + at, end - at, 1);
     return end;
   }
 
@@ -154,7 +152,9 @@ Tokens find_tokens(std::string_view code) { return Lexer(code).run(); }
 bool may_hold_condition(std::string_view code) {
   // A line may go on behind a backslash, also one spelled `??/`, and a comment may stand before the name.
   constexpr std::string_view kBetween = " \t\v\f\\\r\n", kInName = "f\\?", kDoubtful = "/?";
-  for (const std::string_view mark : {"#", "%:", "??" "="}) {
+  for (const std::string_view mark : {"#", "%:",
+                                      "??"
+                                      "="}) {
     for (std::size_t at = code.find(mark); at != std::string_view::npos; at = code.find(mark, at)) {
       at = std::min(code.find_first_not_of(kBetween, at + mark.size()), code.size());
       const std::string_view name = code.substr(at, 2);

@@ -141,18 +141,18 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> levels(const Column& offsets, 
   return to_numpy(dependency_levels(values(offsets), values(targets)));
 }
 
-nb::tuple words(nb::bytes code) {
+nb::tuple words(const nb::bytes& code) {
   Words found = find_words({code.c_str(), code.size()});
   return nb::make_tuple(to_numpy(std::move(found.starts)), to_numpy(std::move(found.ends)));
 }
 
-nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>> span_hashes(nb::bytes text, const Column& starts,
+nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>> span_hashes(const nb::bytes& text, const Column& starts,
                                                                const Column& ends) {
   return to_numpy(hash_spans({text.c_str(), text.size()}, values(starts), values(ends)));
 }
 
 // Hashes of names (text), and whether each is an operator's.
-nb::tuple name_hashes(nb::sequence spellings) {
+nb::tuple name_hashes(const nb::sequence& spellings) {
   std::vector<std::uint64_t> hashes;
   std::vector<std::uint8_t> operators;
   for (nb::handle spelling : spellings) {
@@ -202,7 +202,7 @@ void name_all(const Array<const std::int32_t>& innermost, const Array<const std:
   name_tokens(span_of(innermost), span_of(hashes), cursors, climb, {span_of(symbol), span_of(mode), span_of(called)});
 }
 
-nb::dict lex(nb::bytes code) {
+nb::dict lex(const nb::bytes& code) {
   Tokens tokens = find_tokens({code.c_str(), code.size()});
   nb::dict out;
   out["comments"] = to_numpy(std::move(tokens.comments));
@@ -218,10 +218,14 @@ nb::dict lex(nb::bytes code) {
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
              nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file that is not there), includes, inclusions, skipped_ranges; "
+             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
+             "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
+             "that is not there), includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
-  module.def("precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
-             nb::arg("output"), "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
+  module.def(
+      "precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
+      nb::arg("output"),
+      "Write a precompiled header of `path` to `output`. Gives errors, includes, inclusions; RuntimeError on failure.");
   module.def("paint", &paint_ranges, nb::arg("size"), nb::arg("starts"), nb::arg("ends"), nb::arg("levels"),
              "Index of the range that owns each of `size` bytes, or -1; ValueError for a range outside them.");
   module.def("flattened", &flat_levels, nb::arg("levels"), nb::arg("ranges"), nb::arg("flat"),
@@ -237,12 +241,16 @@ NB_MODULE(_visitor, module) {
              "Hash of the identifier token of each entity, and 1 for each whose spelling begins with `operator`.");
   module.def("spread", &spread_values, nb::arg("records"), nb::arg("offset"), nb::arg("owner"), nb::arg("values"),
              "Write into a field of each record the value of its owner; ValueError for an owner without a value.");
-  module.def("fill", &fill_ranges, nb::arg("records"), nb::arg("offset"), nb::arg("starts"), nb::arg("ends"), nb::arg("values"),
+  module.def("fill", &fill_ranges, nb::arg("records"), nb::arg("offset"), nb::arg("starts"), nb::arg("ends"),
+             nb::arg("values"),
              "Write each value into a field of the records of its range; ValueError for a range outside them.");
-  module.def("name_tokens", &name_all, nb::arg("innermost"), nb::arg("hashes"), nb::arg("parent"), nb::arg("call"),
-             nb::arg("declares"), nb::arg("uses"), nb::arg("spelling"), nb::arg("climb"), nb::arg("symbol"), nb::arg("mode"), nb::arg("called"),
-             "Give each token the entity it names and the one it calls, in place; ValueError for columns that do not fit.");
+  module.def(
+      "name_tokens", &name_all, nb::arg("innermost"), nb::arg("hashes"), nb::arg("parent"), nb::arg("call"),
+      nb::arg("declares"), nb::arg("uses"), nb::arg("spelling"), nb::arg("climb"), nb::arg("symbol"), nb::arg("mode"),
+      nb::arg("called"),
+      "Give each token the entity it names and the one it calls, in place; ValueError for columns that do not fit.");
   module.def("version", &version, nb::arg("library"), "libclang's version string.");
-  module.def("hash_text", [](nb::bytes text) { return hash_text({text.c_str(), text.size()}); },
-             "The 64-bit hash that stands for a symbol's identity.");
+  module.def(
+      "hash_text", [](const nb::bytes& text) { return hash_text({text.c_str(), text.size()}); },
+      "The 64-bit hash that stands for a symbol's identity.");
 }

@@ -23,9 +23,10 @@ Unit::Unit(const ClangApi& api, const std::string& path, const std::vector<std::
   index_ = api_.createIndexWithOptions(&options);
   if (!index_) throw std::runtime_error("libclang refuses the index options");
   std::vector<const char*> pointers;
+  pointers.reserve(arguments.size());
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  const int code = api_.parseTranslationUnit2(index_, path.c_str(), pointers.data(),
-                                              static_cast<int>(pointers.size()), nullptr, 0, flags, &unit_);
+  const int code = api_.parseTranslationUnit2(index_, path.c_str(), pointers.data(), static_cast<int>(pointers.size()),
+                                              nullptr, 0, flags, &unit_);
   if (code != 0 || !unit_) {
     api_.disposeIndex(index_);
     throw std::runtime_error("libclang gives no translation unit, code " + std::to_string(code));
@@ -47,7 +48,8 @@ MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::
   // A location asked for by its offset would cost the library a table of every macro argument in the file.
   const CXSourceRange whole = api.getCursorExtent(api.getTranslationUnitCursor(unit));
   found.first = api.getRangeStart(whole).int_data;
-  if (text && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit)) found.size = static_cast<unsigned>(size);
+  if (text && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit))
+    found.size = static_cast<unsigned>(size);
   return found;
 }
 

@@ -94,7 +94,8 @@ class Walker {
     while (levels_.size() > 1) {
       const CXCursor& level = levels_.back().cursor;
       const CXSourceRange outer = api_.getCursorExtent(level);
-      if (level.kind != kind::kBaseSpecifier && place(api_.getRangeStart(outer)).offset <= place(api_.getRangeStart(inner)).offset &&
+      if (level.kind != kind::kBaseSpecifier &&
+          place(api_.getRangeStart(outer)).offset <= place(api_.getRangeStart(inner)).offset &&
           place(api_.getRangeEnd(inner)).offset <= place(api_.getRangeEnd(outer)).offset) {
         return;
       }

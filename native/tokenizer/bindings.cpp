@@ -19,7 +19,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using namespace bpe;
+using namespace megacpp;
 
 namespace {
 
@@ -88,7 +88,8 @@ struct PyEncoder {
 };
 
 // Words laid end to end are what `add_words` takes and `dump` gives.
-void add_words(Counter& counter, nb::bytes data, Input<std::uint32_t> lengths, Input<std::int64_t> counts) {
+void add_words(Counter& counter, const nb::bytes& data, const Input<std::uint32_t>& lengths,
+               const Input<std::int64_t>& counts) {
   if (lengths.size() != counts.size()) throw nb::value_error("as many word lengths as counts are needed");
   std::size_t total = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -170,7 +171,7 @@ nb::dict fertility(PyEncoder& self, Counter& counter) {
   return out;
 }
 
-nb::list split_pieces(const Splitter& splitter, nb::bytes text) {
+nb::list split_pieces(const Splitter& splitter, const nb::bytes& text) {
   nb::list pieces;
   const auto* p = reinterpret_cast<const Byte*>(text.c_str());
   const auto add = [&](const Byte* start, std::size_t length) {
@@ -191,10 +192,9 @@ NB_MODULE(_bpe, m) {
   nb::class_<Splitter>(m, "Splitter")
       .def(
           "__init__",
-          [](Splitter* self, const std::array<bool, 6>& flags,
-             const std::vector<std::array<std::uint32_t, 3>>& classes, std::vector<std::string> guards,
-             const std::vector<std::string>& directives, const std::vector<std::string>& commands,
-             std::vector<std::string> operators) {
+          [](Splitter* self, const std::array<bool, 6>& flags, const std::vector<std::array<std::uint32_t, 3>>& classes,
+             std::vector<std::string> guards, const std::vector<std::string>& directives,
+             const std::vector<std::string>& commands, std::vector<std::string> operators) {
             const Rules rules{flags[0], flags[1], flags[2], flags[3], flags[4], flags[5]};
             new (self) Splitter(rules, classes, std::move(guards), directives, commands, std::move(operators));
           },
@@ -217,15 +217,15 @@ NB_MODULE(_bpe, m) {
       .def_prop_ro("unique", [](Counter& self) { return self.fold().size(); })
       .def_prop_ro("bytes", &Counter::bytes)
       .def_prop_ro("words", &Counter::words)
-      .def("train", &train_counts, "new_tokens"_a, "min_count"_a = 1, "known"_a = nb::list(), "forbidden"_a = nb::list(),
-           "progress"_a = nb::none(), "Merges over the counted words.");
+      .def("train", &train_counts, "new_tokens"_a, "min_count"_a = 1, "known"_a = nb::list(),
+           "forbidden"_a = nb::list(), "progress"_a = nb::none(), "Merges over the counted words.");
 
   nb::class_<PyEncoder>(m, "Encoder")
       .def(
           "__init__",
-          [](PyEncoder* self, nb::object splitter, const std::vector<nb::bytes>& tokens,
-             std::vector<std::uint32_t> reachable, Input<std::uint32_t> left, Input<std::uint32_t> right,
-             Input<std::uint32_t> product, std::vector<std::uint32_t> guard_ids, std::uint32_t bos,
+          [](PyEncoder* self, const nb::object& splitter, const std::vector<nb::bytes>& tokens,
+             std::vector<std::uint32_t> reachable, const Input<std::uint32_t>& left, const Input<std::uint32_t>& right,
+             const Input<std::uint32_t>& product, std::vector<std::uint32_t> guard_ids, std::uint32_t bos,
              std::uint32_t first_ordinary) {
             Vocabulary v;
             for (const auto& token : tokens) v.tokens.emplace_back(token.c_str(), token.size());
@@ -257,7 +257,7 @@ NB_MODULE(_bpe, m) {
           "texts"_a, "threads"_a = 1, "(ids, document offsets) of str or bytes.")
       .def(
           "encode_buffers",
-          [](PyEncoder& self, Input<std::uint8_t> data, Input<std::int64_t> offsets, unsigned threads) {
+          [](PyEncoder& self, const Input<std::uint8_t>& data, const Input<std::int64_t>& offsets, unsigned threads) {
             std::vector<std::string_view> texts;
             const auto* base = reinterpret_cast<const char*>(data.data());
             for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -272,7 +272,7 @@ NB_MODULE(_bpe, m) {
       .def("fertility", &fertility, "counter"_a, "Kind of word -> (words, tokens, bytes) over a counter's words.")
       .def(
           "decode",
-          [](const PyEncoder& self, Input<std::uint32_t> ids) {
+          [](const PyEncoder& self, const Input<std::uint32_t>& ids) {
             const std::string text = self.encoder.decode(ids.data(), ids.size());
             return nb::bytes(text.data(), text.size());
           },

@@ -8,7 +8,7 @@
 #include "splitter.hpp"
 #include "word_table.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 class Counter {
  public:
@@ -111,4 +111,4 @@ class Counter {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace bpe
+}  // namespace megacpp

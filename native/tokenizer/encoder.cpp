@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <thread>
 
-namespace bpe {
+namespace megacpp {
 
 namespace {
-constexpr std::size_t kCachedWord = 256;            // longer words are seldom seen twice
-constexpr std::size_t kCacheMemory = 256u << 20;    // bytes per thread; then the cache starts anew
-constexpr std::size_t kShortWord = 64;              // symbols up to which scanning beats a heap
-constexpr std::size_t kWordsAtOnce = 256;            // read ahead of the table
+constexpr std::size_t kCachedWord = 256;          // longer words are seldom seen twice
+constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
+constexpr std::size_t kShortWord = 64;            // symbols up to which scanning beats a heap
+constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
 constexpr std::uint32_t kNoRank = 0xFFFFFFFFu;
 }  // namespace
 
@@ -154,8 +154,7 @@ inline const std::uint32_t* Encoder::lookup(const Word& word, Cache& cache, std:
     return lookup_long(word, cache, count);
   bool fresh;
   Entry& entry = cache.words.get_short(word.key, word.hash, fresh);
-  if (fresh)
-    fill(entry, word.start, word.length, cache);
+  if (fresh) fill(entry, word.start, word.length, cache);
   return tokens_of(entry, cache, count);
 }
 
@@ -278,9 +277,9 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
   std::vector<std::thread> workers;
   for (unsigned t = 0; t < threads; ++t) {
     const std::size_t first = next;
-    while (next < texts.size() && (t + 1 == threads || given < total / threads * (t + 1))) given += texts[next++].size();
-    workers.emplace_back(
-        [&, t, first, last = next] { encode_range(texts, first, last, *caches_[t], parts[t]); });
+    while (next < texts.size() && (t + 1 == threads || given < total / threads * (t + 1)))
+      given += texts[next++].size();
+    workers.emplace_back([&, t, first, last = next] { encode_range(texts, first, last, *caches_[t], parts[t]); });
   }
   for (auto& worker : workers) worker.join();
   Tokens out(spans);
@@ -309,4 +308,4 @@ std::string Encoder::decode(const std::uint32_t* ids, std::size_t count) const {
   return text;
 }
 
-}  // namespace bpe
+}  // namespace megacpp

@@ -14,7 +14,7 @@
 #include "splitter.hpp"
 #include "word_table.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 // A growing array that never initialises its tail and can be handed to numpy.
 template <class T>
@@ -79,10 +79,10 @@ struct Tokens {
 };
 
 struct Vocabulary {
-  std::vector<std::string> tokens;       // bytes of each id
-  std::vector<std::uint32_t> reachable;  // ids that a word may equal as a whole
+  std::vector<std::string> tokens;                  // bytes of each id
+  std::vector<std::uint32_t> reachable;             // ids that a word may equal as a whole
   std::vector<std::uint32_t> left, right, product;  // merges in rank order
-  std::vector<std::uint32_t> guard_ids;  // of the splitter's guards, in its order
+  std::vector<std::uint32_t> guard_ids;             // of the splitter's guards, in its order
   std::uint32_t bos = 0, first_ordinary = 0;
 };
 
@@ -148,4 +148,4 @@ class Encoder {
   std::vector<std::unique_ptr<Cache>> caches_;
 };
 
-}  // namespace bpe
+}  // namespace megacpp

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace bpe {
+namespace megacpp {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
@@ -46,4 +46,4 @@ struct LargeAllocator {
 template <class T>
 using Large = std::vector<T, LargeAllocator<T>>;
 
-}  // namespace bpe
+}  // namespace megacpp

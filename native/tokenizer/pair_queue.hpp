@@ -9,7 +9,7 @@
 
 #include "memory.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 struct Queued {
   std::uint64_t key;
@@ -96,11 +96,12 @@ class PairQueue {
   }
 
   std::vector<std::vector<Queued>> buckets_;
-  std::vector<Queued> now_;                                             // of the current count, smallest key last
-  std::priority_queue<Queued, std::vector<Queued>, LargerKey> late_;  // of the current count, queued since it was opened
+  std::vector<Queued> now_;  // of the current count, smallest key last
+  std::priority_queue<Queued, std::vector<Queued>, LargerKey>
+      late_;  // of the current count, queued since it was opened
   std::priority_queue<Tall> heap_;
   std::int64_t level_ = kBuckets;  // the current count
   bool open_ = false;
 };
 
-}  // namespace bpe
+}  // namespace megacpp

@@ -1,7 +1,7 @@
 // The rarer branches of the splitter; each function mirrors one alternative of the recipe's regular expression.
 #include "splitter.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 namespace {
 constexpr std::string_view kPunctuation = "!\"$%&'()*+,-./;<=?@[]^`{|}~";
@@ -174,4 +174,4 @@ const Byte* Splitter::escape(const Byte* p, const Byte* end) const {
   return next;
 }
 
-}  // namespace bpe
+}  // namespace megacpp

@@ -18,7 +18,7 @@
 
 #include "text.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 // Number of bytes at `p` for which `mask16` sets bits from the lowest on, at most 16; 0 where a vector cannot be read.
 // Most words are shorter than a vector, so their end is found without a branch per byte.
@@ -125,29 +125,19 @@ class Splitter {
   // End of the word that starts at `p`; at least one character.
   const Byte* word_end(const Byte* p, const Byte* end) const {
     switch (kind_[*p]) {
-      case Kind::word:
-        return identifier(p, end);
-      case Kind::digit:
-        return number(p, end);
-      case Kind::space:
-        return spaced(p, end);
-      case Kind::tab:
-        return rules_.newline_indent ? blanks(p, end) : repeated(p, end, 8);
-      case Kind::newline:
-        return lines(p, end);
-      case Kind::hash:
-        return directive(p, end);
-      case Kind::backslash:
-        return escape(p, end);
+      case Kind::word: return identifier(p, end);
+      case Kind::digit: return number(p, end);
+      case Kind::space: return spaced(p, end);
+      case Kind::tab: return rules_.newline_indent ? blanks(p, end) : repeated(p, end, 8);
+      case Kind::newline: return lines(p, end);
+      case Kind::hash: return directive(p, end);
+      case Kind::backslash: return escape(p, end);
       case Kind::colon:
         if (p + 1 < end && p[1] == ':') return p + 2;
         return operators(p, end);
-      case Kind::punctuation:
-        return operators(p, end);
-      case Kind::wide:
-        return wide(p, end);
-      default:
-        return p + 1;
+      case Kind::punctuation: return operators(p, end);
+      case Kind::wide: return wide(p, end);
+      default: return p + 1;
     }
   }
 
@@ -236,7 +226,7 @@ class Splitter {
   const Byte* known_name(const std::unordered_set<std::string>& names, const Byte* p, const Byte* end) const {
     const Byte* stop = continue_run(p, end);
     const std::string name(reinterpret_cast<const char*>(p), static_cast<std::size_t>(stop - p));
-    return stop - p <= 32 && names.count(name) != 0 ? stop : p;
+    return stop - p <= 32 && names.contains(name) ? stop : p;
   }
 
   Rules rules_;
@@ -250,4 +240,4 @@ class Splitter {
   std::vector<std::string> operators_;  // longest first
 };
 
-}  // namespace bpe
+}  // namespace megacpp

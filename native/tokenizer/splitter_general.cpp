@@ -1,7 +1,7 @@
 // The split of GPT-4 (cl100k): contractions, words with one character before them, digits in threes, symbols, blanks.
 #include "splitter.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 namespace {
 inline Byte lower(Byte c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; }
@@ -47,4 +47,4 @@ const Byte* Splitter::general_blanks(const Byte* p, const Byte* end) const {
   return stop == end || last == p ? stop : last;
 }
 
-}  // namespace bpe
+}  // namespace megacpp

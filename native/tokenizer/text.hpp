@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-namespace bpe {
+namespace megacpp {
 
 using Byte = std::uint8_t;
 
@@ -16,7 +16,9 @@ inline constexpr std::uint32_t kCodePoints = 0x110000;
 
 // Length in bytes of the character that starts with `lead`, which must be a lead byte of valid UTF-8.
 inline unsigned char_length(Byte lead) {
-  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (lead < 0x80) return 1;
+  if (lead < 0xE0) return 2;
+  return lead < 0xF0 ? 3 : 4;
 }
 
 inline bool is_lead(Byte byte) { return (byte & 0xC0) != 0x80; }
@@ -95,4 +97,4 @@ class CharClasses {
   std::vector<Byte> of_;
 };
 
-}  // namespace bpe
+}  // namespace megacpp

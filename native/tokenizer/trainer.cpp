@@ -10,7 +10,7 @@
 #include "memory.hpp"
 #include "pair_queue.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 namespace {
 
@@ -29,7 +29,9 @@ std::array<std::uint32_t, 256> make_alphabet() {
 
 const std::array<std::uint32_t, 256> kAlphabet = make_alphabet();
 
-std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) { return static_cast<std::uint64_t>(left) << 32 | right; }
+std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
+  return static_cast<std::uint64_t>(left) << 32 | right;
+}
 
 // The places of a pair, as stretches of the occurrence array; a second stretch arises only when a product id is reused.
 struct Stretch {
@@ -116,11 +118,11 @@ class Trainer {
     while (made < options_.new_tokens && queue_.pop(count_of, count, top) && count >= options_.min_count) {
       const auto left = static_cast<std::uint32_t>(top.key >> 32), right = static_cast<std::uint32_t>(top.key);
       std::string text = strings_[left] + strings_[right];
-      if (options_.forbidden.count(text) != 0) {
+      if (options_.forbidden.contains(text)) {
         ++result_.dropped;
         continue;
       }
-      const bool counts = options_.known.count(text) == 0 && ids_.count(text) == 0;
+      const bool counts = !options_.known.contains(text) && !ids_.contains(text);
       const std::uint32_t product = id_of(std::move(text));
       result_.left.push_back(left);
       result_.right.push_back(right);
@@ -153,9 +155,8 @@ class Trainer {
       sorted.push_back({__builtin_bswap64(load8(head)), word, count});
       total += word.size() + 1;
     });
-    std::sort(sorted.begin(), sorted.end(), [](const Word& a, const Word& b) {
-      return a.head != b.head ? a.head < b.head : a.text < b.text;
-    });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Word& a, const Word& b) { return a.head != b.head ? a.head < b.head : a.text < b.text; });
     if (total >= kInside) throw std::length_error("more than 4 GiB of unique words");
     cells_.reserve(total);
     cells_.push_back({kNone, 0});
@@ -228,9 +229,10 @@ class Trainer {
   void gather(const Pair& pair) {
     found_.clear();
     unsigned stretches = 0;
-    for (std::uint32_t s = pair.stretches; s != kNone; s = stretches_[s].next, ++stretches)
-      found_.insert(found_.end(), places_.begin() + stretches_[s].start,
-                    places_.begin() + stretches_[s].start + stretches_[s].length);
+    for (std::uint32_t s = pair.stretches; s != kNone; s = stretches_[s].next, ++stretches) {
+      const auto* first = places_.data() + stretches_[s].start;
+      found_.insert(found_.end(), first, first + stretches_[s].length);
+    }
     if (stretches > 1) std::sort(found_.begin(), found_.end());
   }
 
@@ -302,12 +304,13 @@ class Trainer {
 
   static constexpr std::uint32_t kInside = 0xFFFFFFFEu;  // a byte that neither begins nor ends its symbol
 
-  static constexpr std::uint32_t kLarge = 0xFFFFFFFFu;   // a weight that does not fit
+  static constexpr std::uint32_t kLarge = 0xFFFFFFFFu;  // a weight that does not fit
   static constexpr std::size_t kAhead = 8;
 
   const TrainOptions& options_;
   Large<Cell> cells_;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> large_;  // (start, count) of words with a weight that does not fit
+  std::vector<std::pair<std::uint32_t, std::int64_t>>
+      large_;  // (start, count) of words with a weight that does not fit
   Large<std::uint32_t> places_;
   std::vector<std::uint32_t> found_, lengths_, touched_left_, touched_right_, grown_;
   std::vector<Beside> left_, right_;
@@ -329,4 +332,4 @@ TrainResult train(const WordTable<std::int64_t>& words, const TrainOptions& opti
   return Trainer(words, options).run(progress);
 }
 
-}  // namespace bpe
+}  // namespace megacpp

@@ -10,7 +10,7 @@
 
 #include "word_table.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 struct TrainOptions {
   std::uint64_t new_tokens = 0;               // stop after this many merges whose product is a new, unknown string
@@ -35,4 +35,4 @@ TrainResult train(const WordTable<std::int64_t>& words, const TrainOptions& opti
 // Trainer id of `byte`.
 std::uint32_t alphabet_id(Byte byte);
 
-}  // namespace bpe
+}  // namespace megacpp

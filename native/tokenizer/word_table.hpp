@@ -10,7 +10,7 @@
 #include "memory.hpp"
 #include "text.hpp"
 
-namespace bpe {
+namespace megacpp {
 
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
@@ -76,9 +76,7 @@ class WordTable {
   WordTable() : short_(1u << 10), long_(1u << 8) {}
 
   std::size_t size() const { return short_used_ + long_used_; }
-  std::size_t memory() const {
-    return short_.size() * sizeof(Short) + long_.size() * sizeof(Long) + arena_.capacity();
-  }
+  std::size_t memory() const { return short_.size() * sizeof(Short) + long_.size() * sizeof(Long) + arena_.capacity(); }
 
   // The payload of the word at `p`, made by `Payload{}` if new; `fresh` tells which. Valid until the next call.
   Payload& get(const Byte* p, std::size_t length, const Byte* limit, bool& fresh) {
@@ -203,4 +201,4 @@ class WordTable {
   std::size_t short_used_ = 0, long_used_ = 0;
 };
 
-}  // namespace bpe
+}  // namespace megacpp
