@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,10 +48,17 @@ def bench_command(names: tuple[str, ...]) -> None:
 
 @click.command("ui")
 @click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0 takes a free one.")
+@click.option("--automate", is_flag=True, help="Have sensors and schedules run that nobody stopped in the UI.")
 @data_root_option
-def ui_command(port: int, data_root: str | None) -> None:
-    """Open Dagster's UI on this machine's loopback, over the data root's own instance, for whoever has its address."""
+def ui_command(port: int, automate: bool, data_root: str | None) -> None:
+    """Open Dagster's UI on this machine's loopback, over the data root's own instance, for whoever has its address.
+
+    With --automate upstream's releases are looked for and made, and each night what is missing or stale.
+    """
+    from megacpp_assets.defs.automation import AUTOMATE_VARIABLE
     from megacpp_assets.ui.server import serve
 
+    if automate:
+        os.environ[AUTOMATE_VARIABLE] = "1"
     click.echo("starting; Ctrl-C ends it, and the runs that it started")
     serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.keys import partition_of, register
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.watch import LogWatch
@@ -21,14 +23,31 @@ def run_selected(
 ) -> None:
     """Run the steps of the assets `keys` over `partitions` as `megacpp run` would; None is a stage's only partition."""
     if STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY:
-        corpus = _knowing(corpus, context.partition_keys)
+        corpus = _knowing(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
     run_steps(corpus, steps, LogWatch(context.log), DagsterRecords(context.instance, context.run), machine_budget())
 
 
-def _knowing(corpus: Corpus, partitions: Sequence[str]) -> Corpus:
-    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it."""
+def _knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
+    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it.
+
+    `SpecError` for a key that is none, or that names what moves; the error says which key stays.
+    """
     known = {repo.key for repo in corpus.known_refs}
     unknown = [key for key in partitions if key not in known]
-    return add_references(corpus, unknown)[0] if unknown else corpus
+    if not unknown:
+        return corpus
+    for key in unknown:
+        RepoRef.parse(key)
+    corpus, made = add_references(corpus, unknown)
+    for key, repo in zip(unknown, made, strict=True):
+        if repo.key != key:
+            register(instance, corpus.dataset, made)
+            raise SpecError(
+                f"partition {key}",
+                expected="a tag or a full commit id, which cannot move",
+                found=f"what names commit {repo.key} now",
+                do=f"materialise the partition {repo.key}, which has just been added",
+            )
+    return corpus

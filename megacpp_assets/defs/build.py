@@ -9,6 +9,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
+from megacpp_assets.defs.automation import automation_of
 from megacpp_assets.defs.keys import asset_key
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
@@ -20,9 +21,15 @@ def build_definitions(root: Path) -> dg.Definitions:
     `LineageGap` if `corpus.lock` is not one of ours.
     """
     corpora = [open_corpus(root, dataset) for dataset in sorted(read_lock(root).datasets)]
+    automations = [automation_of(corpus) for corpus in corpora]
     return dg.Definitions(
         assets=[build_asset(corpus, segment) for corpus in corpora for segment in segments(corpus)],
-        jobs=[job for corpus in corpora for job in _jobs(corpus)],
+        jobs=[
+            *(job for corpus in corpora for job in _jobs(corpus)),
+            *(job for each in automations for job in each.jobs),
+        ],
+        sensors=[sensor for each in automations for sensor in each.sensors],
+        schedules=[schedule for each in automations for schedule in each.schedules],
         executor=dg.in_process_executor,
     )
 

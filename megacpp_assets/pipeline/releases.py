@@ -69,6 +69,11 @@ def find_releases(corpus: Corpus, name: str, patterns: Sequence[str]) -> Release
     return found
 
 
+def later_than(read: RepoPin, pins: Sequence[RepoPin]) -> list[RepoPin]:
+    """Those of `pins` whose version is above that of the pin that mixtures read."""
+    return [pin for pin in pins if version_order(pin.ref) > version_order(read.ref)]
+
+
 def _sort(found: Releases, pin: RepoPin, corpus: Corpus) -> None:
     known = corpus.lock.find(pin.partition)
     if known is None:

@@ -12,6 +12,7 @@ from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.references import commit_of, remote_references
 
 TIP = "tip"
+_LONGEST = 200
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -20,6 +21,9 @@ def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
 
     Raises `SourceUnreachable` when the source does not answer and `SpecError` when it has no such reference.
     """
+    if not ref.isprintable() or len(ref) > _LONGEST:
+        expected = f"a tag, a branch, tip or a commit id of at most {_LONGEST} printable characters"
+        raise SpecError(f"reference of {entry.name}", expected=expected, found=ascii(ref[:_LONGEST]))
     if _COMMIT.fullmatch(ref):
         return pin_at(entry, ref, git_ref=ref, commit=ref)
     if ref == TIP:

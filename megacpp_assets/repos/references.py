@@ -13,7 +13,8 @@ from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
 MOST_REFERENCES: Final = 1_000_000
 """Linux has 900 tags, LLVM 200,000 references with those of its pull requests."""
 _LONGEST: Final = 4096
-_SECONDS: Final = 300
+_SECONDS: Final = 50
+"""Dagster lets a sensor's tick take 60."""
 PEELED: Final = "^{}"
 """What git adds to the name of an annotated tag where it tells what that names in the end."""
 

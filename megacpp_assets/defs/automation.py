@@ -1,0 +1,97 @@
+"""What starts runs by itself, per dataset: a sensor of upstream's tags, and two nightly runs.
+
+All are stopped until somebody starts them: in the UI one by one, or all by `megacpp ui --automate`.
+"""
+
+# No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as values.
+import os
+from dataclasses import dataclass
+
+import dagster as dg
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.defs.keys import asset_key
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+
+AUTOMATE_VARIABLE = "MEGACPP_AUTOMATE"
+"""Where it is set, sensors and schedules run unless they were stopped in the UI."""
+_POLL_SECONDS = 300
+"""Between two looks, each at one repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Automation:
+    """The parts of Dagster's definitions that start runs, and the jobs that they start."""
+
+    jobs: "tuple[dg.JobDefinition | dg.UnresolvedAssetJobDefinition, ...]"
+    sensors: tuple[dg.SensorDefinition, ...]
+    schedules: tuple[dg.ScheduleDefinition, ...]
+
+
+def automation_of(corpus: Corpus) -> Automation:
+    """The automation of one dataset."""
+    releases = _release_job(corpus)
+    tips = _nightly(
+        corpus, "tips", "0 3 * * *", "Pins what the branches followed as tip name now, beside what it read."
+    )
+    rest = _nightly(corpus, "backfill", "0 4 * * *", "Makes what is missing or stale of every known reference.")
+    return Automation((releases, tips.job, rest.job), (_sensor(corpus, releases),), (tips, rest))
+
+
+def _release_job(corpus: Corpus) -> "dg.UnresolvedAssetJobDefinition":
+    """All stages of a repository for one `NAME@REF`."""
+    keys = [asset_key(corpus.dataset, stage) for stage in REPOSITORY_STAGES]
+    return dg.define_asset_job(f"{corpus.dataset}__releases__job", selection=dg.AssetSelection.assets(*keys))
+
+
+def _sensor(corpus: Corpus, job: "dg.UnresolvedAssetJobDefinition") -> dg.SensorDefinition:
+    root, dataset = corpus.root, corpus.dataset
+
+    @dg.sensor(
+        name=f"{dataset}__releases",
+        job=job,
+        minimum_interval_seconds=_POLL_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING if _automated() else dg.DefaultSensorStatus.STOPPED,
+        description="Asks one repository after another for releases later than the one that mixtures read, pins them "
+        "beside it and has them made. A tag that moved is told, never made again.",
+    )
+    def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        from megacpp_assets.defs.polling import poll
+
+        return poll(open_corpus(root, dataset), context.cursor or "", context.log)
+
+    return releases
+
+
+def _nightly(corpus: Corpus, work: str, cron: str, description: str) -> dg.ScheduleDefinition:
+    """A run of its own at `cron`, UTC, which brings up to date as the command line would."""
+    root, dataset = corpus.root, corpus.dataset
+
+    @dg.op(name=f"{dataset}__{work}", description=description)
+    def body(context: dg.OpExecutionContext) -> None:
+        from megacpp_assets.defs import nightly
+
+        try:
+            nightly.WORK[work](open_corpus(root, dataset), context)
+        except MegacppError as error:
+            raise dg.Failure(str(error), allow_retries=False) from None
+
+    @dg.job(name=f"{dataset}__{work}__job", description=description)
+    def job() -> None:
+        body()
+
+    status = dg.DefaultScheduleStatus.RUNNING if _automated() else dg.DefaultScheduleStatus.STOPPED
+    return dg.ScheduleDefinition(
+        name=f"{dataset}__{work}",
+        job=job,
+        cron_schedule=cron,
+        execution_timezone="UTC",
+        default_status=status,
+        description=description,
+    )
+
+
+def _automated() -> bool:
+    return bool(os.environ.get(AUTOMATE_VARIABLE))

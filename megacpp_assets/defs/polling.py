@@ -1,0 +1,98 @@
+"""One tick of the sensor of releases: one repository is asked, what is new is pinned and requested, what moved is told.
+
+The cursor holds whom it asked last and, for each reference that it dealt with, the commit that upstream named. It moves
+together with the requests, and a request has the commit in its key: a tick that is cut off loses none and repeats none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import dagster as dg
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.corpus_lock import RepoPin
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.defs.keys import asset_key, repo_partitions
+from megacpp_assets.pipeline.pinning import add_pins
+from megacpp_assets.pipeline.releases import Moved, Releases, find_releases, later_than
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+
+_MOST_REQUESTS = 4
+"""Of one tick: the oldest first, the others at the repository's next turn."""
+
+
+@dataclass(slots=True)
+class _Cursor:
+    asked: str = ""
+    """The repository of the tick before."""
+    seen: dict[str, str] = field(default_factory=dict)
+    """`NAME@REF` -> the commit that upstream named when it was requested or told."""
+
+    @staticmethod
+    def of(text: str) -> _Cursor:
+        """What a tick left; a fresh one where a person has set it to something else."""
+        try:
+            raw = json.loads(text)
+            return _Cursor(str(raw["asked"]), {str(key): str(value) for key, value in raw["seen"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return _Cursor()
+
+
+def poll(corpus: Corpus, text: str, log: logging.Logger) -> dg.SensorResult:
+    """Ask the repository whose turn it is. A source that fails is told, and the next tick asks the next one."""
+    cursor = _Cursor.of(text)
+    names = sorted(pin.name for pin in corpus.lock.repos if pin.git_ref.startswith("refs/tags/"))
+    if not names:
+        return dg.SensorResult(skip_reason="no repository is pinned at a tag")
+    cursor.asked = next((name for name in names if name > cursor.asked), names[0])
+    try:
+        releases = find_releases(corpus, cursor.asked, ["*"])
+    except MegacppError as error:
+        log.error(str(error))
+        return dg.SensorResult(skip_reason=str(error), cursor=json.dumps(asdict(cursor)))
+    return _answer(corpus, releases, cursor, log)
+
+
+def _answer(corpus: Corpus, releases: Releases, cursor: _Cursor, log: logging.Logger) -> dg.SensorResult:
+    later = later_than(corpus.lock.pin(cursor.asked), releases.pins)
+    wanted = [pin for pin in later if cursor.seen.get(pin.partition.key) != pin.commit][:_MOST_REQUESTS]
+    moved = [moved for moved in releases.moved if cursor.seen.get(moved.pin.partition.key) != moved.commit]
+    add_pins(corpus, wanted)
+    for each in moved:
+        log.warning(str(each))
+    cursor.seen |= {pin.partition.key: pin.commit for pin in wanted}
+    cursor.seen |= {each.pin.partition.key: each.commit for each in moved}
+    return dg.SensorResult(
+        run_requests=[_request(corpus, pin) for pin in wanted],
+        dynamic_partitions_requests=_partitions(corpus, wanted),
+        asset_events=[_observation(corpus, each) for each in moved],
+        cursor=json.dumps(asdict(cursor)),
+    )
+
+
+def _request(corpus: Corpus, pin: RepoPin) -> dg.RunRequest:
+    key = pin.partition.key
+    return dg.RunRequest(
+        run_key=f"{key} {pin.commit}",
+        partition_key=key,
+        tags={"megacpp/dataset": corpus.dataset, "megacpp/commit": pin.commit},
+    )
+
+
+def _partitions(corpus: Corpus, pins: Sequence[RepoPin]) -> list[dg.AddDynamicPartitionsRequest]:
+    keys = [pin.partition.key for pin in pins]
+    return [repo_partitions(corpus.dataset).build_add_request(keys)] if keys else []
+
+
+def _observation(corpus: Corpus, moved: Moved) -> dg.AssetObservation:
+    """Seen on the page of the partition whose tag moved."""
+    return dg.AssetObservation(
+        asset_key(corpus.dataset, REPOSITORY_STAGES[0]),
+        partition=moved.pin.partition.key,
+        description=str(moved),
+        metadata={"pinned commit": moved.pin.commit, "upstream's commit": moved.commit, "tag": moved.pin.git_ref},
+    )
