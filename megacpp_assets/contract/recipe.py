@@ -201,6 +201,28 @@ class TrainingRecipe:
         _require("batch_rows", shares, f"a multiple of {self.processes} processes", self.batch_rows)
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchRecipe:
+    """Where training runs. It decides no byte, and no manifest names it.
+
+    `launcher` is the name of a file of `training/launchers/`, with `settings` of its own. A job whose machine was taken
+    away is started `attempts` times in all; one that shows no sign of life for `silence_seconds` is given up, and so is
+    an API that gives no answer for as long. It is looked at every `look_seconds` at least.
+    """
+
+    launcher: str = "local"
+    attempts: int = 4
+    silence_seconds: int = 1800
+    look_seconds: float = 1.0
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("attempts", 1), ("silence_seconds", 1), ("look_seconds", 0.01)):
+            value = getattr(self, name)
+            if not value >= least:
+                raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
+
+
 def _require(name: str, holds: bool, expected: str, found: object) -> None:
     if not holds:
         raise SpecError(f"training.{name}", expected=expected, found=found)
@@ -227,6 +249,7 @@ class Recipe:
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
+    launch: LaunchRecipe = field(default_factory=LaunchRecipe)
 
     def __post_init__(self) -> None:
         if not _DATASET.fullmatch(self.dataset):

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
-from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job, rank_command
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with
+from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job
+from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with
 
+_TRAINER = "megacpp_assets.training.trainer"
 _OF_A_SIGNAL = 128
 """What a shell adds to a signal's number to say it as an exit code."""
 
@@ -76,16 +77,20 @@ def main(arguments: Sequence[str]) -> int:
     """Run the job named on the command line in as many processes as its recipe says; the exit code."""
     parser = argparse.ArgumentParser(prog="megacpp_assets.training.group")
     parser.add_argument("--job", type=Path, required=True)
-    job_file: Path = parser.parse_args(arguments).job
+    parser.add_argument("--owner", type=Owner.parse)
+    told = parser.parse_args(arguments)
+    job_file: Path = told.job
     group = Group(job_file.parent)
     stop = StopRequest()
     stop.install(then=group.stop)
     die_with_parent()
-    job = Job.read(job_file)
-    die_with(job.owner)
+    if told.owner is not None:
+        die_with(told.owner)
+    job = Job.from_bytes(job_file.read_bytes())
     (job_file.parent / STORE_FOLDER).mkdir(mode=0o700)
-    for rank in range(job.spec.recipe.processes):
-        group.start(rank_command(job_file, rank, parent=os.getpid()))
+    tie = ["--parent", str(os.getpid())]
+    for rank in range(job.recipe.processes):
+        group.start([sys.executable, "-m", _TRAINER, "--job", str(job_file), "--rank", str(rank), *tie])
     if stop.asked:  # perhaps before the last of them was there
         group.stop()
     return group.wait()

@@ -1,67 +1,81 @@
-"""The job file: all that a training process is told, and the commands that start it."""
+"""The job: what to train, said in identities, so that it means the same wherever it runs."""
 
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
-from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe import TrainingRecipe
-from megacpp_assets.training.process import Owner
-from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
 
 JOB_FILE: Final = "job.json"
 LIVE_METRICS_FILE: Final = "metrics.jsonl"
 FAILURE_FILE: Final = "failure.txt"
 STORE_FOLDER: Final = "ranks"
 """Beside the job file, of mode 0700: here the processes of a group find each other."""
-_TRAINER: Final = "megacpp_assets.training.trainer"
-_GROUP: Final = "megacpp_assets.training.group"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`spec` is what to train, `owner` the process without which there is no reason to go on."""
+    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each artifact that is read.
 
-    spec: TrainedCheckpointSpec
-    owner: Owner
+    Nothing here is a place, a process or a command of the machine that asks for the training.
+    """
 
-    def write(self, directory: Path) -> Path:
-        """Store the job in `directory` and return its file."""
-        spec = self.spec
-        raw = {
-            "root": str(spec.root),
-            "dataset": spec.dataset,
-            "mixture": asdict(spec.mixture),
-            "recipe": asdict(spec.recipe),
-            "dataset_version": spec.dataset_version,
-            "owner": asdict(self.owner),
-        }
-        file = directory / JOB_FILE
-        file.write_bytes(canonical_json(raw))
-        return file
+    root: str
+    dataset: str
+    mixture: Mixture
+    recipe: TrainingRecipe
+    dataset_version: str
+    inputs: Mapping[str, str]
 
     @staticmethod
-    def read(file: Path) -> Job:
-        """Inverse of `write`."""
-        raw = json.loads(file.read_bytes())
-        mixture, recipe = Mixture(**raw["mixture"]), TrainingRecipe(**raw["recipe"])
-        spec = TrainedCheckpointSpec(Path(raw["root"]), raw["dataset"], mixture, recipe, raw["dataset_version"])
-        return Job(spec, Owner(**raw["owner"]))
+    def of(spec: TrainedCheckpointSpec) -> Job:
+        """The job that makes `spec`'s last checkpoint. `LineageGap` for an input that is missing."""
+        inputs = {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)}
+        root = spec.root.resolve().as_uri()
+        return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs)
 
+    @property
+    def name(self) -> str:
+        """The same for the same job, another for another: 30 lower-case letters, digits and '-', from a letter on."""
+        return f"megacpp-{sha256_bytes(self.to_bytes())[:22]}"
 
-def command(spec: TrainedCheckpointSpec, job_file: Path) -> list[str]:
-    """What starts the job on this machine: its one training process, or the group of several."""
-    if spec.recipe.processes == 1:
-        return rank_command(job_file, 0)
-    return [sys.executable, "-m", _GROUP, "--job", str(job_file)]
+    def spec(self) -> TrainedCheckpointSpec:
+        """What to train in the root, which must be a folder of this machine. `LineageGap` if an input is another's."""
+        spec = TrainedCheckpointSpec(self.folder, self.dataset, self.mixture, self.recipe, self.dataset_version)
+        for path, expected in self.inputs.items():
+            found = open_artifact(spec.root, path).manifest.sha256
+            if found != expected:
+                raise LineageGap(path, expected=f"the manifest {expected} that the job names", found=found)
+        return spec
 
+    @property
+    def folder(self) -> Path:
+        """The root as a folder. `SpecError` for a root elsewhere."""
+        parts = urlsplit(self.root)
+        if parts.scheme != "file" or parts.netloc:
+            raise SpecError("root of the job", expected="a file:/// URI", found=self.root)
+        return Path(unquote(parts.path))
 
-def rank_command(job_file: Path, rank: int, parent: int | None = None) -> list[str]:
-    """What starts training process `rank` (from 0) of the job; `parent` is the process that is about to start it."""
-    tie = [] if parent is None else ["--parent", str(parent)]
-    return [sys.executable, "-m", _TRAINER, "--job", str(job_file), "--rank", str(rank), *tie]
+    def to_bytes(self) -> bytes:
+        """Canonical JSON."""
+        return canonical_json(asdict(self))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Job:
+        """Inverse of `to_bytes`. `SpecError` for what is no job."""
+        try:
+            raw = json.loads(data)
+            mixture, recipe = Mixture(**raw.pop("mixture")), TrainingRecipe(**raw.pop("recipe"))
+            return Job(mixture=mixture, recipe=recipe, **raw)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise SpecError("job", expected="a job file of this version", found=str(error)) from error

@@ -17,6 +17,9 @@ from megacpp_assets.contract.errors import TrainingFailed
 EXIT_STOPPED: Final = 75
 """Exit code after a request to stop: a checkpoint was saved, a rerun goes on from it (EX_TEMPFAIL)."""
 
+GRACE_SECONDS: Final = 30
+"""How long a training process that is asked to stop may take over the step it is in and over saving."""
+
 _START_TIME_FIELD = 19
 
 
@@ -31,6 +34,16 @@ class Owner:
     def current() -> Owner:
         """This process."""
         return Owner(os.getpid(), _start_time(os.getpid()))
+
+    def arguments(self) -> list[str]:
+        """On a command line."""
+        return ["--owner", f"{self.pid}:{self.started}"]
+
+    @staticmethod
+    def parse(text: str) -> Owner:
+        """Inverse of `arguments`."""
+        pid, _, started = text.partition(":")
+        return Owner(int(pid), int(started))
 
 
 def die_with(owner: Owner) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.recipe import TrainingRecipe, as_config
+from megacpp_assets.contract.recipe import LaunchRecipe, TrainingRecipe, as_config
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.publish import Target
@@ -19,13 +19,17 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class TrainedCheckpointSpec:
-    """A mixture of `dataset` and how to train on it; `dataset_version` names its Megatron files, if it is not ""."""
+    """A mixture of `dataset` and how to train on it; `dataset_version` names its Megatron files, if it is not "".
+
+    `launch` says where: it decides no byte of the checkpoint, whose configuration does not name it.
+    """
 
     root: Path
     dataset: str
     mixture: Mixture
     recipe: TrainingRecipe
     dataset_version: str = ""
+    launch: LaunchRecipe = field(default_factory=LaunchRecipe)
 
     @property
     def files_dataset(self) -> str:

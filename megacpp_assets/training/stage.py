@@ -6,6 +6,7 @@ The process makes the checkpoints, not this function: what it saved before it wa
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +14,12 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage import layout
-from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
-from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job, command
-from megacpp_assets.training.launch import Launch, launch_local
-from megacpp_assets.training.process import Owner
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.launch.drive import Launch, drive
+from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.watch import watching
 
@@ -31,7 +32,7 @@ def spec(corpus: Corpus, partition: str) -> TrainedCheckpointSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture, recipe = corpus.mixture(partition), corpus.recipe
     version = recipe.phase(mixture.phase).dataset_version
-    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version)
+    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version, recipe.launch)
 
 
 def target(spec: TrainedCheckpointSpec) -> Target:
@@ -39,8 +40,10 @@ def target(spec: TrainedCheckpointSpec) -> Target:
     return checkpoint_target(spec, spec.recipe.steps)
 
 
-def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch = launch_local) -> Artifact:
+def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch | None = None) -> Artifact:
     """The final checkpoint of `spec`, training as far as that is not done yet. Progress is in steps.
+
+    The launcher that the recipe names runs the job, unless `launch` does.
 
     One run at a time works on a mixture. Raises `LineageGap` for an input that is missing or changed, `TrainingFailed`
     if the process ends without the final checkpoint (the loss did not fall, it was stopped or killed: run again and it
@@ -50,23 +53,26 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
     scratch = spec.root / SCRATCH_DIRECTORY / path.replace("/", "__")
     with writing(spec.root, path), reading(spec.root, input_paths(spec)):
         withdraw_damaged(target(spec))
-        final = claimed_artifact(target(spec)) or _train(spec, launch, progress, scratch)
+        final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)
         if scratch.exists():
             shutil.rmtree(scratch)
     progress(spec.recipe.steps, spec.recipe.steps)
     return final
 
 
+def _launcher(spec: TrainedCheckpointSpec) -> Launch:
+    return partial(drive, open_launcher(spec.launch), spec.launch)
+
+
 def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scratch: Path) -> Artifact:
     """Launch in a fresh `scratch` folder for job, log and live metrics; it is left for reading if something fails."""
-    for path in input_paths(spec):
-        open_artifact(spec.root, path)
+    job = Job.of(spec)
     if scratch.exists():
         shutil.rmtree(scratch)
     scratch.mkdir(parents=True)
-    job_file = Job(spec, Owner.current()).write(scratch)
+    (scratch / JOB_FILE).write_bytes(job.to_bytes())
     with watching(scratch / LIVE_METRICS_FILE, spec.recipe.steps, progress):
-        _launch(launch, command(spec, job_file), scratch)
+        _launch(launch, job, scratch)
     final = current_artifact(target(spec))
     if final is None:
         raise TrainingFailed(
@@ -75,11 +81,11 @@ def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scra
     return final
 
 
-def _launch(launch: Launch, arguments: list[str], directory: Path) -> None:
+def _launch(launch: Launch, job: Job, directory: Path) -> None:
     """Launch, and let the reason that the process left speak louder than the launcher's."""
     failure = directory / FAILURE_FILE
     try:
-        launch(arguments, directory)
+        launch(job, directory)
     except TrainingFailed as error:
         if failure.is_file():
             raise TrainingFailed(failure.read_text(encoding="utf-8").strip()) from error

@@ -17,28 +17,31 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, die_with
+from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with
 
 _LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`job_file` is one that `Job.write` wrote, `rank` counts from 0, `parent` is who started this process if known."""
+    """`job_file` has a `Job`, `rank` counts from 0, `parent` is who started this process if known, and without `owner`
+    there is no reason to go on."""
 
     job_file: Path
     rank: int
     parent: int | None
+    owner: Owner | None
 
     @staticmethod
     def parse(arguments: Sequence[str]) -> Arguments:
-        """Inverse of `job.rank_command`."""
+        """Read a command line."""
         parser = argparse.ArgumentParser(prog="megacpp_assets.training.trainer")
         parser.add_argument("--job", type=Path, required=True)
         parser.add_argument("--rank", type=int, default=0)
         parser.add_argument("--parent", type=int)
+        parser.add_argument("--owner", type=Owner.parse)
         parsed = parser.parse_args(arguments)
-        return Arguments(parsed.job, parsed.rank, parsed.parent)
+        return Arguments(parsed.job, parsed.rank, parsed.parent, parsed.owner)
 
     @property
     def directory(self) -> Path:
@@ -53,8 +56,9 @@ def main(arguments: Sequence[str]) -> int:
     stop.install()
     try:
         die_with_parent(told.parent)
-        job = Job.read(told.job_file)
-        die_with(job.owner)
+        if told.owner is not None:
+            die_with(told.owner)
+        job = Job.from_bytes(told.job_file.read_bytes())
         finished = _train(job, stop, told)
     except MegacppError as error:
         _say_why(told.directory, error)
@@ -86,7 +90,7 @@ def _unexpected(error: Exception) -> TrainingFailed:
 
 def _stopped(job: Job) -> TrainingFailed:
     return TrainingFailed(
-        f"training of {job.spec.mixture.key}",
+        f"training of {job.mixture.key}",
         expected="to reach its last step",
         found="a request to stop; the step that it reached is saved",
         do="run it again",
@@ -112,15 +116,16 @@ def numerics(threads: int) -> dict[str, str]:
 
 
 def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
-    recipe = job.spec.recipe
+    recipe = job.recipe
     os.environ.update(numerics(recipe.threads))
     # torch is loaded here: after the ties to the launcher, which must hold from the start, and the settings it reads.
     from megacpp_assets.training.loop import train  # noqa: PLC0415
     from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
 
+    spec = job.spec()
     group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER)
     with group as ranks:
-        return train(job.spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
+        return train(spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
 from megacpp_assets.storage.locks import alone
-from megacpp_assets.training.launch import GRACE_SECONDS
+from megacpp_assets.training.process import GRACE_SECONDS
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
 from megacpp_assets.ui.runs import cancel_runs, fail_killed_runs

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -14,8 +13,12 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
+from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.launch import launch_local
+from megacpp_assets.training.job import Job
+from megacpp_assets.training.launch.drive import drive
+from megacpp_assets.training.launchers import local
+from megacpp_assets.training.launchers.local import command
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
@@ -25,7 +28,7 @@ from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
-def refuse(command: Sequence[str], directory: Path) -> None:
+def refuse(job: Job, directory: Path) -> None:
     raise AssertionError("nothing should be launched")
 
 
@@ -63,8 +66,8 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=400, save_every=50)
 
-    def kill_soon(command: Sequence[str], directory: Path) -> None:
-        process = subprocess.Popen(command)
+    def kill_soon(job: Job, directory: Path) -> None:
+        process = subprocess.Popen(command(job, directory))
         seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
         while process.poll() is None and not seal.is_file():
             pass
@@ -128,8 +131,8 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=processes)
     codes = []
 
-    def stop_soon(command: Sequence[str], directory: Path) -> None:
-        process = subprocess.Popen(command)
+    def stop_soon(job: Job, directory: Path) -> None:
+        process = subprocess.Popen(command(job, directory))
         live = directory / "metrics.jsonl"
         while process.poll() is None and not (live.is_file() and live.stat().st_size):
             pass
@@ -151,22 +154,22 @@ def test_the_reason_of_a_failure_reaches_the_caller(tmp_path: Path) -> None:
     assert (spec.root / ".training").is_dir()
 
 
-def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
+def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
-
-    def broken(command: Sequence[str], directory: Path) -> None:
-        launch_local([sys.executable, "-c", "raise SystemError('no memory left')"], directory)
-
+    broken = [sys.executable, "-c", "raise SystemError('no memory left')"]
+    monkeypatch.setattr(local, "command", lambda job, directory: broken)
     with pytest.raises(TrainingFailed, match="no memory left"):
-        run(spec, launch=broken)
+        run(spec)
 
 
 def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
 
-    def in_a_full_folder(command: Sequence[str], directory: Path) -> None:
+    def in_a_full_folder(job: Job, directory: Path) -> None:
         (directory / "metrics.jsonl").mkdir()
-        launch_local(command, directory)
+        drive(local.Local(), LaunchRecipe(), job, directory)
 
     with pytest.raises(TrainingFailed, match=r"found IsADirectoryError: .*; what to do: read the whole error") as told:
         run(spec, launch=in_a_full_folder)
@@ -181,8 +184,8 @@ def test_of_two_processes_the_reason_of_the_one_that_failed_reaches_the_caller(t
 def test_a_process_of_two_that_is_killed_takes_the_other_with_it_and_is_named(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=2)
 
-    def kill_the_second(command: Sequence[str], directory: Path) -> None:
-        group = subprocess.Popen(command)
+    def kill_the_second(job: Job, directory: Path) -> None:
+        group = subprocess.Popen(command(job, directory))
         live = directory / "metrics.jsonl"
         wait_for(lambda: group.poll() is not None or (live.is_file() and live.stat().st_size))
         first, second = psutil.Process(group.pid).children()

@@ -1,0 +1,116 @@
+"""A job's way through a launcher that does what a script says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import TrainingFailed
+from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from megacpp_assets.training.launch.drive import drive
+from megacpp_assets.training.launch.launcher import Report, State, Unanswered
+from tests.training.world import tiny_root, tiny_spec
+
+QUICK = LaunchRecipe(attempts=3, silence_seconds=1, look_seconds=0.01)
+RUNNING = Report(State.RUNNING)
+
+
+@dataclass
+class Scripted:
+    """Each attempt goes through the reports of its script; an exception in it is raised instead."""
+
+    attempts: list[list[Report | Exception]]
+    running: set[str] = field(default_factory=set)
+    started: int = 0
+    _script: Iterator[Report | Exception] = field(default_factory=lambda: iter(()))
+
+    def plan(self, job: Job) -> str:
+        return job.name
+
+    def submit(self, job: Job, attempt: int, directory: Path) -> str:
+        assert attempt == self.started + 1 and not self.running, "one attempt at a time"
+        self.started = attempt
+        self._script = iter(self.attempts[attempt - 1])
+        self.running.add(f"{job.name}-{attempt}")
+        return f"{job.name}-{attempt}"
+
+    def look(self, handle: str) -> Report:
+        assert handle in self.running
+        report = next(self._script, RUNNING)
+        if isinstance(report, Exception):
+            raise report
+        return report
+
+    def release(self, handle: str) -> None:
+        self.running.remove(handle)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.of(tiny_spec(tiny_root(tmp_path_factory.mktemp("root"))))
+
+
+def test_a_job_that_succeeds_is_released(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[RUNNING, RUNNING, Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_a_job_whose_machine_is_taken_away_is_started_again(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.PREEMPTED)], [Report(State.PREEMPTED)], [Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 3 and not launcher.running
+
+
+def test_so_often_as_the_recipe_says(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.PREEMPTED, "spot capacity")]] * 3)
+    with pytest.raises(TrainingFailed, match=r"one of 3 attempts .* found spot capacity; what to do: run it again"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_a_job_that_fails_is_not_started_again(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.FAILED, "exit code 1")]])
+    with pytest.raises(TrainingFailed, match="found exit code 1"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_a_job_without_a_sign_of_life_is_given_up(job: Job, tmp_path: Path) -> None:
+    (tmp_path / LIVE_METRICS_FILE).write_text("one step\n")
+    launcher = Scripted([[]])
+    with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s \(launch.silence_seconds\)"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_an_api_that_fails_to_answer_for_a_while_is_asked_again(job: Job, tmp_path: Path) -> None:
+    busy = Unanswered("429 Too Many Requests")
+    launcher = Scripted([[busy, busy, RUNNING, busy, Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_an_api_that_never_answers_is_named_and_the_job_released(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Unanswered("no route to host")] * 10_000])
+    with pytest.raises(
+        TrainingFailed, match=r"launcher local; expected an answer within 1 s .* found no route to host"
+    ):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_whatever_interrupts_the_watch_leaves_nothing_running(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[]])
+    launcher.look = _interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def _interrupted(handle: str) -> Report:
+    raise KeyboardInterrupt

@@ -1,0 +1,26 @@
+"""Finding a launcher by the name that a recipe gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.training.launch.launcher import names, open_launcher
+from megacpp_assets.training.launchers.local import Local
+
+
+def test_a_launcher_is_a_file_of_its_folder() -> None:
+    assert "local" in names()
+    assert isinstance(open_launcher(LaunchRecipe()), Local)
+
+
+@pytest.mark.parametrize("name", ["lokal", "../local", "os", ""])
+def test_another_name_is_refused_with_those_there_are(name: str) -> None:
+    with pytest.raises(SpecError, match=r"launch.launcher; expected .*local"):
+        open_launcher(LaunchRecipe(name))
+
+
+def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"launch.settings.queue; expected one of none; found an unknown key"):
+        open_launcher(LaunchRecipe("local", settings={"queue": "gpu"}))
