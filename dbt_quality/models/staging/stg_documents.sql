@@ -1,0 +1,21 @@
+-- One row for each tokenized document, without its per-character columns.
+select
+    artifact.dataset,
+    artifact.partition_key,
+    artifact.repo,
+    artifact.ref,
+    -- try_cast: the engine may look at files of other stages before it drops them.
+    try_cast(split_part(document.artifact_file, '/', 1) as integer) as budget,
+    document.doc_id,
+    document.filepath,
+    document.license,
+    document.split,
+    document.actual_token_count as tokens,
+    strlen(document.text) as text_bytes,
+    md5(document.text) as text_md5,
+    len(document.chunk_boundaries) as chunks,
+    len(document.call_edges) as call_edges,
+    len(document.type_edges) as type_edges,
+    document.constituent_provenance
+from {{ source('raw', 'tokenized_documents') }} as document
+inner join {{ ref('stg_artifacts') }} as artifact on artifact.path = document.artifact_path

@@ -1,0 +1,5 @@
+-- An artifact whose input was made anew since: it is stale, and so is what follows it.
+select inputs.path, inputs.input_path, inputs.input_sha256, artifact.manifest_sha256 as found
+from {{ source('raw', 'inputs') }} as inputs
+left join {{ source('raw', 'artifacts') }} as artifact on artifact.path = inputs.input_path
+where inputs.input_sha256 is distinct from artifact.manifest_sha256

@@ -1,0 +1,90 @@
+"""What each column of the data files holds, in a sentence; what the UI and the reports say of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from megacpp_assets.contract import columns as c
+
+_PROVENANCE: Final = {
+    c.DOC_ID: "Identity of the document, from its content and place; parts of a split one end in their number.",
+    c.REPO: "Name of the repository in the catalogue.",
+    c.REF: "Tag of the repository, or tip- and the first digits of a commit.",
+    c.COMMIT: "Commit that the reference is pinned to, in hexadecimal.",
+    c.FILEPATH: "Path of the file within its repository; of a document, the file of its first root.",
+    c.BYTE_START: "First byte of the range within the file.",
+    c.BYTE_END: "Byte behind the last of the range within the file.",
+    c.LICENSE: "SPDX expression of the licence.",
+    c.SPLIT: "train, or valid where the document's file validates.",
+    c.CONSTITUENTS: "Where each stretch of the text came from: file, bytes, characters of the text, role.",
+    "language": "c or c++.",
+    c.TEXT: "Text of the document.",
+}
+_CHARACTERS: Final = {
+    c.STRUCTURE_IDS: "Structure category of each character (0 other, 1 preamble, … 8 namespace).",
+    c.AST_DEPTH: "Depth in the syntax tree of the node that each character belongs to.",
+    c.SIBLING_INDEX: "Place of that node among its siblings.",
+    c.AST_NODE_TYPE: "Kind of that node; 255 where it is unknown.",
+    c.SYMBOL_IDS: "Symbol that each character names, 0 for none.",
+    c.CALL_TARGETS: "Symbol that a written call at the character calls, 0 for none.",
+    c.TYPE_REFS: "Type that the character refers to, 0 for none.",
+    c.DEF_USE: "0 neither, 1 defines its symbol, 2 uses it.",
+    c.ROLES: "0 of what the document was made for, 1 context, 2 of no file.",
+    c.CHUNK_BOUNDARIES: "Chunks of the text: characters, kind, name, dependency level.",
+    c.CALL_EDGES: "Pairs of chunks of which the first calls the second.",
+    c.TYPE_EDGES: "Pairs of chunks of a type and a chunk that uses it.",
+}
+_TOKENS: Final = {
+    c.TOKEN_IDS_COLUMN: "Token ids, beginning with BOS.",
+    c.TOKEN_CHAR_STARTS: "First character of each token.",
+    c.TOKEN_CHAR_ENDS: "Character behind the last of each token.",
+    c.ACTUAL_TOKEN_COUNT: "Number of tokens, BOS included.",
+    **{
+        name: f"The same of each token's first character: {_CHARACTERS[char]}" for char, name in c.TOKEN_OF_CHAR.items()
+    },
+    c.TOKEN_DEP_LEVELS_COLUMN: "How far each token's chunk is from the document's root over calls and types.",
+    c.TOKEN_CHUNK_STARTS_COLUMN: "First token of each chunk.",
+    c.TOKEN_CHUNK_ENDS_COLUMN: "Token behind the last of each chunk.",
+    c.TOKEN_CHUNK_KINDS_COLUMN: "Structure category of each chunk.",
+    c.TOKEN_CHUNK_DEP_LEVELS_COLUMN: "Dependency level of each chunk.",
+    c.TOKEN_CALL_EDGES_COLUMN: "Pairs of chunks of which the first calls the second.",
+    c.TOKEN_TYPE_EDGES_COLUMN: "Pairs of chunks of which the first uses a type of the second.",
+}
+_ROWS: Final = {
+    c.PACK_ID: "Number of the row in its split, from 0.",
+    c.INPUT_IDS: "Token ids of the row: whole documents, then pads.",
+    c.TARGET_IDS: "The token that follows each token of the row.",
+    c.LOSS_MASK: "1 where a token and the next are of one document, else 0.",
+    c.DOC_IDS: "Number of the document within the row that each token belongs to.",
+    c.VALID_TOKEN_COUNT: "Tokens of the row that are no pads.",
+    c.NUM_DOCS: "Documents in the row.",
+    c.TRAINED_TOKEN_COUNT: "Sum of the loss mask.",
+    c.SLACK_TOKENS: "Pads of the row.",
+    c.SOURCE_DOC_IDS: "Identity of each document of the row.",
+    c.SOURCE_REPOS: "Repository of each document of the row.",
+    c.SOURCE_DOC_TOKEN_LENGTHS: "Tokens of each document of the row.",
+    c.SEQUENCE: "Number of the sequence in the Megatron pair, from 0.",
+    c.TOKENS: "Tokens of the sequence.",
+}
+_INDEX: Final = {
+    "status": "How the parse of the file ended: clean, errors, failed or skipped.",
+    "mode": "Where its compile arguments came from: a database, the nearest entry of one, or inferred.",
+    "reason": "Why it is not there, empty where it is.",
+    "flags": "Compile arguments that were used.",
+    "errors": "Errors that libclang reported.",
+    "bytes": "Size in bytes.",
+    "characters": "Size in characters.",
+    "documents": "Documents that hold a piece of the file.",
+    "calls": "Calls that are written in it.",
+    "resolved_calls": "Calls whose callee is known.",
+    "candidate_calls": "Calls of which candidates alone are known.",
+    "unlabelled_characters": "Characters without a structure category.",
+    "name": "Name of the declaration, qualified.",
+    "symbol_id": "Hash of the qualified name; overloads share it.",
+    "qualified_name": "Name with its namespaces and classes.",
+    "kind": "Kind of declaration, as libclang calls it.",
+    "definition": "Whether this declaration defines the symbol.",
+}
+
+DESCRIPTIONS: Final = {**_INDEX, **_PROVENANCE, **_CHARACTERS, **_TOKENS, **_ROWS}
+"""Column name -> what it holds, for every column of `contract/schemas.py` and of the semantic index."""

@@ -1,0 +1,1 @@
+"""What all partitions of a data root hold together: tables in DuckDB, made and tested by dbt."""

@@ -1,0 +1,130 @@
+"""Make the reports of a data root: raw tables, then dbt's models, tests, freshness of sources, and docs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.reports.hardened import open_database
+from megacpp_assets.reports.inventory import take_inventory
+from megacpp_assets.reports.place import docs, project, target
+from megacpp_assets.reports.raw_tables import write_raw
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.locks import alone
+
+_GOOD: Final = frozenset({"success", "pass", "no-op"})
+_WARNED: Final = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a model, a test or the freshness of a source; `table` holds the rows that failed a test."""
+
+    kind: str
+    name: str
+    status: str
+    message: str
+    rows: int
+    table: str
+
+    @property
+    def good(self) -> bool:
+        """Neither failed nor warned."""
+        return self.status in _GOOD
+
+    @property
+    def warned(self) -> bool:
+        """Worth a word, and no fault."""
+        return self.status == _WARNED
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """All outcomes, in dbt's order, and where the docs lie."""
+
+    outcomes: tuple[Outcome, ...]
+    docs: Path
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """What makes the build red."""
+        return [each for each in self.outcomes if not each.good and not each.warned]
+
+    @property
+    def warnings(self) -> list[Outcome]:
+        """What warned."""
+        return [each for each in self.outcomes if each.warned]
+
+
+def build(root: Path) -> Build:
+    """Make everything anew; a model or test that fails is an outcome, and hides no other.
+
+    `SpecError` where another process builds the same, `DiskFailure` where the database cannot be opened, `CheckFailed`
+    where dbt itself cannot go on.
+    """
+    with alone(root, "quality", f"reports of {root}", expected="nobody who makes them", do="wait for it"):
+        prepare(root)
+        with _environment(root):
+            outcomes = [*_invoke("run", root), *_invoke("test", root), *_invoke("source freshness", root)]
+            _invoke("docs generate --static", root)
+    return Build(tuple(outcomes), docs(root))
+
+
+def prepare(root: Path) -> None:
+    """Write the raw tables, which dbt reads."""
+    inventory = take_inventory(root)
+    with open_database(root) as connection:
+        write_raw(connection, inventory)
+
+
+def dbt_arguments(root: Path) -> list[str]:
+    """Options of every dbt command over `root`."""
+    place = str(project())
+    folders = ["--project-dir", place, "--profiles-dir", place, "--target-path", str(target(root))]
+    return [*folders, "--log-path", str(target(root)), "--no-version-check", "--no-send-anonymous-usage-stats"]
+
+
+@contextmanager
+def _environment(root: Path) -> Iterator[None]:
+    """The variable that the project's profile reads."""
+    before = os.environ.get(DATA_ROOT_VARIABLE)
+    os.environ[DATA_ROOT_VARIABLE] = str(root)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[DATA_ROOT_VARIABLE]
+        else:
+            os.environ[DATA_ROOT_VARIABLE] = before
+
+
+def _invoke(command: str, root: Path) -> list[Outcome]:
+    # Imported here: dbt takes three CPU seconds, and the commands that never ask for it should not.
+    from dbt.cli.main import dbtRunner  # noqa: PLC0415
+
+    done = dbtRunner().invoke([*command.split(), *dbt_arguments(root), "--log-level", "none"])
+    results: Sequence[Any] = getattr(done.result, "results", None) or ()
+    if not done.success and not results:
+        do = f"see {target(root) / 'dbt.log'}"
+        raise CheckFailed(f"dbt {command}", expected="an end", found=_sentence(str(done.exception)), do=do)
+    return [_outcome(result) for result in results if str(result.node.resource_type) != "exposure"]
+
+
+def _outcome(result: Any) -> Outcome:
+    return Outcome(
+        kind=str(result.node.resource_type),
+        name=result.node.name,
+        status=str(result.status),
+        message=_sentence(result.message or ""),
+        rows=getattr(result, "failures", None) or 0,
+        table=result.node.relation_name or "",
+    )
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,40 @@
+"""Where the reports of a data root lie, and where the dbt project that makes them does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import megacpp_assets
+from megacpp_assets.contract.errors import EnvironmentLacks
+
+PROJECT_NAME: Final = "dbt_quality"
+FOLDER: Final = "quality"
+"""Below the data root. All of it can be made again at any time."""
+
+
+def database(root: Path) -> Path:
+    """The DuckDB file with the raw tables, what dbt makes of them, and the rows that failed a test."""
+    return root / FOLDER / "quality.duckdb"
+
+
+def target(root: Path) -> Path:
+    """What dbt writes about its work: manifest, results, compiled SQL, docs."""
+    return root / FOLDER / "target"
+
+
+def docs(root: Path) -> Path:
+    """The docs: one page that holds all of itself and needs no server."""
+    return target(root) / "static_index.html"
+
+
+def project() -> Path:
+    """The dbt project, in the installed package or beside it in a checkout; `EnvironmentLacks` where neither has it."""
+    package = Path(megacpp_assets.__file__).parent
+    places = (package / PROJECT_NAME, package.parent / PROJECT_NAME)
+    for place in places:
+        if (place / "dbt_project.yml").is_file():
+            return place
+    raise EnvironmentLacks(
+        f"the dbt project {PROJECT_NAME}", expected=f"{places[0]} or {places[1]}", found="neither", do="install again"
+    )

@@ -1,0 +1,61 @@
+"""The dbt sources of the raw schema, written from what the raw tables say of themselves.
+
+`python -m megacpp_assets.reports.sources_file` writes `models/sources/raw.yml` of the checkout's dbt project anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from megacpp_assets.reports.place import project
+from megacpp_assets.reports.raw_tables import RAW_TABLES, SCHEMA, VIEW_NOTES, RawTable
+
+SOURCES_FILE: Final = "models/sources/raw.yml"
+_HEAD: Final = """\
+# Written by `python -m megacpp_assets.reports.sources_file`; what columns hold is said in megacpp_assets.
+version: 2
+sources:
+  - name: raw
+    schema: {schema}
+    description: What lies in the data root, whole artifacts only.
+    tables:
+"""
+_WARN_AFTER: Final = "{warn_after: {count: 90, period: day}}"
+"""A corpus that nobody touched for a season is worth a word, and no fault."""
+
+
+def sources_text() -> str:
+    """The file's text."""
+    return _HEAD.format(schema=SCHEMA) + "".join(
+        line for name, table in RAW_TABLES.items() for line in _table(name, table)
+    )
+
+
+def _table(name: str, table: RawTable) -> Iterator[str]:
+    notes = {column: table.notes[column] for column in table.columns.names}
+    notes = {**VIEW_NOTES, **notes} if table.stage else notes
+    yield f"      - name: {name}\n        description: {json.dumps(table.description)}\n"
+    if "sealed_at" in notes:
+        yield from _freshness(table.stage)
+    yield "        columns:\n"
+    yield from _columns(notes)
+
+
+def _freshness(stage: str) -> Iterator[str]:
+    """By the seals of the stage's artifacts; where it has made none there is nothing to grow old."""
+    where = f" where stage = '{stage}'" if stage else ""
+    query = f"select coalesce(max(sealed_at), now()::timestamp) from {SCHEMA}.artifacts{where}"
+    yield f"        config:\n          loaded_at_query: {json.dumps(query)}\n          freshness: {_WARN_AFTER}\n"
+    if stage:
+        yield f"          meta: {{stage: {stage}}}\n"
+
+
+def _columns(notes: Mapping[str, str]) -> Iterator[str]:
+    for name, note in notes.items():
+        yield f"          - {{name: {name}, description: {json.dumps(note, ensure_ascii=False)}}}\n"
+
+
+if __name__ == "__main__":
+    (project() / SOURCES_FILE).write_text(sources_text(), encoding="utf-8")

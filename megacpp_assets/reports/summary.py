@@ -1,0 +1,158 @@
+"""What the marts say, in lines that a person reads first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from megacpp_assets.reports.hardened import open_database
+
+Line = tuple[str, str]
+
+_TABLE_EXISTS: Final = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'marts' AND table_name = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A line's label, the mart that it asks, and a query of one row whose columns fill `text`; `?` is the dataset."""
+
+    label: str
+    mart: str
+    query: str
+    text: str
+
+
+_QUESTIONS: Final = (
+    _Question(
+        "corpus",
+        "corpus_by_repository",
+        "SELECT count(DISTINCT partition_key), sum(documents), sum(tokens), sum(text_bytes) / sum(tokens)"
+        " FROM marts.corpus_by_repository WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} references, {:,} documents, {:,} tokens, {:.2f} bytes a token",
+    ),
+    _Question(
+        "validation",
+        "corpus_by_repository",
+        "SELECT sum(tokens) FILTER (split = 'valid'), 100 * sum(tokens) FILTER (split = 'valid') / sum(tokens)"
+        " FROM marts.corpus_by_repository WHERE dataset = ? HAVING count(*) FILTER (split = 'valid') > 0",
+        "{:,} tokens, {:.1f} %",
+    ),
+    _Question(
+        "licences",
+        "corpus_by_licence",
+        "SELECT string_agg(format('{} {:.1f} %', license, 100 * share), ', ' ORDER BY share DESC) FROM"
+        " (SELECT license, sum(tokens) / sum(sum(tokens)) OVER () AS share FROM marts.corpus_by_licence"
+        " WHERE dataset = ? GROUP BY license ORDER BY share DESC LIMIT 4)",
+        "{}",
+    ),
+    _Question(
+        "categories",
+        "corpus_by_category",
+        "SELECT string_agg(format('{} {:.1f} %', category, 100 * share), ', ' ORDER BY share DESC) FROM"
+        " (SELECT category, sum(tokens) / sum(sum(tokens)) OVER () AS share FROM marts.corpus_by_category"
+        " WHERE dataset = ? GROUP BY category ORDER BY share DESC LIMIT 5)",
+        "{}",
+    ),
+    _Question(
+        "token lengths",
+        "token_lengths",
+        "SELECT string_agg(format('≤ {}: {}', at_most, documents), ', ' ORDER BY at_most) FROM (SELECT at_most,"
+        " sum(documents) AS documents FROM marts.token_lengths WHERE dataset = ? GROUP BY at_most)",
+        "{}",
+    ),
+    _Question(
+        "chunks",
+        "chunk_counts",
+        "SELECT sum(chunks) / sum(documents), max(at_most) FROM marts.chunk_counts WHERE dataset = ?"
+        " HAVING count(*) > 0",
+        "{:.1f} a document, none above {:,}",
+    ),
+    _Question(
+        "replication",
+        "replication",
+        "SELECT sum(placed_bytes) / sum(distinct_bytes), max(replication), arg_max(partition_key, replication)"
+        " FROM marts.replication WHERE dataset = ? HAVING count(*) > 0",
+        "{:.2f} times each byte that is used; most {:.2f} in {}",
+    ),
+    _Question(
+        "duplicates",
+        "duplicates",
+        "SELECT sum(copies), sum(documents), sum(copied_tokens), sum(texts_on_both_sides) FROM marts.duplicates"
+        " WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} of {:,} documents ({:,} tokens); {:,} texts on both sides of the split",
+    ),
+    _Question(
+        "index",
+        "semantic_coverage",
+        "SELECT sum(files_in_documents), sum(source_files), 100 * sum(resolved_call_share * calls) / sum(calls),"
+        " sum(failed_units), sum(units) FROM marts.semantic_coverage WHERE dataset = ? HAVING sum(calls) > 0",
+        "{:,} of {:,} files in documents, {:.1f} % of calls resolved, {:,} of {:,} units failed",
+    ),
+    _Question(
+        "packing",
+        "packing_utilisation",
+        "SELECT sum(row_count), 100 * sum(tokens) / sum(row_count * row_tokens), 100 * min(fill_share),"
+        " arg_min(specialist || '/' || phase || ' ' || split, fill_share) FROM marts.packing_utilisation"
+        " WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} rows, {:.2f} % full; least {:.2f} % in {}",
+    ),
+    _Question(
+        "phases",
+        "corpus_by_phase",
+        "SELECT string_agg(format('{} {:,} tokens in {} mixtures', phase, tokens, specialists), ', ' ORDER BY phase)"
+        " FROM marts.corpus_by_phase WHERE dataset = ?",
+        "{}",
+    ),
+    _Question(
+        "drift",
+        "tag_drift",
+        "SELECT count(*), max(abs(tokens_ratio - 1)) * 100, arg_max(partition_key, abs(tokens_ratio - 1)),"
+        " 100 * max(category_shift) FROM marts.tag_drift WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} steps between tags; tokens moved at most {:.1f} % at {}, categories {:.2f} %",
+    ),
+    _Question(
+        "checkpoints",
+        "checkpoints",
+        "SELECT count(*), count(DISTINCT specialist || '/' || phase), count(DISTINCT tokenizer_commit),"
+        " median(first_loss), median(last_loss) FROM marts.checkpoints WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} saved of {:,} mixtures with {:,} tokenizer(s); median loss {:.2f} to {:.2f}",
+    ),
+    _Question(
+        "native checks",
+        "check_results",
+        "SELECT sum(partitions), sum(passed), sum(failed) FILTER (NOT blocking), sum(failed) FILTER (blocking)"
+        " FROM marts.check_results WHERE dataset IN ('', ?) HAVING count(*) > 0",
+        "{:,} ran, {:,} passed, {:,} warned, {:,} failed",
+    ),
+)
+
+
+def summaries(root: Path) -> dict[str, list[Line]]:
+    """(label, sentence) by dataset; a mart that was not made, or that holds nothing of a dataset, gives no line."""
+    with open_database(root) as connection:
+        names = [name for (name,) in connection.execute("SELECT DISTINCT dataset FROM raw.pins ORDER BY 1").fetchall()]
+        return {
+            name: [line for question in _QUESTIONS for line in _answer(connection, question, name)] for name in names
+        }
+
+
+def failing_rows(root: Path, table: str, limit: int = 3) -> list[dict[str, Any]]:
+    """The first rows that failed the test whose rows `table` holds; none where it was not written."""
+    with open_database(root) as connection:
+        try:
+            connection.execute(f"SELECT * FROM {table} LIMIT {int(limit)}")
+        except duckdb.CatalogException:
+            return []
+        names = [column[0] for column in connection.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in connection.fetchall()]
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, question: _Question, dataset: str) -> list[Line]:
+    if connection.execute(_TABLE_EXISTS, [question.mart]).fetchall() == [(0,)]:
+        return []
+    rows = connection.execute(question.query, [dataset]).fetchall()
+    values = [value or 0 for value in rows[0]] if rows and any(value is not None for value in rows[0]) else []
+    return [(question.label, question.text.format(*values))] if values else []

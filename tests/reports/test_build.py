@@ -1,0 +1,157 @@
+"""The reports of a data root: green on what the line makes, red with each planted fault by name, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.reports.hardened import open_database
+from megacpp_assets.reports.place import database, docs, project
+from megacpp_assets.reports.summary import summaries
+from tests.pipeline.roots import megacpp
+from tests.reports.roots import (
+    CHECKPOINT,
+    DATASET,
+    ENRICHED,
+    FORMAT,
+    LATER,
+    OTHER_TOKENIZER,
+    PACKED,
+    UNSEALED,
+    make_root,
+    plant,
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Never built over, never damaged."""
+    return make_root(tmp_path_factory.mktemp("made") / "data")
+
+
+@pytest.fixture(scope="module")
+def green(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A copy whose path means something to SQL and to globs, and what the command said of it."""
+    return _built(made, tmp_path_factory.mktemp("gr'een [*]") / "data")
+
+
+@pytest.fixture(scope="module")
+def red(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A copy with faults, and what the command said of it."""
+    root = tmp_path_factory.mktemp("red") / "data"
+    shutil.copytree(made, root, symlinks=True)
+    plant(root)
+    done = megacpp(root, "quality")
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root, done.stdout
+
+
+def _built(made: Path, root: Path) -> tuple[Path, str]:
+    shutil.copytree(made, root, symlinks=True)
+    done = megacpp(root, "quality")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return root, done.stdout
+
+
+def _ask(root: Path, query: str) -> list[tuple[object, ...]]:
+    with open_database(root) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_a_good_root_is_green_without_configuration(green: tuple[Path, str]) -> None:
+    root, said = green
+    assert "0 failed" in said and "FAILED" not in said
+    assert docs(root).stat().st_size > 1_000_000 and str(docs(root)) in said and str(database(root)) in said
+
+
+def test_the_summary_says_the_corpus_in_a_screenful(green: tuple[Path, str]) -> None:
+    root, said = green
+    labels = [label for label, _ in summaries(root)[DATASET]]
+    assert {"corpus", "licences", "categories", "packing", "duplicates", "index", "drift", "replication"} <= set(labels)
+    assert 10 <= len(said.splitlines()) <= 24
+
+
+def test_totals_are_those_of_the_manifests(green: tuple[Path, str]) -> None:
+    told = "sum((stats ->> 'tokens')::bigint), sum((stats ->> 'documents')::bigint)"
+    [manifests] = _ask(green[0], f"SELECT {told} FROM staging.stg_artifacts WHERE stage = 'tokenized_parquet'")
+    [mart] = _ask(green[0], "SELECT sum(tokens), sum(documents) FROM marts.corpus_by_repository")
+    assert mart == manifests
+    [packed] = _ask(green[0], "SELECT sum(trained_tokens), sum(row_count) FROM marts.packing_utilisation")
+    counted = "sum(trained_token_count), count(*)"
+    assert [packed] == _ask(green[0], f"SELECT {counted} FROM raw.packed_rows")
+
+
+def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:
+    """Up to split documents, whose stretches may stand in several parts."""
+    told = "(stats -> 'budgets' -> '4096' ->> 'replication')::double"
+    query = f"""
+        SELECT mart.replication / ({told}) FROM marts.replication AS mart JOIN staging.stg_artifacts AS artifact
+        USING (dataset, partition_key) WHERE artifact.stage = 'semantic_jsonl'
+    """
+    ratios = [ratio for (ratio,) in _ask(green[0], query)]
+    assert len(ratios) == 3 and all(0.95 <= ratio <= 1.05 for ratio in ratios)
+
+
+def test_a_later_tag_is_held_against_the_one_before(green: tuple[Path, str]) -> None:
+    query = "SELECT earlier_partition_key, partition_key, tokens_change FROM marts.tag_drift"
+    [(before, after, change)] = _ask(green[0], query)
+    sizes = dict(_ask(green[0], "SELECT partition_key, sum(tokens) FROM marts.corpus_by_repository GROUP BY 1"))
+    assert (before, after, change) == (FORMAT, LATER, sizes[LATER] - sizes[FORMAT])
+
+
+def test_every_planted_fault_is_a_failed_test_and_no_other_test_fails(red: tuple[Path, str]) -> None:
+    failed = [line.split()[1].rstrip(":") for line in red[1].splitlines() if line.startswith("FAILED")]
+    assert sorted(failed) == sorted(
+        [
+            "accepted_values_check_results_failed__False__0",
+            "accepted_values_duplicates_texts_on_both_sides__False__0",
+            "blocking_checks_passed",
+            "enriched_documents_are_the_tokenized",
+            "every_folder_is_a_whole_artifact",
+            "inputs_are_what_they_were",
+            "megatron_sequences_are_the_placements",
+            "one_tokenizer_for_all",
+            "rows_hold_documents_of_the_corpus",
+        ]
+    )
+    warned = [line.split()[1].rstrip(":") for line in red[1].splitlines() if line.startswith("warned")]
+    assert warned == ["losses_fall"]
+
+
+@pytest.mark.parametrize(
+    ("test", "named"),
+    [
+        ("blocking_checks_passed", "a planted fault"),
+        ("every_folder_is_a_whole_artifact", UNSEALED),
+        ("inputs_are_what_they_were", ENRICHED),
+        ("inputs_are_what_they_were", PACKED),
+        ("one_tokenizer_for_all", OTHER_TOKENIZER),
+        ("one_tokenizer_for_all", CHECKPOINT),
+        ("rows_hold_documents_of_the_corpus", "a stranger"),
+    ],
+)
+def test_the_rows_that_failed_stay_in_the_database(red: tuple[Path, str], test: str, named: str) -> None:
+    rows = _ask(red[0], f"SELECT * FROM failures.{test}")
+    assert any(named in row for row in rows)
+
+
+def test_a_red_root_has_its_marts_and_docs_all_the_same(red: tuple[Path, str]) -> None:
+    assert len(summaries(red[0])[DATASET]) >= 10
+    assert docs(red[0]).is_file()
+
+
+def test_dbt_leaves_nothing_outside_the_data_root(green: tuple[Path, str]) -> None:
+    assert not (Path.home() / ".dbt").exists()
+    assert sorted(path.name for path in project().iterdir()) == [
+        "dbt_project.yml", "macros", "models", "profiles.yml", "tests",
+    ]  # fmt: skip
+
+
+def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
+    done = megacpp(tmp_path, "quality")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"data root {tmp_path}; expected artifacts to report on; found none; what to do: megacpp run" in done.stderr
+    assert os.listdir(tmp_path) == []
