@@ -84,10 +84,10 @@ def _with_step(folder: Path) -> Path | None:
 def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
     """An auditor that asks Dagster's event log of `root`."""
     from megacpp_assets.defs.event_log import event_log
-    from megacpp_assets.pipeline.stages import STAGE_NAMES
+    from megacpp_assets.pipeline.stages import CHECKPOINT, chain
 
     with event_log(root) as recorded:
-        yield Auditor(root, STAGE_NAMES, recorded, quick=quick)
+        yield Auditor(root, chain(CHECKPOINT), recorded, quick=quick)
 
 
 def print_report(report: AuditReport) -> None:

@@ -15,7 +15,7 @@ from megacpp_assets.cli.bars import Bars, wide_console
 from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
-from megacpp_assets.pipeline.stages import STAGE_NAMES
+from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.repos.sample import EMBEDDED
 from megacpp_assets.storage.layout import checkpoint_path
@@ -57,7 +57,7 @@ def bring_up_to_date(corpus: Corpus, plan: Plan) -> None:
         for warning in done.receipt.warnings:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
-    if plan.mixtures and plan.last == STAGE_NAMES[-1]:
+    if plan.mixtures and plan.last == CHECKPOINT:
         paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in plan.mixtures]
         _audit(corpus, paths, console)
 

@@ -135,9 +135,21 @@ REPOSITORY_STAGES: Final = tuple(name for name, stage in STAGES.items() if stage
 """Those that each known `NAME@REF` has."""
 TOKENIZER: Final = "tokenizer"
 """The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
+CHECKPOINT: Final = "trained_checkpoint"
+"""The stage whose artifacts are audited."""
 
 
 @cache
 def until(last: str) -> tuple[Stage, ...]:
     """The stages up to and including `last`."""
     return tuple(STAGES[name] for name in STAGE_NAMES[: STAGE_NAMES.index(last) + 1])
+
+
+@cache
+def chain(last: str) -> tuple[str, ...]:
+    """The stages that an artifact of `last` rests on, near or far, and `last` itself, in the order of the table."""
+    reached = {last}
+    for name in reversed(STAGE_NAMES):
+        if name in reached:
+            reached.update(STAGES[name].upstream)
+    return tuple(name for name in STAGE_NAMES if name in reached)

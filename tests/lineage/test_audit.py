@@ -13,7 +13,7 @@ from megacpp_assets.contract.progress import silent
 from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.pipeline.pinning import pin_corpus, pin_published
-from megacpp_assets.pipeline.stages import STAGE_NAMES
+from megacpp_assets.pipeline.stages import chain
 from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.publish import Target, publish
@@ -56,7 +56,9 @@ def _audit(root: Path, made: Path, *, quick: bool = False) -> AuditReport:
         (artifact.manifest.stage, artifact.manifest.partition): {artifact.manifest.sha256}
         for artifact in (open_artifact(made, path) for path in (CHECKPOINT, TOKENIZER, RAW))
     }
-    return Auditor(root, STAGE_NAMES, lambda _, *step: recorded.get(step, set()), quick=quick).audit(CHECKPOINT)
+    return Auditor(root, chain("trained_checkpoint"), lambda _, *step: recorded.get(step, set()), quick=quick).audit(
+        CHECKPOINT
+    )
 
 
 def _files(report: AuditReport) -> set[str]:
