@@ -1,11 +1,12 @@
-"""`megacpp audit`: what a checkpoint was made from, proved by reading all of it again."""
+"""`megacpp audit`: what a checkpoint was made from, proved by reading all of it again; and questions backwards."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,27 +18,73 @@ from megacpp_assets.storage.lock_file import read_lock
 
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""
+_DIGITS = 12
 
 
 @click.command("audit")
-@click.argument("checkpoint")
+@click.argument("checkpoint", required=False)
 @click.option("--quick", is_flag=True, help="Trust the seals: compare manifests, locks and events, read no data file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--tokenizer", metavar="COMMIT", help="Instead: every dataset and checkpoint built with that tokenizer.")
+@click.option("--repo", metavar="NAME[@REF]", help="Instead: every checkpoint that saw that repository.")
+@click.option(
+    "--token",
+    metavar="[SPLIT:]ROW:COL",
+    help="Instead: where a token of the rows of CHECKPOINT came from; rows and columns count from 0.",
+)
+@click.option(
+    "--diff", nargs=2, metavar="A B", help="Instead: what changed between two checkpoints, sources to weights."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @data_root_option
-def audit_command(checkpoint: str, quick: bool, as_json: bool, data_root: str | None) -> None:
+def audit_command(
+    checkpoint: str | None,
+    quick: bool,
+    tokenizer: str | None,
+    repo: str | None,
+    token: str | None,
+    diff: tuple[str, str] | None,
+    as_json: bool,
+    data_root: str | None,
+) -> None:
     """Prove what CHECKPOINT was made from.
 
     Walks checkpoint, bin/idx, rows, enriched, tokens, tokenizer commit, JSONL and repository commits, re-hashing every
     file, and compares with Dagster's event log. Exit code 0 only if all agree; a changed file is named.
 
     CHECKPOINT is a folder, with its step or for its last one; below --data-root also checkpoints/… or
-    SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied.
+    SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. What a later run replaced is
+    asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff compares them.
     """
+    _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff)
+    if tokenizer is not None or repo is not None:
+        _print_uses(resolve_root(data_root), tokenizer, repo, as_json=as_json)
+    elif diff:
+        _print_differences(diff, data_root, as_json=as_json)
+    elif token is not None:
+        _print_origin(str(checkpoint), token, data_root, as_json=as_json)
+    else:
+        _print_audit(str(checkpoint), data_root, quick=quick, as_json=as_json)
+
+
+def _require_one_question(checkpoint: str | None, **asked: object) -> None:
+    """`SpecError` unless the arguments ask exactly one thing."""
+    given = [f"--{name}" for name, value in asked.items() if value]
+    needs_checkpoint = given in ([], ["--token"])
+    if len(given) > 1 or needs_checkpoint != bool(checkpoint):
+        raise SpecError(
+            "audit",
+            expected="CHECKPOINT, alone or with --token; or one of --tokenizer, --repo, --diff without it",
+            found=" ".join(filter(None, [checkpoint, *given])) or "nothing",
+            do="megacpp audit --help",
+        )
+
+
+def _print_audit(checkpoint: str, data_root: str | None, *, quick: bool, as_json: bool) -> None:
     root, path = find_checkpoint(checkpoint, data_root)
     with open_auditor(root, quick=quick) as auditor:
         report = auditor.audit(path)
     if as_json:
-        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        _print_json(report.to_json())
     else:
         print_report(report)
     if not report.verified:
@@ -93,9 +140,76 @@ def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
 def print_report(report: AuditReport) -> None:
     """The verdict in a line; every problem in one more."""
     verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
-    tokenizer, repos = report.tokenizer.get("commit", "?")[:12], len(report.repos)
+    tokenizer, repos = report.tokenizer.get("commit", "?")[:_DIGITS], len(report.repos)
     click.echo(f"{report.checkpoint}  {verdict}  {repos} repositories, tokenizer {tokenizer}, {report.steps} steps")
     if report.quick:
         click.echo("  quick: the seals are trusted and no data file was read; without --quick every byte is")
     for problem in report.problems:
         click.echo(f"  {problem.file}: expected {problem.expected}; found {problem.found}")
+
+
+def _print_uses(root: Path, tokenizer: str | None, repo: str | None, *, as_json: bool) -> None:
+    from megacpp_assets.lineage.history import read_history
+    from megacpp_assets.lineage.queries import built_with, that_saw
+
+    history = read_history(root)
+    answer = built_with(history, tokenizer) if tokenizer is not None else that_saw(history, str(repo))
+    if as_json:
+        _print_json(answer.to_json())
+    else:
+        click.echo(f"{answer.question}: {len(answer.uses)} made from it")
+        for use in answer.uses:
+            state = "" if use.lies else f"  (replaced or removed since: manifest {use.manifest_sha256[:_DIGITS]})"
+            click.echo(f"  {use.path}{'  ' + use.how if use.how else ''}{state}")
+        for line in answer.untraced:
+            click.echo(f"  cannot be traced: {line}")
+    if answer.untraced:
+        raise click.exceptions.Exit(1)
+
+
+def _print_differences(names: Sequence[str], data_root: str | None, *, as_json: bool) -> None:
+    from megacpp_assets.lineage.differences import differences
+    from megacpp_assets.lineage.history import read_history
+    from megacpp_assets.lineage.queries import known_checkpoint
+
+    (one, before), (two, after) = (_asked(name, data_root) for name in names)
+    first = read_history(one)
+    second = first if one == two else read_history(two)
+    changed = differences(first, second, known_checkpoint(first, before), known_checkpoint(second, after))
+    if as_json:
+        _print_json([{"what": each.what, "before": each.before, "after": each.after} for each in changed])
+        return
+    for each in changed:
+        click.echo(f"{each.what}: {each.before} -> {each.after}")
+    if not changed:
+        click.echo("nothing differs, from sources to weights")
+
+
+def _asked(name: str, data_root: str | None) -> tuple[Path, str]:
+    """The data root, and the path below it or the first digits of a manifest, of a checkpoint."""
+    try:
+        return find_checkpoint(name, data_root)
+    except SpecError:
+        if not name or not set(name) <= set("0123456789abcdef"):
+            raise
+        return resolve_root(data_root), name
+
+
+def _print_origin(checkpoint: str, token: str, data_root: str | None, *, as_json: bool) -> None:
+    from megacpp_assets.lineage.tokens import Place, origin_of
+    from megacpp_assets.storage.artifact import open_artifact
+
+    place = Place.parse(token)
+    root, path = find_checkpoint(checkpoint, data_root)
+    packed = open_artifact(root, f"packed/{'/'.join(path.split('/')[1:4])}")
+    told = origin_of(packed, place).to_json()
+    if as_json:
+        _print_json(told)
+        return
+    for key, value in told.items():
+        shown = json.dumps(value, ensure_ascii=False) if key in ("text", "context") else value
+        click.echo(f"{key.replace('_', ' '):<12} {shown}")
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

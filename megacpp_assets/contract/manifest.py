@@ -34,7 +34,10 @@ class InputRef:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything about a published artifact. Holds no time, host or absolute path: equal work gives equal bytes."""
+    """Everything about a published artifact. Holds no time, host or absolute path: equal work gives equal bytes.
+
+    `version` is the stage's code version; it is "" in a manifest that an earlier release wrote.
+    """
 
     stage: str
     partition: str
@@ -43,6 +46,7 @@ class Manifest:
     inputs: tuple[InputRef, ...]
     files: tuple[FileEntry, ...]
     stats: Mapping[str, Any] = field(default_factory=dict)
+    version: str = ""
 
     def to_bytes(self) -> bytes:
         """Canonical JSON bytes, as stored in `manifest.json`."""

@@ -36,11 +36,27 @@ def event_log(root: Path) -> Iterator[EventLog]:
         yield lambda dataset, stage, partition: set()
         return
     try:
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(_connect(database)) as connection:
             yield lambda *step: _recorded(connection, *step)
     except sqlite3.Error as error:
         do = "restore it, or remove dagster/ and run again: the log is written anew from manifests and receipts"
         raise DiskFailure(f"{database}", expected="Dagster's event log", found=str(error), do=do) from error
+
+
+def _connect(database: Path) -> sqlite3.Connection:
+    """A connection that only reads. Without the right to write it would leave SQLite's own files behind; where a disk
+    refuses that right, nobody else writes either.
+    """
+    for mode in ("mode=rw", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(f"{database.resolve().as_uri()}?{mode}", uri=True)
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("SELECT 1 FROM event_logs LIMIT 1")
+            return connection
+        except sqlite3.OperationalError as error:
+            connection.close()
+            failure = error
+    raise failure
 
 
 def _recorded(connection: sqlite3.Connection, dataset: str, stage: str, partition: str) -> set[str]:

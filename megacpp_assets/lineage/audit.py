@@ -189,10 +189,11 @@ def _tokenizer(reached: dict[str, Artifact]) -> dict[str, str]:
 
 def _megatron(reached: dict[str, Artifact]) -> dict[str, str]:
     for artifact in _of_stage(reached, "megatron_bin_idx"):
-        train = next(entry for entry in artifact.manifest.files if entry.name.endswith("_train.bin"))
-        return {"prefix": f"{artifact.path}/{train.name.removesuffix('.bin')}", "sha256": train.sha256}
+        for entry in artifact.manifest.files:
+            if entry.name.endswith("_train.bin"):
+                return {"prefix": f"{artifact.path}/{entry.name.removesuffix('.bin')}", "sha256": entry.sha256}
     return {}
 
 
 def _repo(raw: Artifact) -> dict[str, str]:
-    return {key: str(raw.manifest.config[key]) for key in ("name", "ref", "commit")}
+    return {key: str(raw.manifest.config.get(key, "")) for key in ("name", "ref", "commit")}

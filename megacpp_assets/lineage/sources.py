@@ -20,7 +20,7 @@ Finding = tuple[str, str, str]
 
 def commit_problems(raw: Artifact) -> Iterator[Finding]:
     """(file, expected, found) where the bare repository does not hold the pinned commit, whole."""
-    git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config["commit"])
+    git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config.get("commit", "none"))
     try:
         found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
         git("fsck", "--full", "--no-dangling", "--no-progress", git_dir=git_dir)
@@ -33,7 +33,7 @@ def commit_problems(raw: Artifact) -> Iterator[Finding]:
 
 def lock_problems(raw: Artifact) -> Iterator[Finding]:
     """(file, expected, found) where `corpus.lock` pins this `repo@ref` to another commit."""
-    name, ref, commit = (str(raw.manifest.config[key]) for key in ("name", "ref", "commit"))
+    name, ref, commit = (str(raw.manifest.config.get(key, "none")) for key in ("name", "ref", "commit"))
     lock, problems = read_corpus_lock(raw.root)
     yield from problems
     for corpus in lock.datasets.values():

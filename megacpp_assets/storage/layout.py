@@ -18,9 +18,21 @@ RECIPES = "recipes"
 """The recipes that datasets follow, each under its hash."""
 RECEIPTS = "receipts"
 """What running a step took and whether its checks passed."""
+HISTORY = "manifests"
+"""Every manifest that was sealed, under its hash: what was replaced since stays traceable."""
 REGISTRY = "tokenizer/registry.git"
-ARTIFACT_FOLDERS = ("cpp_raw", "jsonl", "tokenizer", "parquet", "enriched", "packed", "megatron", "checkpoints")
-"""Where artifacts lie, by stage."""
+ARTIFACT_DEPTHS = {
+    "cpp_raw": 1,
+    "jsonl": 2,
+    "tokenizer": 1,
+    "parquet": 2,
+    "enriched": 2,
+    "packed": 3,
+    "megatron": 3,
+    "checkpoints": 4,
+}
+"""Where artifacts lie, by stage, and how deep below that."""
+ARTIFACT_FOLDERS = tuple(ARTIFACT_DEPTHS)
 
 
 def data_root(value: str | None = None) -> Path:
@@ -54,6 +66,11 @@ def words_cache_path() -> str:
 def seen_cache_path() -> str:
     """The states in which the files of artifacts were seen to be whole, by the artifact's path."""
     return f"{CACHE}/seen"
+
+
+def lineage_cache_path() -> str:
+    """What was read of manifests."""
+    return f"{CACHE}/lineage"
 
 
 def jsonl_path(dataset: str, repo: RepoRef) -> str:

@@ -22,6 +22,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, write_atomic
+from megacpp_assets.storage.history import keep_manifest
 from megacpp_assets.storage.locks import reading, writing
 
 _LOG = logging.getLogger(__name__)
@@ -189,7 +190,9 @@ def _seal(target: Target, inputs: tuple[Artifact, ...], publication: Publication
         inputs=tuple(artifact.reference for artifact in inputs),
         files=tuple(sorted(publication.entries, key=lambda entry: entry.name.encode())),
         stats=dict(stats),
+        version=target.version,
     )
+    keep_manifest(target.root, target.path, manifest.to_bytes())
     write_atomic(directory / MANIFEST_FILE, manifest.to_bytes())
     write_atomic(directory / COMPLETE_FILE, (manifest.sha256 + "\n").encode())
     return Artifact(target.root, target.path, manifest)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from golden import GOLDEN, golden_of
 from kill_anywhere import Campaign, campaign, killed_after
 from roots import SMALL, SMALL_DATASET, data_hashes, megacpp, run_small
 
+from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.lineage.tokens import Place, origin_of
 from megacpp_assets.pipeline.stages import STAGES
-from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import seen_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
@@ -192,3 +198,48 @@ def test_one_flipped_byte_anywhere_in_the_chain_is_named(root: Path, index: int)
 @pytest.mark.parametrize("data", [b"no lock", None])
 def test_a_lock_that_cannot_be_read_is_named(root: Path, name: str, data: bytes | None) -> None:
     _audited_with(root, name, data)
+
+
+def _places(packed: Artifact, split: str) -> Iterator[Place]:
+    """Every 97th token of the rows of a split, and the first and last of each row."""
+    first = 0
+    for file in packed.files(".parquet", f"{split}_"):
+        for row, length in enumerate(pq.read_table(file, columns=[c.VALID_TOKEN_COUNT]).column(0).to_pylist(), first):
+            yield from (Place(split, row, column) for column in {*range(0, length, 997), length - 1})
+        first += pq.read_metadata(file).num_rows
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+def test_a_token_of_the_rows_is_traced_to_the_very_bytes_of_its_source(root: Path, split: str) -> None:
+    packed = open_artifact(root, f"packed/{SMALL_DATASET}/base/4k")
+    traced = [origin_of(packed, place) for place in _places(packed, split)]
+    placed = [origin for origin in traced if origin.file]
+    assert len(placed) > len(traced) / 2 and {"root", "context"} <= {origin.role for origin in traced}
+    for origin in placed:
+        git_dir = root / "cpp_raw" / origin.repository / "repo.git"
+        command = ["git", "--git-dir", str(git_dir), "cat-file", "blob", f"{origin.commit}:{origin.file}"]
+        data = subprocess.run(command, capture_output=True, check=True).stdout
+        assert data[origin.byte_start :].startswith(origin.text[:1].encode())
+        assert data[: origin.byte_start].count(b"\n") + 1 == origin.line
+
+
+def test_a_token_in_the_padding_or_outside_the_rows_is_refused(root: Path) -> None:
+    packed = open_artifact(root, f"packed/{SMALL_DATASET}/base/4k")
+    for place in (Place("train", 0, 4096), Place("train", 1 << 40, 0), Place("valid", 1 << 40, 0)):
+        with pytest.raises(SpecError, match=r"--token .*; expected a (row|column) below \d+"):
+            origin_of(packed, place)
+
+
+def test_a_moved_root_is_audited_from_any_folder_and_answers_questions(root: Path, tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(root, tmp_path / "moved"))
+    forms = (
+        ["base/4k"],
+        ["base/4k", "--quick"],
+        ["--repo", "sample-kernel"],
+        ["--diff", "base/4k", "small_cpp/4k"],
+        ["base/4k", "--token", "0:5"],
+    )
+    for words in forms:
+        done = megacpp(tmp_path, "audit", *words, "--data-root", str(moved))
+        assert done.returncode == 0, (words, done.stdout + done.stderr)
+    assert data_hashes(moved) == data_hashes(root)

@@ -1,0 +1,141 @@
+"""What changed between two checkpoints, from sources to weights, by their manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from megacpp_assets.contract.manifest import Manifest
+from megacpp_assets.contract.megatron_files import BIN, prefix_name
+from megacpp_assets.contract.names import SPLITS
+from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.training.record import WEIGHTS_FILE
+
+NOTHING: Final = "none"
+_OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
+_IDENTITIES: Final = frozenset({"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"})
+_ORDER: Final = (
+    "pinned_repos", "semantic_jsonl", "tokenizer", "tokenized_parquet", "v6_enriched", "packed_rows",
+    "megatron_bin_idx", "trained_checkpoint",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that is `before` in one checkpoint and `after` in the other; `none` where one lacks it."""
+
+    what: str
+    before: str
+    after: str
+
+
+def differences(first: History, second: History, before: Made, after: Made) -> list[Difference]:
+    """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts of rows and tokens,
+    weights. The two may be of different data roots. `LineageGap` for a chain that lacks a manifest.
+    """
+    one, two = facts_of(first, before), facts_of(second, after)
+    keys = sorted([*one, *(key for key in two if key not in one)], key=lambda key: key[0])
+    found = ((what, one.get((stage, what), NOTHING), two.get((stage, what), NOTHING)) for stage, what in keys)
+    return [Difference(*fact) for fact in found if fact[1] != fact[2]]
+
+
+def facts_of(history: History, checkpoint: Made) -> dict[tuple[int, str], str]:
+    """What a checkpoint is made from and how, as words, from sources to weights: (stage's number, what) -> value."""
+    chain = sorted(history.chain(checkpoint).values(), key=lambda made: (_ORDER.index(made.stage), made.path))
+    facts: dict[tuple[int, str], str] = {}
+    for made in chain:
+        manifest, number = history.read(made), _ORDER.index(made.stage)
+        facts |= {(number, what): _word(value) for what, value in _FACTS[made.stage](manifest)}
+        if manifest.version:
+            facts[number, f"{made.stage}: code version"] = manifest.version
+    return facts
+
+
+Facts = Iterator[tuple[str, Any]]
+
+
+def _repository(manifest: Manifest) -> Facts:
+    name = manifest.config["name"]
+    yield f"repository {name}", f"{manifest.config['ref']} {manifest.config['commit']}"
+    yield f"repository {name}: license", manifest.config["license"]
+    yield f"repository {name}: source files", manifest.stats.get("source_files", NOTHING)
+    yield f"repository {name}: removed files", manifest.stats.get("removed", 0)
+
+
+def _documents(manifest: Manifest) -> Facts:
+    yield from _keys("recipe semantic", manifest.config)
+    name = manifest.partition.partition("@")[0]
+    yield f"documents of {name}", manifest.stats.get("documents", NOTHING)
+    yield f"characters of {name}", manifest.stats.get("characters", NOTHING)
+
+
+def _tokenizer(manifest: Manifest) -> Facts:
+    yield "tokenizer", manifest.stats.get("commit", NOTHING)
+    yield from _keys("recipe tokenizer", manifest.config)
+
+
+def _tokens(manifest: Manifest) -> Facts:
+    yield f"tokens of {manifest.partition.partition('@')[0]}", manifest.stats.get("tokens", NOTHING)
+
+
+def _rows(manifest: Manifest) -> Facts:
+    yield from _keys("recipe mixture", {key: value for key, value in manifest.config.items() if key != "repos"})
+    yield from _keys("rows", {key: value for key, value in manifest.stats.items() if isinstance(value, int)})
+
+
+def _pair(manifest: Manifest) -> Facts:
+    for split in SPLITS:
+        names = {f"{prefix_name(str(manifest.config['dataset']), split)}{BIN}"}
+        yield from ((f"Megatron {split}", entry.sha256) for entry in manifest.files if entry.name in names)
+
+
+def _weights(manifest: Manifest) -> Facts:
+    yield from _keys("recipe training", manifest.config["recipe"])
+    yield "steps", manifest.stats.get("steps", NOTHING)
+    yield "tokens trained on", manifest.stats.get("tokens", NOTHING)
+    yield "parameters", manifest.stats.get("parameters", NOTHING)
+    yield "weights", next((entry.sha256 for entry in manifest.files if entry.name == WEIGHTS_FILE), NOTHING)
+
+
+def _nothing(_: Manifest) -> Facts:
+    yield from ()
+
+
+_FACTS: Final = {
+    "pinned_repos": _repository,
+    "semantic_jsonl": _documents,
+    "tokenizer": _tokenizer,
+    "tokenized_parquet": _tokens,
+    "v6_enriched": _nothing,
+    "packed_rows": _rows,
+    "megatron_bin_idx": _pair,
+    "trained_checkpoint": _weights,
+}
+
+
+def _keys(prefix: str, section: Mapping[str, Any]) -> Facts:
+    """The leaves of a nested section, under dotted names."""
+    for key in sorted(section):
+        value = section[key]
+        if key in _OF_REPOSITORY or key in _IDENTITIES:
+            continue
+        if isinstance(value, Mapping):
+            yield from ((f"{prefix}: {name}", leaf) for name, leaf in _leaves(key, value))
+        else:
+            yield f"{prefix}: {key}", value
+
+
+def _leaves(path: str, section: Mapping[str, Any]) -> Facts:
+    for key in sorted(section):
+        value = section[key]
+        if isinstance(value, Mapping):
+            yield from _leaves(f"{path}.{key}", value)
+        else:
+            yield f"{path}.{key}", value
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_word, value)) or NOTHING
+    return str(value)

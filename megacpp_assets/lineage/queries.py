@@ -1,0 +1,112 @@
+"""Questions to a history: what was built with a tokenizer, which checkpoints saw a repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.storage.layout import ARTIFACT_FOLDERS
+
+CHECKPOINT: Final = "trained_checkpoint"
+_DIGITS: Final = 12
+_COMMIT: Final = re.compile(r"[0-9a-f]{4,40}")
+_LIST: Final = "megacpp audit --repo NAME lists them"
+IN_ROWS: Final = "in its rows"
+IN_TOKENIZER: Final = "in its tokenizer alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An artifact that the answer is about; `lies` unless its path holds another one now, or none."""
+
+    stage: str
+    path: str
+    manifest_sha256: str
+    lies: bool
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`uses`, and `untraced`: artifacts of which nobody can say, with the manifest that their chain lacks."""
+
+    question: str
+    uses: list[Use]
+    untraced: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON-able values."""
+        return asdict(self)
+
+
+def built_with(history: History, commit: str) -> Answer:
+    """Every dataset and checkpoint that was built with the tokenizer of `commit`, which may be its first digits.
+
+    `SpecError` unless it names one tokenizer of the history.
+    """
+    if not _COMMIT.fullmatch(commit):
+        raise SpecError("--tokenizer", expected="4 to 40 hexadecimal digits of a commit", found=repr(commit))
+    tokenizers = list(history.of_stage("tokenizer"))
+    commits = {made.commit for made in tokenizers if made.commit.startswith(commit)}
+    if len(commits) != 1:
+        known = ", ".join(sorted({made.commit[:_DIGITS] for made in tokenizers})) or "none"
+        found = f"{len(commits)} that begin with {commit}"
+        raise SpecError("--tokenizer", expected=f"the commit of one of {known}", found=found, do="give more digits")
+    (whole,) = commits
+    found_in = history.made_from(made.sha256 for made in tokenizers if made.commit == whole)
+    return _answer(history, f"tokenizer {whole}", found_in)
+
+
+def that_saw(history: History, repository: str) -> Answer:
+    """Every checkpoint whose rows or tokenizer were made of `repository`, `NAME@REF` or any reference of `NAME`.
+
+    `SpecError` for a repository that nothing was made of.
+    """
+    raw = list(history.of_stage("pinned_repos"))
+    sources = [made.sha256 for made in raw if repository in (made.partition, made.partition.partition("@")[0])]
+    if not sources:
+        known = ", ".join(sorted({made.partition for made in raw})) or "none"
+        raise SpecError("--repo", expected=f"one of {known}", found=repr(repository), do="name it as NAME or NAME@REF")
+    rows = history.made_from(sources, without="tokenizer")
+    found = history.made_from(sources)
+    hows = {sha256: IN_ROWS if sha256 in rows else IN_TOKENIZER for sha256 in found}
+    return _answer(history, f"repository {repository}", found, stage=CHECKPOINT, hows=hows)
+
+
+def known_checkpoint(history: History, name: str) -> Made:
+    """The checkpoint that lies at the path `name`, or whose manifest's hash begins with `name`.
+
+    `SpecError` unless that is exactly one.
+    """
+    digits = history.lying.get(name, name)
+    found = [made for made in history.of_stage(CHECKPOINT) if made.sha256.startswith(digits)]
+    if len(found) != 1:
+        expected = "the path of a checkpoint, or the first digits of the manifest of one"
+        raise SpecError(f"checkpoint {name}", expected=expected, found=f"{len(found)} of that name", do=_LIST)
+    return found[0]
+
+
+def _answer(
+    history: History, question: str, found: Iterable[str], *, stage: str = "", hows: dict[str, str] | None = None
+) -> Answer:
+    made = [history.made(sha256) for sha256 in found]
+    uses = [_use(history, each, (hows or {}).get(each.sha256, "")) for each in made if stage in ("", each.stage)]
+    uses.sort(key=lambda use: (ARTIFACT_FOLDERS.index(use.path.split("/")[0]), use.path, use.manifest_sha256))
+    return Answer(question, uses, list(_untraced(history, stage)))
+
+
+def _use(history: History, made: Made, how: str) -> Use:
+    return Use(made.stage, made.path, made.sha256, history.lies(made), how)
+
+
+def _untraced(history: History, stage: str) -> list[str]:
+    """What stands behind a manifest that is neither sealed on the disk nor kept: it may or may not be in the answer."""
+    missing = history.missing()
+    behind = history.made_from(missing)
+    told = [history.made(sha256) for sha256 in behind if stage in ("", history.made(sha256).stage)]
+    lacks = ", ".join(f"{path} ({sha256[:_DIGITS]})" for sha256, path in sorted(missing.items()))
+    return sorted(f"{made.path}: its chain lacks the manifest of {lacks}" for made in told)

@@ -1,0 +1,199 @@
+"""One token of a mixture, back to where it came from: document, repository, commit, file, line, chunk, role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.budgets import shards_of
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.parquet import open_parquet, row_groups
+
+ROLES: Final = ("root", "context", "synthetic")
+"""By `names.ROOT_ROLE`, `CONTEXT_ROLE`, `SYNTHETIC_ROLE`."""
+_PLACE: Final = re.compile(rf"(?:({'|'.join(SPLITS)}):)?([0-9]{{1,15}}):([0-9]{{1,15}})")
+_DOCUMENT: Final = [
+    c.DOC_ID, c.REPO, c.REF, c.COMMIT, c.FILEPATH, c.LICENSE, c.TEXT, c.CONSTITUENTS, c.CHUNK_BOUNDARIES,
+    c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS,
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A token of the rows of a mixture: `row` and `column` from 0."""
+
+    split: str
+    row: int
+    column: int
+
+    @staticmethod
+    def parse(text: str) -> Place:
+        """`ROW:COL` of training rows, or `SPLIT:ROW:COL`; `SpecError` for another shape."""
+        found = _PLACE.fullmatch(text)
+        if found is None:
+            expected = f"ROW:COL or SPLIT:ROW:COL, where SPLIT is one of {', '.join(SPLITS)}"
+            raise SpecError("--token", expected=expected, found=repr(text))
+        return Place(found[1] or TRAIN_SPLIT, int(found[2]), int(found[3]))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenOrigin:
+    """Where a token came from. `file` and `line` (from 1) are "" and 0 where it stands in no file; `byte_start` is its
+    place in the blob, from 0. `context` is the line of the document that it stands in.
+    """
+
+    rows: str
+    split: str
+    row: int
+    column: int
+    token_id: int
+    text: str
+    role: str
+    document: str
+    position: int
+    repository: str
+    commit: str
+    license: str
+    file: str
+    line: int
+    byte_start: int
+    chunk: str
+    context: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The origin as JSON-able values."""
+        return asdict(self)
+
+
+def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
+    """Where the token at `place` of the rows of `packed` came from, each step held against the bytes of the one before.
+
+    `SpecError` for a place outside the rows or in their padding; `LineageGap` where the chain is broken.
+    """
+    row = _row(packed, place)
+    ids = row[c.INPUT_IDS]
+    if place.column >= row[c.VALID_TOKEN_COUNT]:
+        expected = f"a column below {row[c.VALID_TOKEN_COUNT]}, the tokens of row {place.row}"
+        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="padding or outside the row")
+    number = row[c.DOC_IDS][place.column]
+    position = place.column - sum(row[c.SOURCE_DOC_TOKEN_LENGTHS][:number])
+    doc_id, name = row[c.SOURCE_DOC_IDS][number], row[c.SOURCE_REPOS][number]
+    tokenized, document = _document(packed, name, doc_id)
+    if document[c.TOKEN_IDS_COLUMN][position] != ids[place.column]:
+        found = document[c.TOKEN_IDS_COLUMN][position]
+        raise LineageGap(f"{packed.path}, document {doc_id}", expected=f"token {ids[place.column]}", found=found)
+    return _origin(packed, tokenized, place, document, position)
+
+
+def _origin(
+    packed: Artifact, tokenized: Artifact, place: Place, document: dict[str, Any], position: int
+) -> TokenOrigin:
+    start, end = document[c.TOKEN_CHAR_STARTS][position], document[c.TOKEN_CHAR_ENDS][position]
+    text = document[c.TEXT]
+    part = next((each for each in document[c.CONSTITUENTS] if each["char_start"] <= start < each["char_end"]), None)
+    raw = _input(_input(tokenized, "semantic_jsonl"), "pinned_repos")
+    byte, line = _in_file(raw, document, part, start) if part is not None and end > start else (0, 0)
+    return TokenOrigin(
+        rows=packed.path,
+        split=place.split,
+        row=place.row,
+        column=place.column,
+        token_id=document[c.TOKEN_IDS_COLUMN][position],
+        text=text[start:end],
+        role=ROLES[part["role"]] if part is not None and end > start else ROLES[-1],
+        document=document[c.DOC_ID],
+        position=position,
+        repository=f"{document[c.REPO]}@{document[c.REF]}",
+        commit=document[c.COMMIT],
+        license=document[c.LICENSE],
+        file=part["filepath"] if part is not None and line else "",
+        line=line,
+        byte_start=byte,
+        chunk=_chunk(document, start),
+        context=text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0],
+    )
+
+
+def _chunk(document: dict[str, Any], start: int) -> str:
+    """Kind and name of the smallest chunk around a character."""
+    around = [each for each in document[c.CHUNK_BOUNDARIES] if each["char_offset"] <= start < each["char_end"]]
+    if not around:
+        return ""
+    chunk = min(around, key=lambda each: each["char_end"] - each["char_offset"])
+    return f"{chunk['kind']} {chunk['name']}".strip()
+
+
+def _in_file(raw: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
+    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there."""
+    before = document[c.TEXT][part["char_start"] : start].encode()
+    byte = int(part["byte_start"]) + len(before)
+    blob = next((file.blob for file in source_files(raw) if file.path == part["filepath"]), "")
+    with blob_reader(raw) as blobs:
+        data = blobs.read(blob)
+    if data[part["byte_start"] : byte] != before:
+        where = f"{raw.path}: {part['filepath']}"
+        raise LineageGap(where, expected=f"the document's text at byte {part['byte_start']}", found="other bytes")
+    return byte, data.count(b"\n", 0, byte) + 1
+
+
+def _row(packed: Artifact, place: Place) -> dict[str, Any]:
+    columns = [
+        c.INPUT_IDS, c.DOC_IDS, c.VALID_TOKEN_COUNT, c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
+    ]  # fmt: skip
+    first = 0
+    for file in packed.files(".parquet", f"{place.split}_"):
+        with open_parquet(file) as parquet:
+            for group in range(parquet.num_row_groups):
+                rows = parquet.metadata.row_group(group).num_rows
+                if place.row < first + rows:
+                    found = parquet.read_row_group(group, columns=columns).slice(place.row - first, 1)
+                    return dict(found.to_pylist()[0])
+                first += rows
+    raise SpecError(f"--token {place.row}:{place.column}", expected=f"a row below {first}", found=place.row)
+
+
+def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[str, Any]]:
+    """The tokenized artifact and the document in it, by way of the enriched one."""
+    for enriched in _inputs(packed, "v6_enriched"):
+        if enriched.manifest.partition.partition("@")[0] == name:
+            tokenized = _input(enriched, "tokenized_parquet")
+            budget = int(packed.manifest.config["document_tokens"])
+            for document in _with_id(shards_of(tokenized, budget, ".parquet"), doc_id):
+                return tokenized, document
+    raise LineageGap(packed.path, expected=f"document {doc_id} of {name} among its inputs", found="none")
+
+
+def _with_id(files: Sequence[Any], doc_id: str) -> Iterator[dict[str, Any]]:
+    for file in files:
+        first = 0
+        for group, table in enumerate(row_groups(file, [c.DOC_ID])):
+            names = table.column(c.DOC_ID).to_pylist()
+            if doc_id in names:
+                with open_parquet(file) as parquet:
+                    whole = parquet.read_row_group(group, columns=_DOCUMENT)
+                yield from whole.slice(names.index(doc_id), 1).to_pylist()
+            first += table.num_rows
+
+
+def _input(artifact: Artifact, stage: str) -> Artifact:
+    for found in _inputs(artifact, stage):
+        return found
+    raise LineageGap(artifact.path, expected=f"an input made by {stage}", found="none", do="run it again")
+
+
+def _inputs(artifact: Artifact, stage: str) -> Iterator[Artifact]:
+    """The inputs that `stage` made; `LineageGap` for one that is no longer the one that was used."""
+    for reference in artifact.manifest.inputs:
+        found = open_artifact(artifact.root, reference.path)
+        if found.manifest.sha256 != reference.manifest_sha256:
+            do = f"megacpp run brings {artifact.path} up to date"
+            expected, is_now = f"manifest {reference.manifest_sha256}", f"manifest {found.manifest.sha256}"
+            raise LineageGap(reference.path, expected=expected, found=is_now, do=do)
+        if found.manifest.stage == stage:
+            yield found

@@ -1,0 +1,40 @@
+"""Every manifest that was sealed in a data root, kept under its hash before the seal: what a later run replaced, and
+what was removed, stays traceable. A kept manifest is the artifact's path in a line, then the manifest's own bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.storage.atomic import write_any
+from megacpp_assets.storage.layout import HISTORY
+
+_KEPT = re.compile(r"[0-9a-f]{64}")
+
+
+def keep_manifest(root: Path, path: str, manifest: bytes) -> None:
+    """Keep the bytes of the manifest of the artifact at `path`, unless they are kept."""
+    file = root / HISTORY / sha256_bytes(manifest)
+    if not file.exists():
+        write_any(file, path.encode() + b"\n" + manifest)
+
+
+def kept_manifests(root: Path) -> set[str]:
+    """The sha256 of every kept manifest."""
+    try:
+        return {name for name in os.listdir(root / HISTORY) if _KEPT.fullmatch(name)}
+    except FileNotFoundError:
+        return set()
+
+
+def kept_manifest(root: Path, sha256: str) -> tuple[str, bytes]:
+    """The path of the artifact and the bytes of its manifest; `LineageGap` if they are not what was kept."""
+    path, _, manifest = (root / HISTORY / sha256).read_bytes().partition(b"\n")
+    if (found := sha256_bytes(manifest)) != sha256:
+        do = f"remove it: megacpp run keeps the manifest of {path.decode(errors='replace')} again where it is sealed"
+        raise LineageGap(f"{HISTORY}/{sha256}", expected="the manifest of that sha256", found=f"sha256 {found}", do=do)
+    return path.decode(), manifest

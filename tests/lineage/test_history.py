@@ -1,0 +1,169 @@
+"""The history of a data root: what was made of what, also after it was replaced; rebuilt when its cache is gone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.lineage.differences import differences
+from megacpp_assets.lineage.history import History, read_history
+from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.layout import HISTORY
+from tests.lineage.world import DATASET, World, corpus
+
+BASE, SMALL = (f"checkpoints/{DATASET}/{name}/4k/step_00000020" for name in ("base", "small"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return corpus(tmp_path / "data")
+
+
+def _saw(root: Path, repository: str) -> dict[str, str]:
+    return {use.path: use.how for use in that_saw(read_history(root), repository).uses}
+
+
+def test_every_checkpoint_that_saw_a_repository_is_found_and_how(world: World) -> None:
+    assert _saw(world.root, "folly@2") == {BASE: IN_ROWS, SMALL: IN_ROWS}
+    assert _saw(world.root, "fmt@11.0.0") == {BASE: IN_ROWS, SMALL: IN_TOKENIZER}
+    assert _saw(world.root, "fmt") == {BASE: IN_ROWS, SMALL: IN_TOKENIZER}
+    assert _saw(world.root, "absl") == {BASE: IN_TOKENIZER, SMALL: IN_TOKENIZER}
+    assert _saw(world.root, "beside@3") == {}
+
+
+def test_everything_built_with_a_tokenizer_is_found_by_the_first_digits_of_its_commit(world: World) -> None:
+    found = [use.path for use in built_with(read_history(world.root), "aaaa").uses]
+    repositories = ("beside@3", "fmt@11.0.0", "folly@2")
+    assert found == [
+        *(f"{folder}/{DATASET}/{key}" for folder in ("parquet", "enriched") for key in repositories),
+        *(f"{folder}/{DATASET}/{name}/4k" for folder in ("packed", "megatron") for name in ("base", "small")),
+        BASE,
+        SMALL,
+    ]
+
+
+@pytest.mark.parametrize("question", ["", "a", "A" * 40, "a" * 41, "--all", "ffff"])
+def test_a_tokenizer_that_nobody_knows_is_refused(world: World, question: str) -> None:
+    with pytest.raises(SpecError, match=r"--tokenizer; expected .*; found "):
+        built_with(read_history(world.root), question)
+
+
+@pytest.mark.parametrize("question", ["", "fm", "fmt@", "fmt@12", "fmt@11.0.0 ", "../fmt", "%"])
+def test_a_repository_that_nothing_was_made_of_is_refused_with_those_there_are(world: World, question: str) -> None:
+    with pytest.raises(SpecError, match=r"--repo; expected one of .*fmt@11\.0\.0.*; found .*what to do"):
+        that_saw(read_history(world.root), question)
+
+
+def test_what_was_replaced_stays_traceable(world: World) -> None:
+    before = open_artifact(world.root, BASE).manifest.sha256
+    tokenizer = f"tokenizer/{DATASET}"
+    newer = world.repository("fmt@12", tokenizer=tokenizer)
+    world.checkpoint("base/4k", tokenizer, newer, weights=b"other")
+    assert open_artifact(world.root, BASE).manifest.sha256 != before
+    history = read_history(world.root)
+    uses = [use for use in that_saw(history, "fmt@11.0.0").uses if use.how == IN_ROWS]
+    assert [(use.path, use.manifest_sha256, use.lies) for use in uses] == [(BASE, before, False)]
+    assert history.read(known_checkpoint(history, before[:12])).sha256 == before
+
+
+def test_the_cache_decides_no_answer(world: World) -> None:
+    first = read_history(world.root)
+    remembered = read_history(world.root)
+    shutil.rmtree(world.root / "cache")
+    assert first == remembered == read_history(world.root)
+
+
+def test_a_root_that_an_earlier_release_filled_has_what_lies_on_its_disk(world: World) -> None:
+    whole = read_history(world.root)
+    shutil.rmtree(world.root / HISTORY)
+    shutil.rmtree(world.root / "cache")
+    assert read_history(world.root) == whole
+
+
+def test_a_root_that_was_copied_without_its_seals_has_what_was_kept(world: World, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(world.root / HISTORY, copy / HISTORY)
+    history = read_history(copy)
+    assert history.rows == read_history(world.root).rows and not history.lying
+    assert {use.lies for use in that_saw(history, "folly").uses} == {False}
+    assert [path.name for path in copy.iterdir()] == [HISTORY]
+
+
+def _without(root: Path, path: str) -> History:
+    """The history of a root whose artifact at `path` is gone without a trace."""
+    sha256 = open_artifact(root, path).manifest.sha256
+    shutil.rmtree(root / path)
+    (root / HISTORY / sha256).unlink()
+    return read_history(root)
+
+
+def test_a_manifest_that_is_missing_in_the_middle_is_said_of_what_stands_behind_it(world: World) -> None:
+    rows = f"packed/{DATASET}/small/4k"
+    answer = that_saw(_without(world.root, rows), "folly@2")
+    assert [use.path for use in answer.uses if use.how == IN_ROWS] == [BASE]
+    assert len(answer.untraced) == 1
+    assert answer.untraced[0].startswith(f"{SMALL}: its chain lacks the manifest of {rows} (")
+
+
+def test_a_chain_that_lacks_a_manifest_is_not_compared(world: World) -> None:
+    history = _without(world.root, f"packed/{DATASET}/small/4k")
+    one, two = (known_checkpoint(history, path) for path in (BASE, SMALL))
+    with pytest.raises(LineageGap, match=rf"packed/{DATASET}/small/4k: manifest .* found neither; what to do"):
+        differences(history, history, one, two)
+
+
+def test_a_kept_manifest_that_was_changed_is_named(world: World) -> None:
+    sha256 = open_artifact(world.root, BASE).manifest.sha256
+    shutil.rmtree(world.root / BASE)
+    kept = world.root / HISTORY / sha256
+    kept.write_bytes(kept.read_bytes().replace(b"20", b"21"))
+    with pytest.raises(LineageGap, match=rf"{HISTORY}/{sha256}; expected the manifest of that sha256"):
+        read_history(world.root)
+
+
+def test_an_artifact_that_is_being_made_anew_or_was_edited_does_not_lie_there(world: World) -> None:
+    (world.root / BASE / COMPLETE_FILE).unlink()
+    manifest = world.root / SMALL / MANIFEST_FILE
+    manifest.write_bytes(manifest.read_bytes() + b" ")
+    assert {BASE, SMALL}.isdisjoint(read_history(world.root).lying)
+
+
+def _differences(history: History, one: str, two: str) -> dict[str, tuple[str, str]]:
+    found = differences(history, history, known_checkpoint(history, one), known_checkpoint(history, two))
+    return {each.what: (each.before, each.after) for each in found}
+
+
+def test_what_changed_is_told_from_sources_to_weights(world: World) -> None:
+    tokenizer = f"tokenizer/{DATASET}"
+    enriched = [world.repository(key, tokenizer=tokenizer) for key in ("fmt@12", "folly@2")]
+    recipe = {"steps": 20, "learning_rate": 0.2}
+    world.checkpoint("next/4k", tokenizer, *enriched, recipe=recipe, weights=b"other")
+    path = f"checkpoints/{DATASET}/next/4k/step_00000020"
+    found = _differences(read_history(world.root), BASE, path)
+    told = [what for what in found if "sha256" not in what and ".files." not in what]
+    assert told == ["repository fmt", "Megatron train", "recipe training: learning_rate", "weights"]
+    assert found["repository fmt"] == ("11.0.0 commit-of-fmt@11.0.0", "12 commit-of-fmt@12")
+    assert found["recipe training: learning_rate"] == ("0.1", "0.2")
+
+
+def test_what_only_one_of_them_has_is_told_too(world: World) -> None:
+    found = _differences(read_history(world.root), SMALL, BASE)
+    assert found["documents of fmt"] == ("none", "3") and found["rows: rows"] == ("1", "2")
+    assert "repository folly" not in found
+
+
+def test_a_checkpoint_does_not_differ_from_itself(world: World) -> None:
+    assert _differences(read_history(world.root), BASE, BASE) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["", "checkpoints/corpus/nobody/4k/step_00000020", "ffffffffffff", f"packed/{DATASET}"]
+)
+def test_a_checkpoint_that_nobody_knows_is_refused(world: World, name: str) -> None:
+    with pytest.raises(SpecError, match=r"checkpoint .*; expected .*; found .*; what to do: megacpp audit --repo"):
+        known_checkpoint(read_history(world.root), name)

@@ -1,0 +1,84 @@
+"""A small data root of manifests without data: three repositories, a tokenizer and mixtures, through every stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.publish import Publication, Target, publish
+
+DATASET = "corpus"
+RECIPE = {"steps": 20, "learning_rate": 0.1}
+
+
+class World:
+    """Publishes artifacts below `root`; each is made from those of the paths it is given."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / LOCKS_DIRECTORY).mkdir(parents=True)
+
+    def repository(self, key: str, commit: str = "", tokenizer: str = "") -> str:
+        """The stages of a repository; the path of its enriched parquet, or without a tokenizer of its objects."""
+        name, _, ref = key.partition("@")
+        pin = {"name": name, "ref": ref, "commit": commit or f"commit-of-{key}", "license": "MIT"}
+        last = self.publish("pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"source_files": 7})
+        if tokenizer:
+            last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, stats={"documents": 3})
+            last = self.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", last, tokenizer)
+            last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)
+        return last
+
+    def tokenizer(self, commit: str, *raw: str) -> str:
+        """The tokenizer of that commit, trained on repositories."""
+        stats = {"commit": commit, "vocabulary_size": 300}
+        return self.publish("tokenizer", DATASET, f"tokenizer/{DATASET}", *raw, stats=stats)
+
+    def checkpoint(
+        self, name: str, tokenizer: str, *enriched: str, recipe: Mapping[str, Any] = RECIPE, weights: bytes = b"w"
+    ) -> str:
+        """A mixture of repositories from its rows to its checkpoint, whose path is returned."""
+        rows = self.publish("packed_rows", name, f"packed/{DATASET}/{name}", *enriched, stats={"rows": len(enriched)})
+        pair = self.publish(
+            "megatron_bin_idx", name, f"megatron/{DATASET}/{name}", rows, config={"dataset": DATASET},
+            files={f"{DATASET}_train.bin": " ".join(enriched).encode()},
+        )  # fmt: skip
+        return self.publish(
+            "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer,
+            config={"recipe": recipe}, stats={"steps": 20}, files={"model.safetensors": weights},
+        )  # fmt: skip
+
+    def publish(
+        self,
+        stage: str,
+        partition: str,
+        path: str,
+        *inputs: str,
+        config: Mapping[str, Any] | None = None,
+        stats: Mapping[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> str:
+        """One artifact; its path."""
+
+        def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+            for name, data in (files or {}).items():
+                publication.write(name, data)
+            return stats or {}
+
+        work = {"files": {name: data.decode() for name, data in (files or {}).items()}, "stats": dict(stats or {})}
+        target = Target(self.root, path, stage, partition, "1", {**(config or {}), "work": work}, inputs)
+        return publish(target, produce).path
+
+
+def corpus(root: Path) -> World:
+    """Two mixtures over three repositories; the tokenizer is of two of them, and `beside` is read by no mixture."""
+    world = World(root)
+    raw = [world.repository(key) for key in ("fmt@11.0.0", "absl@1")]
+    tokenizer = world.tokenizer("a" * 40, *raw)
+    enriched = {key: world.repository(key, tokenizer=tokenizer) for key in ("fmt@11.0.0", "folly@2", "beside@3")}
+    world.checkpoint("base/4k", tokenizer, enriched["fmt@11.0.0"], enriched["folly@2"])
+    world.checkpoint("small/4k", tokenizer, enriched["folly@2"])
+    return world
