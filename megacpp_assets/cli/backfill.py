@@ -39,7 +39,7 @@ def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset:
 
     What upstream has and the dataset does not know is added to corpus.lock with its commit; of each release, those
     stages of a repository are run that are missing or stale. A tag that names another commit than it did is told, and
-    left alone. Mixtures stay as they are until megacpp lock set.
+    left alone. Mixtures stay as they are until megacpp lock promote.
     """
     patterns = split_list(tags)
     if dry_run:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import getpass
+import os
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
 import click
 
@@ -12,7 +15,7 @@ from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.lock_file import lock_history, read_lock
+from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock
 
 _DIGITS = 12
 
@@ -35,20 +38,28 @@ def show_command(data_root: str | None) -> None:
             click.echo(f"    {key:<32} {value}")
 
 
-@lock_group.command("set")
+@lock_group.command("promote")
 @click.argument("partition", metavar="NAME@REF")
+@click.option("--why", default="", metavar="TEXT", help="Recorded in the lock's history, with your name.")
+@click.option("--unchecked", is_flag=True, help="Also where its stages are not made or checks speak against it.")
 @dataset_option
 @data_root_option
-def set_command(partition: str, dataset: str, data_root: str | None) -> None:
-    """Move the pin of repository NAME to REF. The next run makes what follows from it; the tokenizer stays."""
+def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, data_root: str | None) -> None:
+    """Have the mixtures read repository NAME at REF, once all its stages are made and nothing speaks against it.
+
+    The next run makes what follows from it; the tokenizer stays. The earlier reference stays known, the earlier lock is
+    kept in the history.
+    """
     from megacpp_assets.pipeline.alone import only_run
     from megacpp_assets.pipeline.corpus import open_corpus
-    from megacpp_assets.pipeline.pinning import move_pin
+    from megacpp_assets.pipeline.promotion import promote
 
+    if unchecked and not why.strip():
+        raise click.UsageError("--unchecked does not go without --why, which the lock's history keeps")
     root = resolve_root(data_root)
     with only_run(root):
         before = open_corpus(root, dataset)
-        after = move_pin(before, partition)
+        after = promote(before, partition, who=_user(), why=why, unchecked=unchecked)
     for line in _changes(before.lock, after.lock):
         click.echo(line)
 
@@ -59,8 +70,9 @@ def history_command(data_root: str | None) -> None:
     """Print every change of the lock, oldest first, with the number of the state before it."""
     root = resolve_root(data_root)
     states = [*lock_history(root), (0, read_lock(root))]
+    notes = lock_notes(root)
     for (number, before), (_, after) in pairwise(states):
-        click.echo(f"after {number}")
+        click.echo(f"after {number}{_told(notes.get(number))}")
         for line in _all_changes(before, after):
             click.echo(f"    {line}")
 
@@ -77,6 +89,23 @@ def diff_command(number: int, data_root: str | None) -> None:
         raise SpecError(f"state {number} of corpus.lock", expected=known, found="none of that number")
     for line in _all_changes(states[number], read_lock(root)):
         click.echo(line)
+
+
+def _told(note: Mapping[str, Any] | None) -> str:
+    if note is None:
+        return ""
+    checks = f"{len(note['checks'])} checks passed" if note["checked"] else "unchecked"
+    return (
+        f": {note['promoted']} promoted by {note['who']} at {note['at']}, {checks}; {note['why'] or 'no reason given'}"
+    )
+
+
+def _user() -> str:
+    """Who runs the command; a container may have no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def _facts(corpus: CorpusLock) -> dict[str, str]:

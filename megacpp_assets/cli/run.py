@@ -37,9 +37,9 @@ Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
 Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
 Datasets    --repos with others than the recipe's makes a dataset of its own; nothing is taken from the recipe's
-            the references of pinned repositories are the lock's: move them with megacpp lock set
+            the references of pinned repositories are the lock's: move them with megacpp lock promote
 References  --refs makes other references of a dataset's repositories beside the pinned ones: the stages of a
-            repository only, no mixture reads them until megacpp lock set
+            repository only, no mixture reads them until megacpp lock promote
 Data root   $MEGACPP_DATA_ROOT, else ./data
 
 Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
@@ -123,6 +123,6 @@ def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
     references = locked_references(root, recipe)
     for asked, locked in overruled(recipe, references):
         click.echo(
-            f"{locked} stays pinned, though the recipe says {asked}: megacpp lock set {asked} moves it", err=True
+            f"{locked} stays pinned, though the recipe says {asked}: megacpp lock promote {asked} moves it", err=True
         )
     return references

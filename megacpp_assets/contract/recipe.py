@@ -13,6 +13,7 @@ from megacpp_assets.contract.names import BASE_SPECIALIST, DOCUMENT_TOKENS
 from megacpp_assets.contract.partition import require_label
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
+POLICIES = ("manual", "when_checked")
 DEVICES = ("cpu", "cuda")
 STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
@@ -135,6 +136,39 @@ class MixtureRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class PromotionRecipe:
+    """When mixtures take another reference of a repository: `policy` is `manual` (somebody says so) or `when_checked`
+    (by itself, once it is made and nothing speaks against it).
+
+    Against the reference that they read so far it may have `least_share` to `most_share` times the documents, tokens
+    and bytes, `category_shift` of its tokens in other categories, and another number of bytes per token by a part of
+    `bytes_per_token_shift`. A file that could not be indexed is in `failed_units`, as `NAME:PATH`, with the reason why
+    it may be lacking.
+    """
+
+    policy: str = "manual"
+    least_share: float = 0.5
+    most_share: float = 3.0
+    category_shift: float = 0.15
+    bytes_per_token_shift: float = 0.15
+    failed_units: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        bounds = {"least_share": (0.0, 1.0), "most_share": (1.0, math.inf)}
+        bounds |= {"category_shift": (0.0, 1.0), "bytes_per_token_shift": (0.0, math.inf)}
+        for name, (least, most) in bounds.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise SpecError(f"promotion.{name}", expected=f"{least:g} to {most:g}", found=value)
+        if self.policy not in POLICIES:
+            raise SpecError("promotion.policy", expected=" or ".join(POLICIES), found=repr(self.policy))
+        for unit, reason in self.failed_units.items():
+            if ":" not in unit or not reason.strip():
+                where = f"promotion.failed_units.{unit!r}"
+                raise SpecError(where, expected="NAME:PATH and a reason", found=repr(reason))
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseRecipe:
     """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
     budget that they are made for.
@@ -248,6 +282,7 @@ class Recipe:
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
+    promotion: PromotionRecipe = field(default_factory=PromotionRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
 

@@ -59,9 +59,12 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
 
 def recipe_toml(recipe: Recipe) -> str:
     """Every key of the recipe with its value, defaults included, in one byte form; `parse_recipe` gives it back."""
-    document = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()}
+    document: dict[str, Any] = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()
+    }
     for key in ("phases", "specialists"):
         document[key] = {name: document[key][name] for name in sorted(document[key])}
+    document["promotion"]["failed_units"] = dict(sorted(recipe.promotion.failed_units.items()))
     return tomlkit.dumps(document)
 
 

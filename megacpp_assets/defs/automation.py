@@ -36,7 +36,12 @@ def automation_of(corpus: Corpus) -> Automation:
     tips = _nightly(
         corpus, "tips", "0 3 * * *", "Pins what the branches followed as tip name now, beside what it read."
     )
-    rest = _nightly(corpus, "backfill", "0 4 * * *", "Makes what is missing or stale of every known reference.")
+    rest = _nightly(
+        corpus,
+        "backfill",
+        "0 4 * * *",
+        "Makes what is missing or stale: of every known reference, then of the mixtures.",
+    )
     return Automation((releases, tips.job, rest.job), (_sensor(corpus, releases),), (tips, rest))
 
 

@@ -12,7 +12,9 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.keys import partition_of, register
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import add_references
+from megacpp_assets.pipeline.promotion import promote_by_policy
 from megacpp_assets.pipeline.run import machine_budget, run_steps
 from megacpp_assets.pipeline.stages import STAGES, Kind
 from megacpp_assets.pipeline.steps import step_of
@@ -22,11 +24,24 @@ def run_selected(
     corpus: Corpus, keys: Sequence[dg.AssetKey], partitions: Sequence[str | None], context: dg.AssetExecutionContext
 ) -> None:
     """Run the steps of the assets `keys` over `partitions` as `megacpp run` would; None is a stage's only partition."""
-    if STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY:
+    of_repositories = STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY
+    if of_repositories:
         corpus = _knowing(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
     run_steps(corpus, steps, LogWatch(context.log), DagsterRecords(context.instance, context.run), machine_budget())
+    if of_repositories:
+        tell_promotions(corpus, context.log)
+
+
+def tell_promotions(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
+    """The corpus after the policy of its recipe, and the log with what was promoted and what was not."""
+    corpus, promoted, refused = promote_by_policy(open_corpus(corpus.root, corpus.dataset))
+    for key in promoted:
+        log.info(f"{key}: promoted")
+    for error in refused:
+        log.warning(str(error))
+    return corpus
 
 
 def _knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:

@@ -1,4 +1,4 @@
-"""What the nightly runs do: pin what tips name now, and make what is missing or stale of every known reference."""
+"""What the nightly runs do: pin what tips name now; make what is missing or stale of every reference and mixture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Final
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.body import tell_promotions
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.watch import LogWatch
@@ -29,14 +31,28 @@ def follow_tips(corpus: Corpus, context: dg.OpExecutionContext) -> None:
 
 
 def make_the_rest(corpus: Corpus, context: dg.OpExecutionContext) -> None:
-    """Make what is missing or stale of the stages of every known reference."""
-    _make(corpus, corpus.known_refs, context)
+    """Make what is missing or stale of every known reference, promote what the recipe's policy says, and make the
+    mixtures. A reference that fails keeps no mixture from being made; its error comes at the end.
+    """
+    failure = None
+    try:
+        _make(corpus, corpus.known_refs, context)
+    except MegacppError as error:
+        failure = error
+    corpus = tell_promotions(corpus, context.log)
+    _run(corpus, Plan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
+    if failure is not None:
+        raise failure
 
 
 def _make(corpus: Corpus, refs: tuple[RepoRef, ...], context: dg.OpExecutionContext) -> None:
     register(context.instance, corpus.dataset, refs)
+    _run(corpus, Plan((), refs=refs), context)
+
+
+def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
     records = DagsterRecords(context.instance, context.run)
-    run_plan(corpus, Plan((), refs=refs), LogWatch(context.log), records, machine_budget())
+    run_plan(corpus, plan, LogWatch(context.log), records, machine_budget())
 
 
 WORK: Final[Mapping[str, Callable[[Corpus, dg.OpExecutionContext], None]]] = {

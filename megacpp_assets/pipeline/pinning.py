@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
@@ -61,14 +62,17 @@ def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]
     ]
 
 
-def move_pin(corpus: Corpus, text: str) -> Corpus:
+def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -> Corpus:
     """The corpus whose mixtures read the repository of `text` (`NAME@REF`) there, in `corpus.lock` too.
 
-    The next run makes what follows from it; the earlier reference stays known, and the lock's history tells of it.
+    The next run makes what follows from it; the earlier reference stays known, and the lock's history tells of it, with
+    the `note`.
     """
     corpus.lock.pin(text.partition("@")[0])
     moved = References.of(corpus.root, corpus.recipe, corpus.lock).resolve(text)
-    return _update(corpus, lambda lock: lock.reading(moved if pin.name == moved.name else pin for pin in lock.repos))
+    return _update(
+        corpus, lambda lock: lock.reading(moved if pin.name == moved.name else pin for pin in lock.repos), note=note
+    )
 
 
 def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[RepoRef, ...]]:
@@ -103,7 +107,13 @@ def write_pins(corpus: Corpus, *, activate: bool) -> Corpus:
     return _update(corpus, lambda lock: replace(lock, recipe=recipe).reading(corpus.lock.repos), activate=activate)
 
 
-def _update(corpus: Corpus, change: Callable[[CorpusLock], CorpusLock], *, activate: bool = False) -> Corpus:
+def _update(
+    corpus: Corpus,
+    change: Callable[[CorpusLock], CorpusLock],
+    *,
+    activate: bool = False,
+    note: Mapping[str, Any] | None = None,
+) -> Corpus:
     """The corpus after `change` of its pins. They are read under the lock: another run may have added some."""
 
     def changed(file: LockFile) -> LockFile:
@@ -111,7 +121,7 @@ def _update(corpus: Corpus, change: Callable[[CorpusLock], CorpusLock], *, activ
         after = file.with_corpus(change(now))
         return after.activated(corpus.dataset) if activate else after
 
-    return replace(corpus, lock=update_lock(corpus.root, changed).datasets[corpus.dataset])
+    return replace(corpus, lock=update_lock(corpus.root, changed, note).datasets[corpus.dataset])
 
 
 def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:

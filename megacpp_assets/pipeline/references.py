@@ -50,7 +50,7 @@ class References:
                 f"repository {name} of dataset {self.lock.dataset}",
                 expected=f"the pinned {read.partition.key}",
                 found=key,
-                do=f"megacpp lock set {key} moves the pin, megacpp run --refs {key} makes it beside the pinned one; "
+                do=f"megacpp run --refs {key} makes it beside that one, megacpp lock promote {key} moves the pin; "
                 f"both with --dataset {self.lock.dataset}",
             )
         return found

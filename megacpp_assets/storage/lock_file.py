@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
+from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import LOCK_FILE, LOCK_HISTORY
 from megacpp_assets.storage.locks import writing
+
+_NOTE: Final = ".json"
+"""Beside a state of the history: who made the change that ended it, and why."""
 
 
 def read_lock(root: Path) -> LockFile:
@@ -29,13 +35,16 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
     return lock.datasets[dataset]
 
 
-def update_lock(root: Path, change: Callable[[LockFile], LockFile]) -> LockFile:
-    """Apply `change` under the root's lock; the file is left alone when nothing changes, else the old one is kept."""
+def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mapping[str, Any] | None = None) -> LockFile:
+    """Apply `change` under the root's lock; the file is left alone when nothing changes, else the old one is kept.
+
+    `note` is kept with it: who changed it, and why.
+    """
     with writing(root, LOCK_FILE):
         before = read_lock(root)
         after = change(before)
         if after != before:
-            _keep(root, before)
+            _keep(root, before, note)
             write_atomic(root / LOCK_FILE, after.to_bytes())
         return after
 
@@ -45,17 +54,30 @@ def lock_history(root: Path) -> list[tuple[int, LockFile]]:
     return [(int(file.stem), LockFile.from_bytes(file.read_bytes())) for file in _entries(root)]
 
 
-def _keep(root: Path, lock: LockFile) -> None:
+def lock_notes(root: Path) -> dict[int, dict[str, Any]]:
+    """Number of a state of the history -> who made the change that ended it, and why, where that was told."""
+    notes = {int(file.stem): file.with_suffix(_NOTE) for file in _entries(root)}
+    return {number: json.loads(file.read_bytes()) for number, file in notes.items() if file.exists()}
+
+
+def _keep(root: Path, lock: LockFile, note: Mapping[str, Any] | None) -> None:
     """Add `lock` to the history, unless a crash left it there already or there was no lock yet."""
     if not lock.datasets:
         return
     entries, data = _entries(root), lock.to_bytes()
     if entries and entries[-1].read_bytes() == data:
-        return
-    folder = root / LOCK_HISTORY
-    folder.mkdir(exist_ok=True)
-    number = int(entries[-1].stem) + 1 if entries else 1
-    write_atomic(folder / f"{number:06d}.toml", data)
+        path = entries[-1]
+    else:
+        folder = root / LOCK_HISTORY
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{int(entries[-1].stem) + 1 if entries else 1:06d}.toml"
+    # Before the state: one that a crash left alone is the next change's, which writes it anew.
+    if note is None:
+        path.with_suffix(_NOTE).unlink(missing_ok=True)
+    else:
+        write_atomic(path.with_suffix(_NOTE), canonical_json(dict(note)))
+    if not path.exists():
+        write_atomic(path, data)
 
 
 def _entries(root: Path) -> list[Path]:

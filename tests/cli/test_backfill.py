@@ -9,36 +9,14 @@ import pytest
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.pipeline.corpus import open_corpus
 from tests.cli.commands import exit_code
-from tests.repos.git_tree import commit, git, make_repository
-
-RECIPE = """
-dataset = "mine"
-catalogue = "./catalogue.toml"
-repos = ["lib"]
-curriculum = ["4k"]
-"""
-LONG = b"int answer(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"
+from tests.cli.conftest import LONG
+from tests.repos.git_tree import commit, git
 
 
 @pytest.fixture
-def upstream(tmp_path: Path) -> Path:
-    """A repository with the releases v1.0, v1.1 and v2.0, and a candidate."""
-    folder = tmp_path / "lib"
-    make_repository(folder, {"lib.cc": LONG, "LICENSE": b"MIT License\n"}, "v1.0")
-    for number, tag in enumerate(("v1.1", "v2.0-rc1", "v2.0")):
-        commit(folder, {f"more{number}.cc": LONG.replace(b"answer", b"more%d" % number)}, tag)
-    return folder
-
-
-@pytest.fixture
-def root(tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(lib_root: Path) -> Path:
     """A data root whose dataset `mine` reads lib@v1.0."""
-    (tmp_path / "catalogue.toml").write_text(f'[repo.lib]\nurl = "{upstream}"\nref = "v1.0"\nlicense = "MIT"\n')
-    (tmp_path / "mine.toml").write_text(RECIPE)
-    data = tmp_path / "data"
-    recipe = str(tmp_path / "mine.toml")
-    assert not exit_code(monkeypatch, "run", "--recipe", recipe, "--until", "pinned_repos", "--data-root", str(data))
-    return data
+    return lib_root
 
 
 def _backfill(monkeypatch: pytest.MonkeyPatch, root: Path, tags: str, *words: str) -> int | str | None:

@@ -39,7 +39,7 @@ def test_a_run_of_some_repositories_has_a_dataset_of_its_own_and_leaves_the_whol
 def test_a_pin_moves_by_its_own_step_and_the_next_run_keeps_it(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _megacpp(monkeypatch, root, "lock", "set", "sample-kernel@v1.1.0")
+    _megacpp(monkeypatch, root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
     assert "sample-kernel: v1.0.0 " in capsys.readouterr().out
     _megacpp(monkeypatch, root, "run", "--until", "pinned_repos")
     (told,) = capsys.readouterr().err.splitlines()
@@ -52,7 +52,7 @@ def test_the_history_tells_each_change_and_diff_what_has_changed_since(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for ref in ("v1.1.0", "v1.0.0"):
-        _megacpp(monkeypatch, root, "lock", "set", f"sample-kernel@{ref}")
+        _megacpp(monkeypatch, root, "lock", "promote", f"sample-kernel@{ref}", "--unchecked", "--why", "to see")
     capsys.readouterr()
     _megacpp(monkeypatch, root, "lock", "history")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -74,7 +74,7 @@ def test_a_reference_beside_the_pinned_one_is_made_shown_and_recorded_and_the_pi
     capsys.readouterr()
     _megacpp(monkeypatch, root, "lock", "show")
     assert f"sample-kernel@v1.1.0             {after.beside[0].commit[:12]} (no mixture" in capsys.readouterr().out
-    _megacpp(monkeypatch, root, "lock", "set", "sample-kernel@v1.1.0")
+    _megacpp(monkeypatch, root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
     capsys.readouterr()
     _megacpp(monkeypatch, root, "lock", "history")
     changes = [line.split(": ")[1:] for line in capsys.readouterr().out.splitlines() if not line.startswith("after")]
@@ -112,7 +112,7 @@ def test_options_that_would_be_ignored_are_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("lock", "set", "nonsense@v1"), "a pin of nonsense"),
+        (("lock", "promote", "nonsense@v1"), "a pin of nonsense"),
         (("lock", "diff", "7"), "state 7 of corpus.lock; expected none yet"),
         (("run", "--specialists", "nonsense"), "specialist 'nonsense'"),
         (("run", "--refs", "sample-kernel@v9"), "sample-kernel@v9; expected a tag"),

@@ -44,7 +44,7 @@ def test_another_reference_of_a_pinned_repository_is_refused_with_both_ways_to_g
     pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
     before = (tmp_path / "corpus.lock").read_bytes()
     with pytest.raises(
-        SpecError, match=r"expected the pinned sample-expr@v1.0.0.*lock set .*run --refs sample-expr@v1"
+        SpecError, match=r"expected the pinned sample-expr@v1.0.0.*run --refs sample-expr@v1.*lock promote "
     ):
         pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.1.0"])
     assert (tmp_path / "corpus.lock").read_bytes() == before

@@ -41,7 +41,7 @@ def test_a_reference_is_made_beside_the_pinned_one_and_mixtures_follow_when_the_
     assert "Nothing to do" in _run(root, *SMALL)
     assert "Nothing to do: 6 steps" in _run(root, "run", "--refs", NEW)
 
-    _run(root, "lock", "set", NEW)
+    _run(root, "lock", "promote", NEW)
     said = _run(root, *SMALL)
     assert "packed_rows" in said and "semantic_jsonl       sample-kernel" not in said
     moved = data_hashes(root)
@@ -49,6 +49,6 @@ def test_a_reference_is_made_beside_the_pinned_one_and_mixtures_follow_when_the_
     assert json.loads((root / packed).read_bytes())["config"]["repos"] == [NEW]
     assert moved[packed] != before[packed]
 
-    _run(root, "lock", "set", OLD)
+    _run(root, "lock", "promote", OLD)
     _run(root, *SMALL)
     assert _mixtures(data_hashes(root)) == _mixtures(before)

@@ -66,7 +66,7 @@ def _pinned(root: Path) -> TokenizerPin | None:
 def tagged(trained: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That root after a new tag was pinned: training would give another tokenizer now."""
     root = Path(shutil.copytree(trained[0], tmp_path_factory.mktemp("tagged") / "data"))
-    _said(root, "lock", "set", "sample-kernel@v1.1.0")
+    _said(root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
     _said(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
     return root
 

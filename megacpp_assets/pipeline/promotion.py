@@ -1,0 +1,106 @@
+"""Promotion: mixtures take another reference of a repository, once it is made and nothing speaks against it.
+
+Each is recorded in the history of the lock with who did it, why, and what was found. The earlier lock is kept, so that
+the checkpoints made from it stay auditable.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.corpus_lock import RepoPin
+from megacpp_assets.contract.errors import CheckFailed, MegacppError
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.pipeline.execute import look_at
+from megacpp_assets.pipeline.pinning import move_pin
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.quality.release import Comparison, Made, compare
+from megacpp_assets.repos.tags import version_order
+from megacpp_assets.storage.artifact import find_artifact
+from megacpp_assets.storage.layout import enriched_path, jsonl_path
+
+WHEN_CHECKED = "when_checked"
+_MADE = "stages_current"
+
+
+def findings(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
+    """All that is asked of `repo` before mixtures read it; a known reference. `SpecError` for another."""
+    pin = corpus.pin(repo.key)
+    steps = planned_steps(corpus, Plan((), REPOSITORY_STAGES[-1], (pin.partition,)))
+    stale = [step.name for step, done in look_at(steps) if done is None]
+    expected = "every stage of it current, its checks passed"
+    first = CheckResult(_MADE, not stale, expected, f"to make: {', '.join(stale)}" if stale else "all of them")
+    new = _made(corpus, repo)
+    if stale or new is None:
+        return [first]
+    read = corpus.lock.pin(repo.name).partition
+    earlier = _made(corpus, read) if read != repo else None
+    return [first, *compare(Comparison(new, earlier, corpus.recipe.promotion))]
+
+
+def promote(corpus: Corpus, text: str, *, who: str, why: str, unchecked: bool = False) -> Corpus:
+    """The corpus whose mixtures read the repository of `text` (`NAME@REF`) there, in `corpus.lock` too.
+
+    `CheckFailed` with all that speaks against it, unless it is to be `unchecked`, which is recorded. `SpecError` for a
+    reference that the dataset does not know, `SourcePinMismatch` for a tag that moved.
+    """
+    corpus.lock.pin(text.partition("@")[0])
+    results = [] if unchecked else findings(corpus, RepoRef.parse(text))
+    if failures := [check for check in results if not check.passed]:
+        _refuse(corpus, text, failures)
+    return move_pin(corpus, text, note=_note(text, who, why, results))
+
+
+def promote_by_policy(corpus: Corpus) -> tuple[Corpus, list[str], list[MegacppError]]:
+    """The corpus after the recipe's policy, the keys that were promoted, and why the newest others were not.
+
+    Of each repository at a tag it takes the latest release later than the one that is read, if that is made.
+    """
+    if corpus.recipe.promotion.policy != WHEN_CHECKED:
+        return corpus, [], []
+    promoted, refused = list[str](), list[MegacppError]()
+    for read in corpus.lock.repos:
+        later = [pin for pin in corpus.lock.beside if pin.name == read.name and _is_later(pin, read)]
+        if not later:
+            continue
+        newest = max(later, key=lambda pin: version_order(pin.ref)).partition.key
+        try:
+            corpus = promote(corpus, newest, who=f"policy {WHEN_CHECKED}", why="the latest release, all checks passed")
+            promoted.append(newest)
+        except MegacppError as error:
+            refused.append(error)
+    return corpus, promoted, refused
+
+
+def _is_later(pin: RepoPin, read: RepoPin) -> bool:
+    """Tags alone have an order."""
+    tags = all(each.git_ref.startswith("refs/tags/") for each in (pin, read))
+    return tags and version_order(pin.ref) > version_order(read.ref)
+
+
+def _made(corpus: Corpus, repo: RepoRef) -> Made | None:
+    semantic = find_artifact(corpus.root, jsonl_path(corpus.dataset, repo))
+    enriched = find_artifact(corpus.root, enriched_path(corpus.dataset, repo))
+    return Made(semantic, enriched) if semantic and enriched else None
+
+
+def _refuse(corpus: Corpus, text: str, failures: Sequence[CheckResult]) -> None:
+    first, *others = failures
+    also = f"; also failed: {', '.join(check.name for check in others)}" if others else ""
+    do = f"look at {text}, then change [promotion] of the recipe, or promote it with --unchecked and a reason"
+    if first.name == _MADE:
+        do = f"megacpp run --refs {text} --dataset {corpus.dataset}"
+    raise CheckFailed(
+        f"promotion of {text}, check {first.name}", expected=first.expected, found=first.found + also, do=do
+    )
+
+
+def _note(text: str, who: str, why: str, results: Sequence[CheckResult]) -> dict[str, object]:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    checks = {check.name: asdict(check) for check in results}
+    return {"promoted": text, "who": who, "why": why, "at": now, "checked": bool(results), "checks": checks}

@@ -1,0 +1,42 @@
+"""What a release is judged by beside the statistics in its manifests: files that failed, columns that say nothing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.semantic.documents.symbols import FILES_FILE
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.parquet import row_groups
+
+_EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
+
+
+def failed_files(semantic: Artifact) -> dict[str, str]:
+    """Path -> reason, of each file of a semantic artifact that could not be indexed."""
+    table = pq.read_table(semantic.file(FILES_FILE), columns=["filepath", "status", "reason"])
+    return {row["filepath"]: row["reason"] for row in table.to_pylist() if row["status"] == "failed"}
+
+
+def empty_columns(enriched: Artifact) -> set[str]:
+    """The token columns that have one and the same value everywhere, and the edges that there are none of."""
+    left = {name: set[int]() for name in (*c.TOKEN_METADATA_COLUMNS, *_EDGES)}
+    for file in enriched.files(".parquet"):
+        for table in row_groups(file):
+            for name in list(left):
+                left[name] |= _some_values(table, name)
+                if len(left[name]) > 1:
+                    del left[name]
+            if not left:
+                return set()
+    return set(left)
+
+
+def _some_values(table: pa.Table, name: str) -> set[int]:
+    """The least and the greatest value in all lists of a column; of edges, 0 and 1 where there is one."""
+    if name in _EDGES:
+        return {0, 1} if pc.sum(pc.list_value_length(table[name])).as_py() else {0}
+    bounds = pc.min_max(pc.list_flatten(table[name])).as_py()
+    return {value for value in bounds.values() if value is not None}

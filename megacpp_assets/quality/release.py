@@ -1,0 +1,136 @@
+"""A release of a repository held against the one that mixtures read: nothing of its data may have become empty or odd.
+
+Upstream may rename a folder, a parser may lose a header: the documents are then all well-formed, and half of them gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.recipe import PromotionRecipe
+from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.storage.artifact import Artifact
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the stages of a repository made of one reference."""
+
+    semantic: Artifact
+    enriched: Artifact
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """The statistics of its token-level documents."""
+        return self.enriched.manifest.stats
+
+    @property
+    def name(self) -> str:
+        """The repository's, without the reference."""
+        return self.enriched.manifest.partition.partition("@")[0]
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Of all its documents."""
+        return float(self.stats["text_bytes"] / max(1, self.stats["tokens"]))
+
+    @cached_property
+    def shares(self) -> Mapping[str, float]:
+        """Category -> its share of the tokens."""
+        tokens = {name: entry["tokens"] for name, entry in self.stats["categories"].items()}
+        whole = max(1, sum(tokens.values()))
+        return {name: count / whole for name, count in tokens.items()}
+
+    @cached_property
+    def empty(self) -> set[str]:
+        """Its columns that say nothing."""
+        from megacpp_assets.quality.reading.release import empty_columns
+
+        return empty_columns(self.enriched)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A release, the one before it where there is one, and what may differ."""
+
+    new: Made
+    earlier: Made | None
+    limits: PromotionRecipe
+
+
+def compare(comparison: Comparison) -> list[CheckResult]:
+    """The results of `CHECKS`, in their order."""
+    return judged(CHECKS, comparison)
+
+
+def _amount(name: str) -> Any:
+    def judge(comparison: Comparison) -> Verdict:
+        new = comparison.new.stats[name]
+        if comparison.earlier is None:
+            return Verdict(new > 0, f"{new:,}; nothing earlier to hold it against")
+        before, limits = comparison.earlier.stats[name], comparison.limits
+        holds = new > 0 and limits.least_share * before <= new <= limits.most_share * before
+        return Verdict(holds, f"{new:,}, {before:,} before: {new / max(1, before):.3f} times as many")
+
+    return judge
+
+
+def _columns(comparison: Comparison) -> Verdict:
+    if comparison.earlier is None:
+        return Verdict(True, f"{len(comparison.new.empty)} empty; nothing earlier to hold it against")
+    lost = sorted(comparison.new.empty - comparison.earlier.empty)
+    return Verdict(not lost, ", ".join(lost) or "none that had values before")
+
+
+def _categories(comparison: Comparison) -> Verdict:
+    if comparison.earlier is None:
+        return Verdict(True, "nothing earlier to hold it against")
+    new, before = comparison.new.shares, comparison.earlier.shares
+    moved = {name: new.get(name, 0.0) - before.get(name, 0.0) for name in sorted(new.keys() | before.keys())}
+    shift = sum(map(abs, moved.values())) / 2
+    most = max(moved, key=lambda name: abs(moved[name]))
+    return Verdict(
+        shift <= comparison.limits.category_shift, f"{shift:.3f} of the tokens; {most} by {moved[most]:+.3f}"
+    )
+
+
+def _bytes_per_token(comparison: Comparison) -> Verdict:
+    new = comparison.new.bytes_per_token
+    if comparison.earlier is None:
+        return Verdict(True, f"{new:.3f}; nothing earlier to hold it against")
+    before = comparison.earlier.bytes_per_token
+    shift = abs(new - before) / before if before else 1.0
+    return Verdict(shift <= comparison.limits.bytes_per_token_shift, f"{new:.3f}, {before:.3f} before")
+
+
+def _failed_units(comparison: Comparison) -> Verdict:
+    from megacpp_assets.quality.reading.release import failed_files
+
+    failed = failed_files(comparison.new.semantic)
+    listed = comparison.limits.failed_units
+    unlisted = [path for path in failed if f"{comparison.new.name}:{path}" not in listed]
+    named = ", ".join(f"{path} ({failed[path]})" for path in unlisted[:_SHOWN])
+    return Verdict(not unlisted, f"{len(failed)} failed, {len(unlisted)} of them not listed {named}".strip())
+
+
+CHECKS: Final = (
+    Check(
+        "documents_hold", "documents within promotion.least_share and most_share of those before", _amount("documents")
+    ),
+    Check("tokens_hold", "tokens within promotion.least_share and most_share of those before", _amount("tokens")),
+    Check("bytes_hold", "bytes within promotion.least_share and most_share of those before", _amount("text_bytes")),
+    Check("columns_hold", "no column without values that had some before", _columns),
+    Check("categories_hold", "at most promotion.category_shift of the tokens in other categories", _categories),
+    Check(
+        "bytes_per_token_hold",
+        "bytes per token as before, by a part of promotion.bytes_per_token_shift",
+        _bytes_per_token,
+    ),
+    Check("failed_units_listed", "every file that failed in promotion.failed_units, with the reason", _failed_units),
+)
