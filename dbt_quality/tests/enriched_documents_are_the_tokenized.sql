@@ -1,4 +1,5 @@
--- The enriched stage adds columns and changes no document: the same ids with the same number of tokens.
+{{ config(meta={'dagster': {'ref': {'name': 'stg_documents'}}}) }}
+-- The enriched documents are the tokenized ones, with the same number of tokens.
 with enriched as (
     select dataset, partition_key, budget, doc_id, cast(sum(tokens) as bigint) as tokens
     from {{ ref('stg_token_categories') }}

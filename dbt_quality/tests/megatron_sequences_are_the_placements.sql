@@ -1,3 +1,4 @@
+{{ config(meta={'dagster': {'ref': {'name': 'stg_placements'}}}) }}
 -- Each mixture's Megatron files hold the documents of its rows, each as often.
 with sequences as (
     select artifact.dataset, artifact.specialist, artifact.phase, sequence.doc_id, count(*) as times

@@ -1,4 +1,5 @@
--- A placement whose document no tokenized document of its dataset is, in id and length.
+{{ config(meta={'dagster': {'ref': {'name': 'stg_placements'}}}) }}
+-- Every document that a row holds is a tokenized one of its dataset, in id and length.
 select placement.dataset, placement.specialist, placement.phase, placement.pack_id, placement.doc_id, placement.tokens
 from {{ ref('stg_placements') }} as placement
 anti join {{ ref('stg_documents') }} as document

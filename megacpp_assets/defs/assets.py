@@ -15,10 +15,9 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import asset_key, repo_partitions
+from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
-
-OWNERS = ["team:ml-data"]
 
 
 @dataclass(frozen=True, slots=True)

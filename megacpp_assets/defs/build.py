@@ -10,7 +10,8 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
 from megacpp_assets.defs.automation import automation_of
-from megacpp_assets.defs.keys import asset_key
+from megacpp_assets.defs.keys import REPORTS, asset_key
+from megacpp_assets.defs.reports import build_reports
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
 
@@ -23,10 +24,14 @@ def build_definitions(root: Path) -> dg.Definitions:
     corpora = [open_corpus(root, dataset) for dataset in sorted(read_lock(root).datasets)]
     automations = [automation_of(corpus) for corpus in corpora]
     return dg.Definitions(
-        assets=[build_asset(corpus, segment) for corpus in corpora for segment in segments(corpus)],
+        assets=[
+            *(build_asset(corpus, segment) for corpus in corpora for segment in segments(corpus)),
+            *([build_reports(root, corpora)] if corpora else []),
+        ],
         jobs=[
             *(job for corpus in corpora for job in _jobs(corpus)),
             *(job for each in automations for job in each.jobs),
+            *([dg.define_asset_job(f"{REPORTS}__job", selection=dg.AssetSelection.groups(REPORTS))] if corpora else []),
         ],
         sensors=[sensor for each in automations for sensor in each.sensors],
         schedules=[schedule for each in automations for schedule in each.schedules],

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import dagster as dg
 
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import STAGES, Kind
+
+REPORTS: Final = "quality"
+"""The group of the reports, and the first part of their keys."""
+
+
+def report_key(table: str) -> dg.AssetKey:
+    """The asset of a table of the reports, which belong to the data root and to no dataset."""
+    return dg.AssetKey([REPORTS, table])
 
 
 def asset_key(dataset: str, stage: str, phase: str = "") -> dg.AssetKey:

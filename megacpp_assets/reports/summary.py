@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,8 @@ import duckdb
 from megacpp_assets.reports.hardened import open_database
 
 Line = tuple[str, str]
+
+_CELL_CHARACTERS: Final = 120
 
 _TABLE_EXISTS: Final = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'marts' AND table_name = ?"
 
@@ -137,6 +140,34 @@ def summaries(root: Path) -> dict[str, list[Line]]:
         return {
             name: [line for question in _QUESTIONS for line in _answer(connection, question, name)] for name in names
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A table's number of rows, its columns and the first rows, whose values are numbers, text or nothing."""
+
+    count: int
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+
+
+def heads(root: Path, tables: Mapping[str, str], limit: int) -> dict[str, Head]:
+    """The head of each of `tables`, name to its place in the database."""
+    with open_database(root) as connection:
+        return {name: _head(connection, table, limit) for name, table in tables.items()}
+
+
+def _head(connection: duckdb.DuckDBPyConnection, table: str, limit: int) -> Head:
+    [(count,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+    rows = connection.execute(f"SELECT * FROM {table} LIMIT {int(limit)}").fetchall()
+    columns = tuple(column[0] for column in connection.description or ())
+    return Head(count, columns, tuple(tuple(map(_plain, row)) for row in rows))
+
+
+def _plain(value: Any) -> str | int | float | None:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value if not isinstance(value, str) or len(value) <= _CELL_CHARACTERS else f"{value[:_CELL_CHARACTERS]}…"
+    return _plain(str(value))
 
 
 def failing_rows(root: Path, table: str, limit: int = 3) -> list[dict[str, Any]]:

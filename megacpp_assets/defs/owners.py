@@ -1,0 +1,7 @@
+"""Who answers for the assets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OWNERS: Final = ["team:ml-data"]

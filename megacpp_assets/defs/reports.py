@@ -1,0 +1,63 @@
+"""The reports across partitions as assets: one for each table of the dbt project, its tests as their checks.
+
+What the graph needs of the project is kept in `reports_graph.json`, so that listing the graph loads no dbt.
+"""
+
+# No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import dagster as dg
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.defs.keys import REPORTS, asset_key, report_key
+from megacpp_assets.defs.owners import OWNERS
+from megacpp_assets.pipeline.stages import STAGES, Kind
+
+GRAPH_FILE: Final = Path(__file__).with_name("reports_graph.json")
+
+
+def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
+    """All tables of the project, made together as by `megacpp quality`, behind the stages whose files they read."""
+    tables: Mapping[str, Any] = json.loads(GRAPH_FILE.read_text(encoding="utf-8"))
+
+    @dg.multi_asset(
+        name=REPORTS,
+        specs=[_spec(name, table, corpora) for name, table in tables.items()],
+        check_specs=[
+            dg.AssetCheckSpec(test, asset=report_key(name), description=description)
+            for name, table in tables.items()
+            for test, description in table["checks"].items()
+        ],
+    )
+    def body(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:  # type: ignore[type-arg]
+        from megacpp_assets.defs.reports_body import make_reports
+
+        try:
+            yield from make_reports(root, {name: list(table["checks"]) for name, table in tables.items()})
+        except MegacppError as error:
+            raise dg.Failure(str(error), allow_retries=False) from None
+
+    return body
+
+
+def _spec(name: str, table: Mapping[str, Any], corpora: Sequence[Corpus]) -> dg.AssetSpec:
+    columns = [dg.TableColumn(column, kind, note) for column, (kind, note) in table["columns"].items()]
+    stages = [key for stage in table["stages"] for corpus in corpora for key in _stage_keys(corpus, stage)]
+    return dg.AssetSpec(
+        report_key(name),
+        deps=[*map(report_key, table["tables"]), *stages],
+        group_name=REPORTS,
+        kinds={"dbt", "duckdb", table["made_as"]},
+        owners=OWNERS,
+        description=table["description"],
+        metadata={"dagster/column_schema": dg.TableSchema(columns)},
+    )
+
+
+def _stage_keys(corpus: Corpus, stage: str) -> list[dg.AssetKey]:
+    phases = corpus.recipe.curriculum if STAGES[stage].kind is Kind.MIXTURE else ("",)
+    return [asset_key(corpus.dataset, stage, phase) for phase in phases]
