@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "lock": "lock:lock_group",
     "repos": "repos:repos_group",
     "tokenizer": "tokenizer:tokenizer_group",
+    "view": "view:view_command",
     "quality": "quality:quality_command",
     "bench": "machine:bench_command",
     "ui": "machine:ui_command",

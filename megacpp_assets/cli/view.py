@@ -1,0 +1,57 @@
+"""`megacpp view`: a packed row or a document as text, in the colours of its structure."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.contract.names import SPLITS
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+_WIDTH = 120
+
+
+@click.command("view")
+@click.argument("partition", metavar="SPECIALIST/PHASE|NAME@REF")
+@click.argument("which", metavar="ROW|DOCUMENT")
+@click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Of a mixture's row.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to FILE instead.")
+@click.option("--color/--no-color", default=None, help="Default: colours where standard output is a terminal.")
+@dataset_option
+@data_root_option
+def view_command(
+    *,
+    partition: str,
+    which: str,
+    split: str,
+    html: Path | None,
+    color: bool | None,
+    dataset: str,
+    data_root: str | None,
+) -> None:
+    """Show a row of a mixture (`base/4k 0`) or a document of a repository (`fmt@11.0.0 0`, or its id).
+
+    Tokens have the colour of their category; what is context is dim, what stands in no file underlined. Chunks and the
+    edges between them follow. Characters that would act on a terminal or a page are written as their number.
+    """
+    from rich.console import Console
+
+    from megacpp_assets.storage.atomic import write_atomic
+    from megacpp_assets.storage.lock_file import read_lock
+    from megacpp_assets.viewing.find import find
+    from megacpp_assets.viewing.page import page
+    from megacpp_assets.viewing.terminal import print_shown
+
+    root = resolve_root(data_root)
+    shown = find(root, dataset or read_lock(root).active, partition, which, split)
+    if html is not None:
+        write_atomic(html, page(shown).encode())
+        click.echo(f"open {html.resolve()}")
+        return
+    coloured = sys.stdout.isatty() if color is None else color
+    width = None if sys.stdout.isatty() else _WIDTH
+    console = Console(color_system="truecolor" if coloured else None, force_terminal=coloured, width=width)
+    print_shown(shown, console)

@@ -1,0 +1,91 @@
+"""Finding what is asked for in the artifacts of a dataset, with the tokenizer that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import SPLITS
+from megacpp_assets.contract.partition import Mixture, RepoRef, require_label
+from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.layout import enriched_path, packed_path
+from megacpp_assets.storage.parquet import batches
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.viewing.shown import Shown, shown_document, shown_row
+
+_AT_ONCE: Final = 64
+
+
+def find(root: Path, dataset: str, partition: str, which: str, split: str) -> Shown:
+    """Row `which` of the mixture SPECIALIST/PHASE, or document `which` (number or id) of NAME@REF.
+
+    `SpecError` where there is none, `LineageGap` where an artifact is missing or damaged.
+    """
+    if "@" in partition:
+        return _find_document(open_artifact(root, enriched_path(dataset, RepoRef.parse(partition))), which)
+    return find_row(open_artifact(root, packed_path(dataset, _mixture(partition))), which, split)
+
+
+def find_row(packed: Artifact, which: str, split: str) -> Shown:
+    """Row `which` of `split`, as for `find`."""
+    what = f"row of {packed.manifest.partition}, {split}"
+    files = packed.files(".parquet", split)
+    rows = (row for file in files for row in _rows(file, which, key=c.PACK_ID))
+    encoder = _encoder(input_of(packed, "v6_enriched"))
+    count = packed.manifest.stats["rows" if split == SPLITS[0] else "valid_rows"]
+    row = _only(rows, what, which, f"a number below {count}")
+    return shown_row(f"{packed.manifest.partition} {split} row {row[c.PACK_ID]}", row, encoder.decode)
+
+
+def _find_document(enriched: Artifact, which: str) -> Shown:
+    partition = enriched.manifest.partition
+    documents: Iterator[dict[str, Any]] = (
+        row for file in enriched.files(".parquet") for row in _rows(file, which, key=c.DOC_ID)
+    )
+    count = sum(entry.rows or 0 for entry in enriched.manifest.files if entry.name.endswith(".parquet"))
+    if which.isdecimal() and int(which) < count:
+        documents = _numbered(enriched, int(which))
+    row = _only(documents, f"document of {partition}", which, f"an id, or a number below {count}")
+    return shown_document(f"{partition} {row[c.DOC_ID]}", row, _encoder(enriched).decode)
+
+
+def _numbered(enriched: Artifact, number: int) -> Iterator[dict[str, Any]]:
+    for entry in enriched.manifest.files:
+        if number < (entry.rows or 0):
+            for batch in batches(enriched.file(entry.name), _AT_ONCE):
+                if number < batch.num_rows:
+                    yield from batch.slice(number, 1).to_pylist()
+                    return
+                number -= batch.num_rows
+        number -= entry.rows or 0
+
+
+def _rows(file: Path, which: str, *, key: str) -> Iterator[dict[str, Any]]:
+    """The rows of `file` whose `key` is spelled `which`; only those are turned into Python's values."""
+    for batch in batches(file, _AT_ONCE):
+        for place, value in enumerate(batch.column(key).to_pylist()):
+            if str(value) == which:
+                yield from batch.slice(place, 1).to_pylist()
+
+
+def _only(rows: Iterator[dict[str, Any]], what: str, which: str, expected: str) -> dict[str, Any]:
+    for row in rows:
+        return row
+    raise SpecError(what, expected=expected, found=repr(which), do="name another")
+
+
+def _encoder(enriched: Artifact) -> Encoder:
+    return Encoder.load(input_of(input_of(enriched, "tokenized_parquet"), "tokenizer").directory)
+
+
+def _mixture(partition: str) -> Mixture:
+    specialist, slash, phase = partition.partition("/")
+    if not slash:
+        raise SpecError("partition", expected="NAME@REF or SPECIALIST/PHASE", found=repr(partition))
+    require_label("specialist", specialist)
+    require_label("phase", phase)
+    return Mixture(specialist, phase)
