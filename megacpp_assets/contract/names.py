@@ -39,6 +39,8 @@ AST_NODE_UNKNOWN: Final = 255
 ROOT_ROLE: Final = 0
 CONTEXT_ROLE: Final = 1
 SYNTHETIC_ROLE: Final = 2
+ROLE_NAMES: Final = ("root", "context", "synthetic")
+"""By role."""
 """What a character of a document is there for: it is of what the document was made for, it is brought along, or it
 stands in no file (joints, the end of a declaration whose body is left out, a namespace opened again)."""
 DEP_LEVEL_DEFINITION: Final = "scc-max-v1"

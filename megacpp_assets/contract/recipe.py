@@ -15,6 +15,8 @@ from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 POLICIES = ("manual", "when_checked")
 DEVICES = ("cpu", "cuda")
+DTYPES = ("float32", "bfloat16")
+SCHEDULES = ("cosine", "wsd")
 STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
@@ -202,15 +204,31 @@ def standard_phases() -> dict[str, PhaseRecipe]:
 class TrainingRecipe:
     """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run.
 
-    A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1.
+    Of the `heads` of attention, groups share one of `kv_heads` keys and values (0: each has its own). Scores are held
+    within +-`softcap` by a tanh (0: they are not). Positions turn by RoPE of base `rope_base`; 0 is 10,000 for rows of
+    4,096 tokens, and in proportion more for longer ones. `dtype` is that of the matrix products: weights, moments and
+    the sums of the loss are float32.
+
+    A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other. Its learning rate warms up for
+    `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
+
+    A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1. Each saved
+    checkpoint is measured on at most `validation_rows` rows of the held-out files.
     """
 
     layers: int = 4
     hidden: int = 256
     heads: int = 4
+    kv_heads: int = 0
+    rope_base: float = 0.0
+    softcap: float = 0.0
+    dtype: str = "float32"
     steps: int = 100
     save_every: int = 50
     batch_rows: int = 1
+    accumulate: int = 1
+    schedule: str = "cosine"
+    decay_share: float = 0.2
     learning_rate: float = 1e-3
     warmup_steps: int = 5
     weight_decay: float = 0.1
@@ -222,17 +240,25 @@ class TrainingRecipe:
     structure_components: str = "core"
     structure_bottleneck: int = 64
     context_loss: float = 1.0
+    validation_rows: int = 16
 
     def __post_init__(self) -> None:
         _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
-        for name in ("layers", "heads", "save_every", "batch_rows", "threads", "processes"):
+        for name in ("layers", "heads", "save_every", "batch_rows", "accumulate", "threads", "processes"):
             _require(name, getattr(self, name) >= 1, "at least 1", getattr(self, name))
-        _require("device", self.device in DEVICES, " or ".join(DEVICES), self.device)
+        for name in ("kv_heads", "rope_base", "softcap", "validation_rows"):
+            _require(name, getattr(self, name) >= 0, "at least 0", getattr(self, name))
+        for name, known in (("device", DEVICES), ("dtype", DTYPES), ("schedule", SCHEDULES)):
+            _require(name, getattr(self, name) in known, " or ".join(known), getattr(self, name))
+        groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0
+        _require("kv_heads", groups, f"a divisor of the {self.heads} heads, or 0", self.kv_heads)
+        _require("decay_share", 0 < self.decay_share <= 1, "over 0, to 1", self.decay_share)
         pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
         _require("context_loss", 0 <= self.context_loss <= 1, "0 to 1", self.context_loss)
-        shares = self.batch_rows % self.processes == 0
-        _require("batch_rows", shares, f"a multiple of {self.processes} processes", self.batch_rows)
+        shares = self.batch_rows % (self.processes * self.accumulate) == 0
+        parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"
+        _require("batch_rows", shares, parts, self.batch_rows)
 
 
 @dataclass(frozen=True, slots=True)

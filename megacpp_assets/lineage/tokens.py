@@ -9,14 +9,12 @@ from typing import Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
+from megacpp_assets.contract.names import ROLE_NAMES, SPLITS, TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.parquet import open_parquet, row_groups
 
-ROLES: Final = ("root", "context", "synthetic")
-"""By `names.ROOT_ROLE`, `CONTEXT_ROLE`, `SYNTHETIC_ROLE`."""
 _PLACE: Final = re.compile(rf"(?:({'|'.join(SPLITS)}):)?([0-9]{{1,15}}):([0-9]{{1,15}})")
 _DOCUMENT: Final = [
     c.DOC_ID, c.REPO, c.REF, c.COMMIT, c.FILEPATH, c.LICENSE, c.TEXT, c.CONSTITUENTS, c.CHUNK_BOUNDARIES,
@@ -106,7 +104,7 @@ def _origin(
         column=place.column,
         token_id=document[c.TOKEN_IDS_COLUMN][position],
         text=text[start:end],
-        role=ROLES[part["role"]] if part is not None and end > start else ROLES[-1],
+        role=ROLE_NAMES[part["role"]] if part is not None and end > start else ROLE_NAMES[-1],
         document=document[c.DOC_ID],
         position=position,
         repository=f"{document[c.REPO]}@{document[c.REF]}",

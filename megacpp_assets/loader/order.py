@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+@lru_cache(maxsize=2)
 def epoch_order(rows: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    """A permutation of `rows` row numbers for one `epoch` (from 0), the same on every machine."""
+    """A permutation of `rows` row numbers for one `epoch` (from 0), the same on every machine.
+
+    Read-only: the last two are kept, since asking for one costs as much as all its rows.
+    """
     digest = hashlib.sha256(f"megacpp-rows:{seed}:{epoch}".encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest, "little")).permutation(rows).astype(np.int64)
+    order = np.random.default_rng(int.from_bytes(digest, "little")).permutation(rows).astype(np.int64)
+    order.flags.writeable = False
+    return order
 
 
 def rows_of_step(rows: int, batch_rows: int, *, seed: int, step: int) -> NDArray[np.int64]:

@@ -45,8 +45,10 @@ class RunState:
         return len(self.metrics)
 
 
-def save(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> Artifact:
-    """Publish the checkpoint of this step, or return it if it is there already."""
+def save(
+    spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity, measured: Mapping[str, Any] | None = None
+) -> Artifact:
+    """Publish the checkpoint of this step with what was `measured` of it, or return it if it is there already."""
     weights = _on_cpu(state.model.state_dict())
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
@@ -62,6 +64,7 @@ def save(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> Ar
             "steps": state.step,
             "tokens": sum(metrics.tokens for metrics in state.metrics),
             "parameters": sum(tensor.numel() for tensor in weights.values()),
+            **(measured or {}),
         }
 
     return publish(checkpoint_target(spec, state.step), produce)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.contract.recipe import TrainingRecipe
@@ -17,7 +20,7 @@ from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoint import RunState, restore, save
 from megacpp_assets.training.inputs import data_identity
-from megacpp_assets.training.network.model import GPT, model_input
+from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import AdamW
 from megacpp_assets.training.process import StopRequest
@@ -26,6 +29,7 @@ from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell,
 from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
+from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Run:
     ranks: Ranks
     rows: PackedRows
     data: DataIdentity
+    held_out: HeldOut | None
 
 
 _LEAST_WEIGHT = 1e-6
@@ -87,7 +92,8 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
     """The inputs, their bytes compared with their manifests."""
     megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in input_paths(spec))
     data = data_identity(megatron, tokenizer, spec.files_dataset)
-    return Run(spec, ranks, open_rows(megatron, spec.files_dataset), data)
+    held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows)
+    return Run(spec, ranks, open_rows(megatron, spec.files_dataset), data, held_out)
 
 
 def _start(run: Run) -> RunState:
@@ -95,7 +101,7 @@ def _start(run: Run) -> RunState:
     recipe = run.spec.recipe
     configure_torch(recipe)
     # Made on the CPU and then moved, so that the seed means the same on every device.
-    model = GPT(model_config(recipe, run.data.vocabulary_size)).to(run.ranks.device)
+    model = GPT(model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)).to(run.ranks.device)
     optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
     checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []
@@ -109,18 +115,29 @@ def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
     """One optimiser step over the global batch; each rank takes every world-th row of it."""
     recipe, ranks = run.spec.recipe, run.ranks
     rows = rows_of_step(len(run.rows), recipe.batch_rows, seed=recipe.seed, step=state.step)
-    batch = model_input(run.rows.batch(rows[ranks.rank :: ranks.world]), ranks.device, recipe.context_loss)
-    tokens, weight = int(ranks.sum(batch.loss_mask.sum())), float(ranks.sum(batch.loss_weights.sum()))
-    loss = network(batch)
-    # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.
-    (loss * (ranks.world / max(_LEAST_WEIGHT, weight))).backward()
+    batches = [run.rows.batch(part) for part in np.split(rows[ranks.rank :: ranks.world], recipe.accumulate)]
+    tokens = int(ranks.sum(_total(batch.loss_mask for batch in batches).to(ranks.device)))
+    weight = float(ranks.sum(_total(loss_weights(batch, recipe.context_loss) for batch in batches).to(ranks.device)))
+    loss = torch.zeros((), device=ranks.device)
+    for part, batch in enumerate(batches):
+        given = model_input(batch, ranks.device, recipe.context_loss, recipe.softcap)
+        with ranks.summing_later(network) if part + 1 < len(batches) else nullcontext():
+            paid = network(given)
+            # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.
+            (paid * (ranks.world / max(_LEAST_WEIGHT, weight))).backward()
+        loss += paid.detach()
     torch.nn.utils.clip_grad_norm_(state.model.parameters(), recipe.gradient_clip)
     state.optimizer.step(learning_rate(recipe, state.step))
     state.optimizer.clear()
-    mean = float(ranks.sum(loss.detach())) / max(_LEAST_WEIGHT, weight)
+    mean = float(ranks.sum(loss)) / max(_LEAST_WEIGHT, weight)
     if not math.isfinite(mean):
         raise CheckFailed(f"loss of step {state.step + 1}", expected="a finite number", found=mean)
     return StepMetrics(state.step + 1, mean, tokens)
+
+
+def _total(columns: Iterable[NDArray[np.generic]]) -> Tensor:
+    """The sum of all values, in float64."""
+    return torch.tensor(sum(float(column.sum(dtype=np.float64)) for column in columns), dtype=torch.float64)
 
 
 def _save(run: Run, state: RunState) -> None:
@@ -130,10 +147,11 @@ def _save(run: Run, state: RunState) -> None:
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
         raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
+    measured = validate(state.model, run.held_out, run.ranks).as_stats() if run.held_out else {}
     if run.ranks.rank == 0:
         if state.step == recipe.steps:
             remove(interim_checkpoints(run.spec))
-        save(run.spec, state, run.data)
+        save(run.spec, state, run.data, measured)
     run.ranks.barrier()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -40,6 +40,10 @@ class Ranks:
         """Wait until every process is here."""
         if self.world > 1:
             distributed.barrier()
+
+    def summing_later(self, network: nn.Module) -> AbstractContextManager[None]:
+        """While it is open, gradients of `network` stay this process's own; those after it are averaged with them."""
+        return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
 
     def parallel(self, model: nn.Module) -> nn.Module:
         """`model`, averaging gradients over the processes where there are several."""

@@ -14,7 +14,7 @@ from megacpp_assets.storage.publish import Target
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)

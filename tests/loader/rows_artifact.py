@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import SIDE_CHANNELS
+from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
 from megacpp_assets.contract.megatron_files import SidecarRecord
-from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.contract.names import ROLE_NAMES, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
+from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -22,6 +25,7 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 DATASET = "tiny_v1"
 MIXTURE = Mixture("base", "4k")
 PREFIX = files.prefix_name(DATASET, TRAIN_SPLIT)
+VALID_PREFIX = files.prefix_name(DATASET, VALID_SPLIT)
 DTYPES = {
     "structure_ids": "uint8",
     "dep_levels": "uint16",
@@ -42,9 +46,10 @@ class Document:
 
 def random_document(rng: np.random.Generator, length: int, vocabulary: int) -> Document:
     """A document whose tokens are far from uniform, so that a model can learn something in a few steps."""
-    tokens = 3 + rng.geometric(0.3, length).astype(np.int32) % (vocabulary - 3)
+    tokens = SPACE_ID + rng.geometric(0.3, length).astype(np.int32) % (vocabulary - SPACE_ID)
     tokens[0] = BOS_ID
     channels = {channel: rng.integers(0, 9, length).astype(np.int32) for channel in SIDE_CHANNELS}
+    channels[ROLES] %= len(ROLE_NAMES)
     return Document(tokens, channels)
 
 
@@ -60,40 +65,56 @@ def random_rows(*, rows: int, row_tokens: int, vocabulary: int = 100, seed: int 
     return made
 
 
-def publish_rows(root: Path, rows: list[list[Document]], row_tokens: int) -> Artifact:
-    """Publish `rows` as the training split of the tiny dataset."""
+def publish_rows(
+    root: Path, rows: list[list[Document]], row_tokens: int, held_out: list[list[Document]] | None = None
+) -> Artifact:
+    """Publish `rows` as the training split of the tiny dataset, and `held_out` as the other."""
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, int]:
-        documents = [document for row in rows for document in row]
-        lengths = np.array([len(document.tokens) for document in documents], dtype="<i4")
-        write_array(publication, files.BIN, [document.tokens.astype("<i4") for document in documents])
-        publication.write(PREFIX + files.IDX, index_bytes(lengths))
-        for channel, dtype in DTYPES.items():
-            suffix = files.channel_suffix(channel)
-            write_array(publication, suffix, [document.channels[channel].astype(dtype) for document in documents])
-        first = np.cumsum([0, *(len(row) for row in rows)], dtype="<i8")
-        write_array(publication, files.ROWS, [first])
-        record = SidecarRecord(
-            row_tokens=row_tokens,
-            rows=len(rows),
-            documents=len(documents),
-            tokens=int(lengths.sum()),
-            token_dtype="int32",
-            rows_path=PREFIX + files.ROWS,
-            documents_path=PREFIX + files.DOCUMENTS,
-            side_channel_paths={channel: PREFIX + files.channel_suffix(channel) for channel in DTYPES},
-            side_channel_dtypes=DTYPES,
-        )
-        publication.write(PREFIX + files.SIDECAR_RECORD, record.to_bytes())
-        return {"tokens": record.tokens, "rows": record.rows}
+        if held_out:
+            write_split(publication, held_out, row_tokens, VALID_PREFIX)
+        record = write_split(publication, rows, row_tokens, PREFIX)
+        return {"tokens": record.tokens, "rows": record.rows, "valid_rows": len(held_out or [])}
 
     path = layout.megatron_path(DATASET, MIXTURE)
-    return publish(Target(root, path, "megatron_bin_idx", MIXTURE.key, "1", {"rows": len(rows)}), produce)
+    config = {"rows": len(rows), "held_out": len(held_out or [])}
+    return publish(Target(root, path, "megatron_bin_idx", MIXTURE.key, "1", config), produce)
 
 
-def write_array(publication: Publication, suffix: str, arrays: list[NDArray[np.generic]]) -> None:
+def write_split(publication: Publication, rows: list[list[Document]], row_tokens: int, prefix: str) -> SidecarRecord:
+    """The files of one split. Document i is of repository `even@1` or `odd@1`."""
+    documents = [document for row in rows for document in row]
+    lengths = np.array([len(document.tokens) for document in documents], dtype="<i4")
+    write_array(publication, prefix + files.BIN, [document.tokens.astype("<i4") for document in documents])
+    publication.write(prefix + files.IDX, index_bytes(lengths))
+    for channel, dtype in DTYPES.items():
+        values = [document.channels[channel].astype(dtype) for document in documents]
+        write_array(publication, prefix + files.channel_suffix(channel), values)
+    first = np.cumsum([0, *(len(row) for row in rows)], dtype="<i8")
+    write_array(publication, prefix + files.ROWS, [first])
+    count = range(len(documents))
+    columns = [list(count), [f"d{i}" for i in count], [("even@1", "odd@1")[i % 2] for i in count], lengths.tolist()]
+    table = pa.Table.from_arrays([pa.array(column) for column in columns], MEGATRON_DOCUMENTS.names)
+    with publication.file(prefix + files.DOCUMENTS) as pending:
+        pq.write_table(table.cast(MEGATRON_DOCUMENTS), pending.path)
+    record = SidecarRecord(
+        row_tokens=row_tokens,
+        rows=len(rows),
+        documents=len(documents),
+        tokens=int(lengths.sum()),
+        token_dtype="int32",
+        rows_path=prefix + files.ROWS,
+        documents_path=prefix + files.DOCUMENTS,
+        side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in DTYPES},
+        side_channel_dtypes=DTYPES,
+    )
+    publication.write(prefix + files.SIDECAR_RECORD, record.to_bytes())
+    return record
+
+
+def write_array(publication: Publication, name: str, arrays: list[NDArray[np.generic]]) -> None:
     """Write arrays end to end as one file."""
-    publication.write(PREFIX + suffix, b"".join(array.tobytes() for array in arrays))
+    publication.write(name, b"".join(array.tobytes() for array in arrays))
 
 
 def index_bytes(lengths: NDArray[np.int32], code: int = 4, width: int = 4) -> bytes:

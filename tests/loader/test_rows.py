@@ -132,7 +132,7 @@ def test_a_row_longer_than_the_rows_length_is_refused(tmp_path: Path) -> None:
 
 def test_no_mutated_file_gives_a_batch(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
-    read = [entry.name for entry in artifact.manifest.files]
+    read = [entry.name for entry in artifact.manifest.files if not entry.name.endswith(files.DOCUMENTS)]
     chance, given = random.Random(6), []
     for number in range(600):
         file = artifact.directory / read[number % len(read)]

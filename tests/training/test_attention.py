@@ -58,17 +58,23 @@ def test_a_layout_cuts_rows_at_documents_and_padding(lengths: list[int], other: 
     assert layout.positions.ravel().tolist() == positions
 
 
+def random_heads(batch: RowBatch, *heads: int) -> list[torch.Tensor]:
+    """Queries, keys, values, … of so many heads, each 4 wide."""
+    generator = torch.Generator().manual_seed(7)
+    return [torch.randn((*batch.input_ids.shape, count, 4), generator=generator) for count in heads]
+
+
+@pytest.mark.parametrize(("groups", "softcap"), [(4, 0.0), (2, 0.0), (1, 3.0)])
 @settings(max_examples=12)
 @given(lengths=DOCUMENT_LENGTHS, other=DOCUMENT_LENGTHS, pad=st.integers(0, 4))
-def test_blocks_equal_the_dense_mask_forward_and_backward(lengths: list[int], other: list[int], pad: int) -> None:
+def test_blocks_equal_the_dense_mask_forward_and_backward(
+    groups: int, softcap: float, lengths: list[int], other: list[int], pad: int
+) -> None:
     batch = batch_with(lengths, other, pad)
-    blocks = block_attention(document_layout(batch.doc_ids, batch.valid_token_count))
-    generator = torch.Generator().manual_seed(7)
-    shape = (*batch.input_ids.shape, 2, 4)
+    blocks = block_attention(document_layout(batch.doc_ids, batch.valid_token_count), softcap)
     found = []
-    qkv = [torch.randn(shape, generator=generator) for _ in range(3)]
-    weights = torch.randn(shape, generator=generator)
-    for attend in (blocks, dense_attention(*tensors(batch))):
+    *qkv, weights = random_heads(batch, 4, groups, groups, 4)
+    for attend in (blocks, dense_attention(*tensors(batch), softcap)):
         leaves = [tensor.clone().requires_grad_() for tensor in qkv]
         out = attend(*leaves)
         (out * weights).sum().backward()
@@ -117,6 +123,27 @@ def test_flex_attention_equals_the_dense_mask() -> None:
     with torch.no_grad():
         flex = flex_document_attention(*tensors(batch))(*qkv)
         torch.testing.assert_close(flex, dense_attention(*tensors(batch))(*qkv), rtol=1e-5, atol=1e-6)
+
+
+def test_a_cap_on_scores_is_the_formula_and_comes_before_the_mask() -> None:
+    batch = batch_of([[2, 5, 6, 7], [2, 8, 9]], row_tokens=9)
+    query, key, value = random_heads(batch, 2, 2, 2)
+    allowed = document_mask(*tensors(batch))[0, 0]
+    scores = torch.einsum("bqhd,bkhd->bhqk", 5 * query, key) / 2
+    shares = torch.softmax((1.5 * torch.tanh(scores / 1.5)).masked_fill(~allowed, -torch.inf), -1).nan_to_num()
+    expected = torch.einsum("bhqk,bkhd->bqhd", shares, value)
+    found = dense_attention(*tensors(batch), 1.5)(5 * query, key, value)
+    torch.testing.assert_close(found, expected)
+    with torch.no_grad():
+        torch.testing.assert_close(flex_document_attention(*tensors(batch), 1.5)(5 * query, key, value), expected)
+
+
+def test_flex_attention_shares_keys_among_heads_as_the_others_do() -> None:
+    batch = batch_of([[2, 5, 6, 7], [2, 8, 9]], row_tokens=9)
+    heads = random_heads(batch, 4, 2, 2)
+    with torch.no_grad():
+        found = flex_document_attention(*tensors(batch))(*heads)
+    torch.testing.assert_close(found, dense_attention(*tensors(batch))(*heads))
 
 
 def test_a_dense_mask_beyond_the_cap_is_refused() -> None:

@@ -102,6 +102,35 @@ def test_a_stopped_run_saves_where_it_is_and_ends_with_the_same_bytes(
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
 
+def test_a_batch_in_parts_trains_as_the_whole_one_does(undisturbed: TrainedCheckpointSpec, tmp_path: Path) -> None:
+    parts = tiny_spec(tiny_root(tmp_path), accumulate=2)
+    assert run(parts)
+    whole, found = (read_metrics(checkpoint(spec, 12)) for spec in (undisturbed, parts))
+    assert [metrics.tokens for metrics in found] == [metrics.tokens for metrics in whole]
+    assert [metrics.loss for metrics in found] == pytest.approx([metrics.loss for metrics in whole], rel=1e-4)
+
+
+def test_a_checkpoint_says_its_bits_per_byte_on_the_held_out_files(undisturbed: TrainedCheckpointSpec) -> None:
+    found = [checkpoint(undisturbed, step).manifest.stats["validation_bits_per_byte"] for step in (4, 12)]
+    assert found[1] < found[0], "it learned something that holds elsewhere"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"kv_heads": 1}, {"softcap": 5.0}, {"dtype": "bfloat16"}, {"rope_base": 500.0}, {"schedule": "wsd"}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_each_form_of_the_model_and_the_run_resumes_to_the_same_bytes(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    whole, killed = (tiny_spec(tiny_root(tmp_path / name), **changes) for name in ("whole", "killed"))
+    assert run(whole)
+    with pytest.raises(Killed):
+        run(killed, die_after=6)
+    assert run(killed)
+    assert tree_hashes(killed.root, "checkpoints") == tree_hashes(whole.root, "checkpoints")
+
+
 def test_a_stop_at_the_last_step_is_no_stop(spec: TrainedCheckpointSpec) -> None:
     assert run(spec, stop_after=12)
 

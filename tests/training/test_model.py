@@ -138,6 +138,15 @@ def test_the_chunked_loss_and_its_gradients_are_torchs() -> None:
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-5)
 
 
+def test_the_loss_of_16_bit_states_is_summed_in_32_bits() -> None:
+    generator = torch.Generator().manual_seed(0)
+    hidden, weight = (torch.randn(size, 8, generator=generator).bfloat16() for size in (4000, 50))
+    targets, mask = torch.arange(4000) % 50, torch.ones(4000)
+    found = masked_cross_entropy(hidden, weight, targets, mask)
+    exact = cross_entropy(hidden.double() @ weight.double().t(), targets, reduction="sum")
+    assert found.dtype == torch.float32 and found.item() == pytest.approx(exact.item(), rel=2e-3)
+
+
 def test_gradients_reach_every_parameter() -> None:
     made = model()
     made(model_input(batch_of([B, B], row_tokens=ROW, structure_seed=1), CPU)).backward()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
+from megacpp_assets.contract.canonical import canonical_json, sha256_bytes, sha256_file
 from megacpp_assets.contract.recipe import TokenizerRecipe, TrainingRecipe
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage import layout
@@ -42,7 +42,8 @@ def tiny_recipe(**changes: Any) -> TrainingRecipe:
 
 def tiny_root(root: Path) -> Path:
     """`root` with a Megatron and a tokenizer artifact."""
-    publish_rows(root, random_rows(rows=10, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY), ROW_TOKENS)
+    held_out = random_rows(rows=3, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY, seed=1)
+    publish_rows(root, random_rows(rows=10, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY), ROW_TOKENS, held_out)
     publish_tokenizer(root)
     return root
 
@@ -51,7 +52,9 @@ def publish_tokenizer(root: Path) -> Artifact:
     """A tokenizer artifact; training reads its manifest only."""
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        data = b"{}\n"
+        data = canonical_json(
+            {"model": {"vocab": {"x" * (1 + index % 4) + chr(256 + index): index for index in range(VOCABULARY)}}}
+        )
         publication.write("tokenizer.json", data)
         lock = TokenizerLock(BPE_MODEL, COMMIT, sha256_bytes(data), len(data), TokenizerRecipe(), {}, ())
         publication.write("tokenizer.lock", lock.to_bytes())

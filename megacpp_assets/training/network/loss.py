@@ -20,32 +20,49 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-        total = hidden.new_zeros(())
-        hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight)
+        total = torch.zeros((), dtype=torch.float32, device=hidden.device)
+        hidden_gradient = torch.empty_like(hidden)
+        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
         size = CHUNK_TOKENS[hidden.device.type]
         for start in range(0, len(hidden), size):
             chunk = slice(start, start + size)
             x, target, keep = hidden[chunk], targets[chunk], mask[chunk]
-            scores = torch.log_softmax(x @ weight.t(), dim=-1)
+            scores = torch.log_softmax((x @ weight.t()).float(), dim=-1)
             total -= scores.gather(1, target[:, None])[:, 0].mul_(keep).sum()
             # d loss / d logits = softmax - one-hot. The mask is put on the narrow factors, not on the wide matrix.
             scores.exp_()
             scores.scatter_add_(1, target[:, None], torch.full_like(target, -1, dtype=scores.dtype)[:, None])
-            hidden_gradient[chunk] = (scores @ weight).mul_(keep[:, None])
-            weight_gradient.addmm_(scores.t(), x * keep[:, None])
-        ctx.save_for_backward(hidden_gradient, weight_gradient)
+            narrow = scores.to(weight.dtype)
+            hidden_gradient[chunk] = (narrow @ weight).mul_(keep[:, None])
+            _add_product(weight_gradient, narrow.t(), x * keep[:, None].to(x.dtype))
+        ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return total
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
-        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None
+        by = gradients[0]
+        return (
+            hidden_gradient * by.to(hidden_gradient.dtype),
+            weight_gradient * by.to(weight_gradient.dtype),
+            None,
+            None,
+        )
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """`total += left @ right`, where `total` is float32 whatever the factors are."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right
 
 
 def masked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """Sum of the losses in nats of the tokens that `mask` (N,) keeps.
 
-    `hidden` is (N, D), `weight` (V, D), `targets` (N,) int64 below V. Memory is O(chunk x V).
+    `hidden` is (N, D), `weight` (V, D) of the same dtype, `targets` (N,) int64 below V. Scores, their normalisation and
+    all sums over tokens are float32. Memory is O(chunk x V).
     """
-    total: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets, mask.to(hidden.dtype))  # type: ignore[no-untyped-call]
+    total: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets, mask.float())  # type: ignore[no-untyped-call]
     return total

@@ -23,7 +23,6 @@ from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.loss import masked_cross_entropy
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
 
-_ROPE_BASE = 10_000.0
 _INITIAL_STD = 0.02
 _MULTIPLE = 64
 
@@ -35,17 +34,36 @@ def padded(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not."""
+    """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not.
+
+    `heads` of queries share `kv_heads` of keys and values; `dtype` is that of the matrix products.
+    """
 
     vocabulary_size: int
     layers: int
     hidden: int
     heads: int
     structure: StructureConfig
+    kv_heads: int = 0
+    rope_base: float = 10_000.0
+    softcap: float = 0.0
+    dtype: str = "float32"
 
     def __post_init__(self) -> None:
         if self.hidden % (2 * self.heads):
             raise SpecError("hidden", expected=f"a multiple of 2 x {self.heads} heads", found=self.hidden)
+        if self.kv_heads and self.heads % self.kv_heads:
+            raise SpecError("kv_heads", expected=f"a divisor of {self.heads} heads", found=self.kv_heads)
+
+    @property
+    def head_dim(self) -> int:
+        """Width of one head."""
+        return self.hidden // self.heads
+
+    @property
+    def groups(self) -> int:
+        """Heads of keys, and of values."""
+        return self.kv_heads or self.heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +80,9 @@ class ModelInput:
     attend: Attend
 
 
-def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0) -> ModelInput:
-    """Move a loader batch to `device` and prepare its attention. A token that is no root's weighs `context_loss`."""
+def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0, softcap: float = 0.0) -> ModelInput:
+    """Move a loader batch to `device` and prepare its attention, whose scores `softcap` holds within bounds (0: it does
+    not). A token that is no root's weighs `context_loss`."""
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
 
     def tensor(values: object) -> Tensor:
@@ -76,7 +95,7 @@ def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0
         loss_weights=tensor(loss_weights(batch, context_loss)),
         positions=tensor(layout.positions),
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
-        attend=attention_for(batch, layout, device),
+        attend=attention_for(batch, layout, device, softcap),
     )
 
 
@@ -102,9 +121,11 @@ class GPT(nn.Module):
 
     def forward(self, batch: ModelInput) -> Tensor:
         """Weighed sum over the tokens with loss, in nats: a scalar."""
-        hidden = self.hidden(batch).flatten(0, 1)
+        dtype = getattr(torch, self.config.dtype)
+        with torch.autocast(batch.input_ids.device.type, dtype, enabled=dtype != torch.float32):
+            hidden = self.hidden(batch).flatten(0, 1)
         weights = batch.loss_weights.flatten()
-        return masked_cross_entropy(hidden, self.output_weight, batch.target_ids.flatten(), weights)
+        return masked_cross_entropy(hidden.to(dtype), self.output_weight.to(dtype), batch.target_ids.flatten(), weights)
 
     def logits(self, batch: ModelInput) -> Tensor:
         """(B, T, vocabulary) scores; for tests and small batches, the loss never builds them."""
@@ -117,7 +138,7 @@ class GPT(nn.Module):
 
     def hidden(self, batch: ModelInput) -> Tensor:
         """(B, T, hidden) states after the last norm."""
-        rotation = _rotation(batch.positions, self.config.hidden // self.config.heads)
+        rotation = _rotation(batch.positions, self.config.head_dim, self.config.rope_base)
         x = nn.functional.embedding(batch.input_ids, self.embedding)
         if self.structure is not None:
             x = x + self.structure(batch.structure, batch.input_ids)
@@ -132,9 +153,10 @@ class _Block(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         hidden, inner = config.hidden, padded(8 * config.hidden // 3)
-        self.heads = config.heads
+        self.widths = [config.heads * config.head_dim, *(2 * [config.groups * config.head_dim])]
+        self.head_dim = config.head_dim
         self.attention_norm = nn.Parameter(torch.ones(hidden))
-        self.qkv = nn.Parameter(torch.empty(3 * hidden, hidden))
+        self.qkv = nn.Parameter(torch.empty(sum(self.widths), hidden))
         self.attention_out = nn.Parameter(torch.empty(hidden, hidden))
         self.mlp_norm = nn.Parameter(torch.ones(hidden))
         self.gate_up = nn.Parameter(torch.empty(2 * inner, hidden))
@@ -147,23 +169,25 @@ class _Block(nn.Module):
             nn.init.normal_(weight, std=residual_std)
 
     def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
-        heads = linear(rms_norm(x, self.attention_norm.shape, self.attention_norm), self.qkv)
-        query, key, value = heads.view(*heads.shape[:2], 3, self.heads, -1).unbind(2)
+        projected = linear(rms_norm(x, self.attention_norm.shape, self.attention_norm), self.qkv)
+        query, key, value = (
+            part.view(*part.shape[:2], -1, self.head_dim) for part in torch.split(projected, self.widths, -1)
+        )
         mixed = attend(_rotate(query, rotation), _rotate(key, rotation), value)
         x = x + linear(mixed.flatten(2), self.attention_out)
         gate, up = linear(rms_norm(x, self.mlp_norm.shape, self.mlp_norm), self.gate_up).chunk(2, -1)
         return x + linear(silu(gate) * up, self.down)
 
 
-def _rotation(positions: Tensor, head_dim: int) -> tuple[Tensor, Tensor]:
+def _rotation(positions: Tensor, head_dim: int, base: float) -> tuple[Tensor, Tensor]:
     """Cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
     exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
-    angles = positions[..., None, None].float() * _ROPE_BASE**-exponent
+    angles = positions[..., None, None].float() * base**-exponent
     return angles.cos(), angles.sin()
 
 
 def _rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     """Turn each pair (x[i], x[i + head_dim / 2]) by its angle."""
-    cos, sin = rotation
+    cos, sin = (part.to(x.dtype) for part in rotation)
     left, right = x.chunk(2, -1)
     return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)

@@ -8,11 +8,23 @@ from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.structure import StructureConfig, parse_components
 
+_ROPE_BASE = 10_000.0
+_ROPE_TOKENS = 4096
 
-def model_config(recipe: TrainingRecipe, vocabulary_size: int) -> ModelConfig:
-    """The shape of the model of `recipe` for a tokenizer of `vocabulary_size` ids."""
-    structure = StructureConfig(parse_components(recipe.structure_components), recipe.structure_bottleneck)
-    return ModelConfig(vocabulary_size, recipe.layers, recipe.hidden, recipe.heads, structure)
+
+def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int = _ROPE_TOKENS) -> ModelConfig:
+    """The shape of the model of `recipe` for a tokenizer of `vocabulary_size` ids and rows of `row_tokens` tokens."""
+    return ModelConfig(
+        vocabulary_size=vocabulary_size,
+        layers=recipe.layers,
+        hidden=recipe.hidden,
+        heads=recipe.heads,
+        structure=StructureConfig(parse_components(recipe.structure_components), recipe.structure_bottleneck),
+        kv_heads=recipe.kv_heads,
+        rope_base=recipe.rope_base or _ROPE_BASE * max(1.0, row_tokens / _ROPE_TOKENS),
+        softcap=recipe.softcap,
+        dtype=recipe.dtype,
+    )
 
 
 def parameter_count(recipe: Recipe) -> int:

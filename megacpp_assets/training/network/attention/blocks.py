@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from megacpp_assets.training.network.attention.layout import DocumentLayout
+from megacpp_assets.training.network.attention.scores import attended
 
 
-def block_attention(layout: DocumentLayout) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def block_attention(layout: DocumentLayout, softcap: float = 0.0) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Causal attention within each document over (B, T, heads, head_dim). Padding queries give zero."""
     lengths = list(layout.lengths)
 
@@ -24,7 +24,7 @@ def block_attention(layout: DocumentLayout) -> Callable[[Tensor, Tensor, Tensor]
             tensor.flatten(0, 1).transpose(0, 1)[None].split_with_sizes(lengths, 2) for tensor in (query, key, value)
         ]
         out = [
-            torch.zeros_like(q) if padding else scaled_dot_product_attention(q, k, v, is_causal=True)
+            torch.zeros_like(q) if padding else attended(q, k, v, None, softcap)
             for q, k, v, padding in zip(*stretches, layout.padding, strict=True)
         ]
         return torch.cat(out, 2)[0].transpose(0, 1).view(query.shape)

@@ -13,17 +13,21 @@ from megacpp_assets.training.network.attention.dense import dense_attention
 from megacpp_assets.training.network.attention.layout import DocumentLayout
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""(B, T, heads, head_dim) queries, keys, values -> the same shape; no token sees another document."""
+"""(B, T, heads, head_dim) queries, and keys and values of as many heads or of fewer that divide them -> the queries'
+shape; no token sees another document."""
 
 
-def attention_for(batch: RowBatch, layout: DocumentLayout, device: torch.device) -> Attend:
-    """Attention over the documents of `batch`, prepared once per batch, outside any compiled region."""
+def attention_for(batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0) -> Attend:
+    """Attention over the documents of `batch`, prepared once per batch, outside any compiled region.
+
+    With `softcap` each score s becomes softcap x tanh(s / softcap) before it is masked (seed 002); 0 leaves it.
+    """
     if device.type == "cpu":
-        return block_attention(layout)
+        return block_attention(layout, softcap)
     doc_ids = torch.from_numpy(batch.doc_ids).to(device)
     valid = torch.from_numpy(batch.valid_token_count).to(device)
     if device.type == "cuda":
         from megacpp_assets.training.network.attention.flex import flex_document_attention  # noqa: PLC0415 - imports a compiler
 
-        return flex_document_attention(doc_ids, valid)
-    return dense_attention(doc_ids, valid)
+        return flex_document_attention(doc_ids, valid, softcap)
+    return dense_attention(doc_ids, valid, softcap)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.attention.scores import attended
 
 MAX_TOKENS = 8192
 """Longest row for which a (T, T) mask is built (seed 002: 4 GB a sample at 64K)."""
@@ -25,12 +25,14 @@ def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
     return (same & (column[:, None] >= column) & valid[:, :, None] & valid[:, None, :])[:, None]
 
 
-def dense_attention(doc_ids: Tensor, valid_token_count: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def dense_attention(
+    doc_ids: Tensor, valid_token_count: Tensor, softcap: float = 0.0
+) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Attention over (B, T, heads, head_dim) queries, keys and values. Padding queries give zero."""
     mask = document_mask(doc_ids, valid_token_count)
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+        return attended(q, k, v, mask, softcap).transpose(1, 2)
 
     return attend

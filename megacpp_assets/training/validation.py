@@ -1,0 +1,127 @@
+"""Bits per byte on the held-out files: how well the model tells text that it never saw, and whose text.
+
+Bits per byte, unlike a loss per token, can be compared between tokenizers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.names import ROLE_NAMES, ROOT_ROLE, STRUCTURE_CATEGORIES, VALID_SPLIT
+from megacpp_assets.loader.rows import PackedRows, open_rows
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.lengths import byte_lengths
+from megacpp_assets.training.network.model import GPT, model_input
+from megacpp_assets.training.ranks import Ranks
+
+_SCORED_AT_ONCE: Final = 512
+"""Tokens whose scores over the vocabulary are held at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The rows that are measured: `numbers` of `rows`; of token `t` of the split the repository is
+    `repositories[repository_of[t]]`; `lengths` has the bytes of each id."""
+
+    rows: PackedRows
+    numbers: NDArray[np.int64]
+    repositories: tuple[str, ...]
+    repository_of: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What the model paid for the measured text, in nats, and how many bytes that is, by whose text it is.
+
+    Each is one array over: all roles, then all categories, then all repositories.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    nats: NDArray[np.float64]
+    bytes: NDArray[np.int64]
+
+    def as_stats(self) -> dict[str, Any]:
+        """Bits per byte of the roots' text, which is the figure of record, and by role, category and repository."""
+        found: dict[str, Any] = {}
+        for (kind, name), nats, size in zip(self.names, self.nats.tolist(), self.bytes.tolist(), strict=True):
+            if size:
+                found.setdefault(f"validation_by_{kind}", {})[name] = round(nats / math.log(2) / size, 6)
+        roots = found.get("validation_by_role", {}).get(ROLE_NAMES[ROOT_ROLE])
+        record = {} if roots is None else {"validation_bits_per_byte": roots}
+        return record | {"validation_bytes": int(self.bytes[: len(ROLE_NAMES)].sum())} | found
+
+
+def open_held_out(megatron: Artifact, tokenizer: Artifact, dataset: str, most_rows: int) -> HeldOut | None:
+    """At most `most_rows` rows of the held-out split, evenly drawn; None where it has none, or none are asked for."""
+    if not most_rows or not int(megatron.manifest.stats.get("valid_rows", 0)):
+        return None
+    rows = open_rows(megatron, dataset, VALID_SPLIT)
+    documents = pq.read_table(megatron.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
+    repositories, codes = np.unique(documents[c.REPO].to_numpy(zero_copy_only=False), return_inverse=True)
+    return HeldOut(
+        rows=rows,
+        numbers=np.unique(np.linspace(0, len(rows) - 1, most_rows).astype(np.int64)),
+        repositories=tuple(map(str, repositories)),
+        repository_of=np.repeat(codes.astype(np.int32), documents[c.TOKENS].to_numpy()),
+        lengths=byte_lengths(tokenizer.file(c.TOKENIZER_FILE).read_bytes()),
+    )
+
+
+@torch.no_grad()
+def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
+    """Measure `model` on the held-out rows, each rank on its share; every rank gets the whole."""
+    names = (
+        *(("role", name) for name in ROLE_NAMES),
+        *(("category", name) for name in STRUCTURE_CATEGORIES),
+        *(("repository", name) for name in held_out.repositories),
+    )
+    nats, sizes = np.zeros(len(names)), np.zeros(len(names))
+    for number in held_out.numbers[ranks.rank :: ranks.world].tolist():
+        paid, targets, places = _paid(model, held_out.rows, number, ranks.device)
+        for group in _groups(held_out, number, places):
+            np.add.at(nats, group, paid)
+            np.add.at(sizes, group, held_out.lengths[targets])
+    nats, sizes = (ranks.sum(torch.from_numpy(values).to(ranks.device)).cpu().numpy() for values in (nats, sizes))
+    return Validation(names, nats, sizes.astype(np.int64))
+
+
+def _paid(
+    model: GPT, rows: PackedRows, number: int, device: torch.device
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Of one row the nats paid for each token that has a loss, the tokens, and the positions that they are at."""
+    given = model_input(rows.batch(np.array([number])), device, softcap=model.config.softcap)
+    places = torch.nonzero(given.loss_mask[0])[:, 0]
+    dtype = getattr(torch, model.config.dtype)
+    weight = model.output_weight.to(dtype)
+    with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        hidden = model.hidden(given)[0][places]
+    targets = given.target_ids[0][places]
+    parts = zip(torch.split(hidden, _SCORED_AT_ONCE), torch.split(targets, _SCORED_AT_ONCE), strict=True)
+    losses = [cross_entropy(linear(h.to(dtype), weight).float(), target, reduction="none") for h, target in parts]
+    return _on_cpu(torch.cat(losses).double()), _on_cpu(targets), _on_cpu(places) + 1
+
+
+def _groups(held_out: HeldOut, number: int, places: NDArray[np.int64]) -> tuple[NDArray[np.integer[Any]], ...]:
+    """The indices among `Validation.names` that each token counts for: its role's, category's and repository's."""
+    row = held_out.rows.batch(np.array([number]))
+    start = int(held_out.rows.starts[number])
+    categories = row.structure["structure_ids"][0][places]
+    repositories = held_out.repository_of[start : int(held_out.rows.starts[number + 1])][places]
+    first = len(ROLE_NAMES) + len(STRUCTURE_CATEGORIES)
+    return row.roles[0][places], categories + len(ROLE_NAMES), repositories + first
+
+
+def _on_cpu(values: Tensor) -> NDArray[Any]:
+    return np.asarray(values.cpu().numpy())
