@@ -8,20 +8,21 @@ from typing import Any
 
 import dagster as dg
 
+from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.charts import histogram, line_chart
+from megacpp_assets.defs.figures import figures
 from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.pictures import METRICS_FILE, pictures
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.storage.parquet import batches, read_schema
-from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 
 _SAMPLE_ROWS = 5
 _CELL_CHARACTERS = 120
-METRICS_FILE = "metrics.jsonl"
+_PER_REPO = "_per_repo"
 
 Metadata = dict[str, Any]
 
@@ -29,17 +30,14 @@ Metadata = dict[str, Any]
 def describe(corpus: Corpus, done: Done) -> Metadata:
     """All metadata of a finished step."""
     artifact = done.artifact
-    shown: Metadata = {
-        MANIFEST_METADATA: artifact.manifest.sha256,
-        "dataset": corpus.dataset,
+    shown: Metadata = {**figures(done), **pictures(artifact)}
+    shown |= {
         "path": dg.MetadataValue.path(str(artifact.directory)),
-        "seconds": done.receipt.seconds,
-        "peak_memory_bytes": done.receipt.peak_bytes,
-        "bytes": sum(entry.bytes for entry in artifact.manifest.files),
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
+        MANIFEST_METADATA: artifact.manifest.sha256,
+        "dataset": corpus.dataset,
     }
-    shown |= _numbers(artifact.manifest.stats) | read_work(artifact)
     shown |= _tables(artifact.manifest.stats) | _budgets(artifact.manifest.stats.get(BUDGETS, {}))
     if done.receipt.warnings:
         warned = (
@@ -59,36 +57,34 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
     return shown
 
 
-def _numbers(stats: Mapping[str, Any]) -> Metadata:
-    reserved = {"bytes", "files"}
-    return {
-        (f"stat_{name}" if name in reserved else name): value
-        for name, value in stats.items()
-        if isinstance(value, int | float | str)
-    }
-
-
 def _tables(stats: Mapping[str, Any]) -> Metadata:
-    """Numbers by name, such as the files that were left out by reason."""
-    return {
-        name: dg.MetadataValue.md("\n".join(["| | |", "|---|---|", *(f"| {key} | {value[key]} |" for key in value)]))
+    """Numbers by name, such as the files that were left out by reason; what is told of each repository in one table."""
+    told = {
+        name: value
         for name, value in stats.items()
         if isinstance(value, dict) and value and all(isinstance(number, int | float) for number in value.values())
     }
+    by_repo = {name.removesuffix(_PER_REPO): value for name, value in told.items() if name.endswith(_PER_REPO)}
+    shown: Metadata = {
+        name: dg.MetadataValue.md("\n".join(["| | |", "|---|---|", *(f"| {key} | {value[key]} |" for key in value)]))
+        for name, value in told.items()
+        if not name.endswith(_PER_REPO)
+    }
+    if by_repo:
+        repos = sorted(set().union(*by_repo.values()))
+        rows = ({"repository": repo, **{name: by_repo[name].get(repo, 0) for name in by_repo}} for repo in repos)
+        shown["repositories"] = dg.MetadataValue.table([dg.TableRecord(row) for row in rows])
+    return shown
 
 
 def _budgets(told: Mapping[str, Mapping[str, Any]]) -> Metadata:
-    """A table of the numbers of each document budget, and a picture of the lengths of its documents."""
+    """A table of the numbers of each document budget."""
     if not told:
         return {}
     names = [name for name, value in next(iter(told.values())).items() if isinstance(value, int | float)]
     lines = [f"| | {' | '.join(told)} |", f"|---|{'---|' * len(told)}"]
     lines += [f"| {name} | {' | '.join(str(stats[name]) for stats in told.values())} |" for name in names]
-    shown: Metadata = {BUDGETS: dg.MetadataValue.md("\n".join(lines))}
-    for budget, stats in told.items():
-        if "token_histogram" in stats:
-            shown[f"token_lengths_{budget}"] = histogram(stats["token_histogram"], "tokens per document")
-    return shown
+    return {BUDGETS: dg.MetadataValue.md("\n".join(lines))}
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
@@ -103,7 +99,7 @@ def _table(artifact: Artifact) -> Metadata:
     names = [entry.name for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
     path = artifact.file(names[0])
     schema = read_schema(path)
-    schema_columns = [dg.TableColumn(field.name, str(field.type)) for field in schema]
+    schema_columns = [dg.TableColumn(field.name, str(field.type), DESCRIPTIONS.get(field.name)) for field in schema]
     rows = next(batches(path, _SAMPLE_ROWS), None)
     return {
         "dagster/column_schema": dg.TableSchema(columns=schema_columns),
@@ -130,13 +126,12 @@ def _cell(value: Any) -> str:
 
 
 def _training(artifact: Artifact) -> Metadata:
-    metrics = [json.loads(line) for line in artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()]
-    points = [(float(entry["step"]), float(entry["loss"])) for entry in metrics]
+    lines = artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()
+    losses = [float(json.loads(line)["loss"]) for line in lines]
     return {
         EARLIER_METADATA: " ".join(_earlier_manifests(artifact)),
-        "loss_curve": line_chart(points, "step", "loss"),
-        "first_loss": points[0][1],
-        "last_loss": points[-1][1],
+        "first loss (nats)": losses[0],
+        "last loss (nats)": losses[-1],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ def find(root: Path, dataset: str, partition: str, which: str, split: str) -> Sh
     `SpecError` where there is none, `LineageGap` where an artifact is missing or damaged.
     """
     if "@" in partition:
-        return _find_document(open_artifact(root, enriched_path(dataset, RepoRef.parse(partition))), which)
+        return find_document(open_artifact(root, enriched_path(dataset, RepoRef.parse(partition))), which)
     return find_row(open_artifact(root, packed_path(dataset, _mixture(partition))), which, split)
 
 
@@ -41,7 +42,8 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
     return shown_row(f"{packed.manifest.partition} {split} row {row[c.PACK_ID]}", row, encoder.decode)
 
 
-def _find_document(enriched: Artifact, which: str) -> Shown:
+def find_document(enriched: Artifact, which: str) -> Shown:
+    """Document `which`, a number or an id, as for `find`."""
     partition = enriched.manifest.partition
     documents: Iterator[dict[str, Any]] = (
         row for file in enriched.files(".parquet") for row in _rows(file, which, key=c.DOC_ID)
@@ -79,7 +81,14 @@ def _only(rows: Iterator[dict[str, Any]], what: str, which: str, expected: str) 
 
 
 def _encoder(enriched: Artifact) -> Encoder:
-    return Encoder.load(input_of(input_of(enriched, "tokenized_parquet"), "tokenizer").directory)
+    tokenizer = input_of(input_of(enriched, "tokenized_parquet"), "tokenizer")
+    return _load(tokenizer.directory, tokenizer.manifest.sha256)
+
+
+@lru_cache(maxsize=1)
+def _load(directory: Path, _manifest: str) -> Encoder:
+    """A dataset has one tokenizer; a run that describes all of its partitions loads it once."""
+    return Encoder.load(directory)
 
 
 def _mixture(partition: str) -> Mixture:

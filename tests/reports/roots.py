@@ -38,7 +38,7 @@ def plant(root: Path) -> None:
     rewrite(open_artifact(root, PACKED), c.packed_shard("train", 0), _misname_a_document)
     (root / UNSEALED / c.COMPLETE_FILE).unlink()
     _fail_a_check(root)
-    _publish_a_checkpoint_of_another_tokenizer(root)
+    publish_a_checkpoint_of_another_tokenizer(root)
 
 
 def _copy_a_text_to_the_other_side(artifact: Artifact) -> None:
@@ -69,7 +69,8 @@ def _fail_a_check(root: Path) -> None:
     file.write_text(json.dumps(receipt))
 
 
-def _publish_a_checkpoint_of_another_tokenizer(root: Path) -> None:
+def publish_a_checkpoint_of_another_tokenizer(root: Path) -> None:
+    """Two steps whose loss rises, and no weights."""
     folder = root / CHECKPOINT
     folder.mkdir(parents=True)
     metrics = folder / "metrics.jsonl"

@@ -1,0 +1,100 @@
+"""The pictures of each stage: what a person would ask to see of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import dagster as dg
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.defs.charts import bars, category_shares, histogram, line_chart, svg
+from megacpp_assets.enriched.totals import CATEGORIES
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import BUDGETS
+from megacpp_assets.storage.parquet import batches
+from megacpp_assets.viewing.find import find_document, find_row
+from megacpp_assets.viewing.picture import picture
+from megacpp_assets.viewing.shown import Shown
+
+METRICS_FILE: Final = "metrics.jsonl"
+_REPEATED = 12
+_FILL_STEP = 5
+_ROWS_AT_ONCE = 1024
+
+Pictures = dict[str, dg.MarkdownMetadataValue]
+
+
+def pictures(artifact: Artifact) -> Pictures:
+    """By title; none for a stage that has none."""
+    draw = _STAGES.get(artifact.manifest.stage)
+    return draw(artifact) if draw else {}
+
+
+def _replication(artifact: Artifact) -> Pictures:
+    shown = {}
+    for budget, stats in artifact.manifest.stats.get(BUDGETS, {}).items():
+        repeated: dict[str, int] = {}
+        for times, path, name, _ in stats.get("most_repeated", [])[:_REPEATED]:
+            repeated.setdefault(f"{name} ({path})", times)  # overloads share a name; the most repeated comes first
+        if repeated:
+            label = f"documents that hold it; a byte stands in {stats['replication']:.2f} on average"
+            shown[f"replication, {budget} tokens"] = bars(repeated, label)
+    return shown
+
+
+def _lengths(artifact: Artifact) -> Pictures:
+    told: Mapping[str, Mapping[str, Any]] = artifact.manifest.stats.get(BUDGETS, {})
+    return {
+        f"token lengths, {budget} tokens": histogram(stats["token_histogram"], "tokens per document")
+        for budget, stats in told.items()
+        if "token_histogram" in stats
+    }
+
+
+def _structure(artifact: Artifact) -> Pictures:
+    told = artifact.manifest.stats.get(CATEGORIES, {})
+    shares = {"category shares": category_shares({name: each["tokens"] for name, each in told.items()})}
+    return shares | _sample(lambda: find_document(artifact, "0"))
+
+
+def _packing(artifact: Artifact) -> Pictures:
+    row_tokens, fill = artifact.manifest.stats["row_tokens"], Counter[int]()
+    for file in artifact.files(".parquet", TRAIN_SPLIT):
+        for batch in batches(file, _ROWS_AT_ONCE, [c.VALID_TOKEN_COUNT]):
+            fill.update(-(-100 * count // (row_tokens * _FILL_STEP)) for count in batch.column(0).to_pylist())
+    most = 100 // _FILL_STEP
+    bins = [(step * _FILL_STEP, fill[step]) for step in range(min(fill, default=most), most + 1)]
+    told = artifact.manifest.stats["tokens_per_repo"]
+    return {
+        "packing fill": histogram(bins, "% of the row filled, at most", "rows"),
+        "tokens by repository": bars(dict(Counter(told).most_common(_REPEATED)), "tokens in training rows"),
+    } | _sample(lambda: find_row(artifact, "0", TRAIN_SPLIT))
+
+
+def _losses(artifact: Artifact) -> Pictures:
+    lines = artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()
+    points = [(float(entry["step"]), float(entry["loss"])) for entry in map(json.loads, lines)]
+    return {"loss curve": line_chart(points, "step", "loss (nats)")}
+
+
+def _sample(find: Callable[[], Shown]) -> Pictures:
+    """The first lines of what `find` finds; a sentence where an input is gone, which is no reason not to record."""
+    try:
+        shown = find()
+    except MegacppError as error:
+        return {"sample text": dg.MetadataValue.md(str(error))}
+    return {"sample text": svg(picture(shown), shown.title)}
+
+
+_STAGES: Final[Mapping[str, Callable[[Artifact], Pictures]]] = {
+    "semantic_jsonl": _replication,
+    "tokenized_parquet": _lengths,
+    "v6_enriched": _structure,
+    "packed_rows": _packing,
+    "trained_checkpoint": _losses,
+}

@@ -1,0 +1,53 @@
+"""The first lines of a row or document as a picture, for pages that show pictures and no HTML of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from megacpp_assets.contract.names import CONTEXT_ROLE
+from megacpp_assets.viewing.colours import CATEGORY_COLOURS
+from megacpp_assets.viewing.shown import Piece, Shown
+
+LINES: Final = 40
+_COLUMNS: Final = 110
+_LINE_HEIGHT, _CHARACTER_WIDTH = 15, 7.3
+_BARS: Final = ("#d1d5db", "#4b5563")
+"""Beside the lines of one document and the next."""
+
+
+def picture(shown: Shown, lines: int = LINES) -> str:
+    """SVG of at most `lines` lines: text in its category's colour, context pale, a bar beside each document."""
+    drawn = [line for _, line in zip(range(lines), _lines(shown), strict=False)]
+    width, height = int(_COLUMNS * _CHARACTER_WIDTH) + 20, (len(drawn) + 1) * _LINE_HEIGHT + 10
+    body = "".join(_drawn(number, *line) for number, line in enumerate(drawn, start=1))
+    legend = "".join(f'<tspan fill="{colour}">{name}  </tspan>' for name, colour in CATEGORY_COLOURS.items())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="monospace"'
+        f' font-size="12"><rect width="100%" height="100%" fill="#ffffff"/>'
+        f'<text x="14" y="{_LINE_HEIGHT}" xml:space="preserve">{legend}</text>{body}</svg>'
+    )
+
+
+def _lines(shown: Shown) -> Iterator[tuple[int, list[Piece]]]:
+    """(number of the document, its pieces) line by line; a line ends at the picture's edge."""
+    for number, document in enumerate(shown.documents):
+        line: list[Piece] = []
+        for piece in document.pieces:
+            head, *others = piece.text.split("\n")
+            line.append(Piece(head, piece.category, piece.role))
+            for other in others:
+                yield number, line
+                line = [Piece(other, piece.category, piece.role)]
+        yield number, line
+
+
+def _drawn(number: int, document: int, line: list[Piece]) -> str:
+    top, left, spans = number * _LINE_HEIGHT + 5, _COLUMNS, []
+    for piece in line:
+        text, left = piece.text[:left], left - len(piece.text[:left])
+        pale = ' fill-opacity="0.6"' if piece.role == CONTEXT_ROLE else ""
+        spans.append(f'<tspan fill="{CATEGORY_COLOURS[piece.category]}"{pale}>{escape(text)}</tspan>')
+    bar = f'<rect x="4" y="{top}" width="4" height="{_LINE_HEIGHT}" fill="{_BARS[document % 2]}"/>'
+    return f'{bar}<text x="14" y="{top + _LINE_HEIGHT - 4}" xml:space="preserve">{"".join(spans)}</text>'

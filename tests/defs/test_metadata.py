@@ -1,0 +1,117 @@
+"""What the UI shows of a step: few figures first, pictures that need no click, and columns that say what they hold."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from megacpp_assets.contract.columns import COMPLETE_FILE
+from megacpp_assets.defs.charts import bars, category_shares
+from megacpp_assets.defs.figures import MOST, REST
+from megacpp_assets.defs.metadata import describe
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.receipts import Receipt
+from megacpp_assets.pipeline.stages import STAGES
+from megacpp_assets.storage.artifact import open_artifact
+from tests.pipeline.roots import SMALL_DATASET as DATASET
+from tests.pipeline.roots import run_small
+from tests.reports.roots import CHECKPOINT, FORMAT, publish_a_checkpoint_of_another_tokenizer
+
+PATHS = {
+    "pinned_repos": f"cpp_raw/{FORMAT}",
+    "semantic_jsonl": f"jsonl/{DATASET}/{FORMAT}",
+    "tokenizer": f"tokenizer/{DATASET}",
+    "tokenized_parquet": f"parquet/{DATASET}/{FORMAT}",
+    "v6_enriched": f"enriched/{DATASET}/{FORMAT}",
+    "packed_rows": f"packed/{DATASET}/base/4k",
+    "megatron_bin_idx": f"megatron/{DATASET}/base/4k",
+    "trained_checkpoint": CHECKPOINT,
+}
+PICTURES = {
+    "semantic_jsonl": ["replication, 4096 tokens"],
+    "tokenized_parquet": ["token lengths, 4096 tokens"],
+    "v6_enriched": ["category shares", "sample text"],
+    "packed_rows": ["packing fill", "sample text", "tokens by repository"],
+    "trained_checkpoint": ["loss curve"],
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small line up to Megatron's files, and a checkpoint."""
+    made = tmp_path_factory.mktemp("root")
+    run_small(made, ("--until", "megatron_bin_idx"))
+    publish_a_checkpoint_of_another_tokenizer(made)
+    return made
+
+
+def _described(root: Path, stage: str) -> dict[str, Any]:
+    artifact = open_artifact(root, PATHS[stage])
+    return describe(open_corpus(root, DATASET), Done(artifact, Receipt(artifact.manifest.sha256, 1.5, 2_000_000, ())))
+
+
+def _svg(shown: object) -> ET.Element | None:
+    text = shown.value if isinstance(shown, dg.MarkdownMetadataValue) else ""
+    found = re.fullmatch(r"!\[[^\]]*\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", text or "")
+    return ET.fromstring(base64.b64decode(found[1])) if found else None
+
+
+def test_every_stage_is_looked_at() -> None:
+    assert list(PATHS) == list(STAGES)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_at_most_twenty_figures_stand_alone_and_none_is_lost(root: Path, stage: str) -> None:
+    shown = _described(root, stage)
+    alone = [name for name, value in shown.items() if isinstance(value, int | float | str)]
+    assert len(alone) <= MOST
+    assert {"time (s)", "peak memory (MB)", "size (bytes)"} <= set(alone)
+    rest = {str(record.data["figure"]) for record in shown[REST].records} if REST in shown else set()
+    stats = open_artifact(root, PATHS[stage]).manifest.stats
+    counted = [name for name, value in stats.items() if isinstance(value, int | float | str)]
+    assert len(rest) + len(alone) >= len(counted) and not rest & set(alone)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_pictures_show_without_a_click(root: Path, stage: str) -> None:
+    shown = _described(root, stage)
+    drawn = sorted(name for name, value in shown.items() if _svg(value) is not None)
+    assert drawn == PICTURES.get(stage, [])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_column_says_what_it_holds(root: Path, stage: str) -> None:
+    schema = _described(root, stage).get("dagster/column_schema")
+    assert schema is None or all(column.description for column in schema.columns)
+
+
+def test_the_sample_text_is_coloured_by_category(root: Path) -> None:
+    drawn = _svg(_described(root, "packed_rows")["sample text"])
+    assert drawn is not None
+    colours = {span.get("fill") for span in drawn.iter("{http://www.w3.org/2000/svg}tspan")}
+    assert len(colours) >= 5 and "#include" in "".join(drawn.itertext())
+
+
+def test_a_row_whose_documents_are_gone_is_recorded_with_a_sentence(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root, tmp_path / "copy", symlinks=True)
+    (tmp_path / "copy" / PATHS["v6_enriched"] / COMPLETE_FILE).unlink()
+    shown = _described(tmp_path / "copy", "packed_rows")
+    assert "expected a directory with _COMPLETE" in str(shown["sample text"].value)
+
+
+def test_a_strangers_names_are_drawn_and_do_nothing() -> None:
+    hostile = "$\\frac{a}{b}$ <script>alert(1)</script> \x1b[2J \u202e" + "x" * 10
+    drawn = _svg(bars({hostile: 3, "b": 1}, "documents"))
+    assert drawn is not None and not [node for node in drawn.iter() if node.tag.endswith("script")]
+
+
+def test_no_tokens_have_shares_too() -> None:
+    assert _svg(category_shares({})) is not None
