@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import dagster as dg
 from dagster import AssetCheckEvaluation, DagsterEvent, DagsterEventType, DagsterRun
 from dagster._core.events import StepMaterializationData  # no public name; the event that `dg` itself writes
+from dagster._core.storage.tags import BACKFILL_ID_TAG
 
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.metadata import describe
@@ -14,6 +16,7 @@ from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.steps import Step
 
 VERSION_TAG = "dagster/data_version"
+_PAGE = 1000
 
 
 class DagsterRecords:
@@ -22,17 +25,20 @@ class DagsterRecords:
     def __init__(self, instance: dg.DagsterInstance, run: DagsterRun) -> None:
         self._instance = instance
         self._run = run
+        self._backfill = run.tags.get(BACKFILL_ID_TAG, "")
         self._latest: dict[dg.AssetKey, dict[str | None, str]] = {}
 
     def has(self, step: Step, done: Done) -> bool:
         """Whether the latest materialization of the step's partition is of this very manifest.
 
+        Within a backfill it must be the backfill's own: one that lacks an event of a partition has failed for Dagster.
         A kill between a receipt and its event leaves none, and an audit would miss it.
         """
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         if key not in self._latest:
             self._latest[key] = self._versions(key, partition is not None)
-        return self._latest[key].get(partition) == done.artifact.manifest.sha256
+        recorded = self._latest[key].get(partition) == done.artifact.manifest.sha256
+        return recorded and (not self._backfill or (key, partition) in self._of_backfill)
 
     def record(self, step: Step, done: Done) -> None:
         """Store the materialization with its metadata and the outcome of every check."""
@@ -40,6 +46,23 @@ class DagsterRecords:
         for event in self._events(step, done, key, partition):
             self._instance.report_dagster_event(event, self._run.run_id)
         self._latest.setdefault(key, {})[partition] = done.artifact.manifest.sha256
+        if self._backfill:
+            self._of_backfill.add((key, partition))
+
+    @cached_property
+    def _of_backfill(self) -> set[tuple[dg.AssetKey, str | None]]:
+        """What the runs of our backfill have recorded: ours may go on where an earlier one was killed."""
+        runs = self._instance.get_run_ids(dg.RunsFilter(tags={BACKFILL_ID_TAG: self._backfill}))
+        return {place for run_id in runs for place in self._recorded_by(run_id)}
+
+    def _recorded_by(self, run_id: str) -> Iterator[tuple[dg.AssetKey, str | None]]:
+        kind, cursor, more = DagsterEventType.ASSET_MATERIALIZATION, None, True
+        while more:
+            page = self._instance.get_records_for_run(run_id, cursor, kind, _PAGE)
+            for record in page.records:
+                if made := record.event_log_entry.asset_materialization:
+                    yield made.asset_key, made.partition
+            cursor, more = page.cursor, page.has_more
 
     def _versions(self, key: dg.AssetKey, partitioned: bool) -> dict[str | None, str]:
         if not partitioned:

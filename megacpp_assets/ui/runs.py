@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 
 import dagster as dg
 from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster._core.storage.tags import GRPC_INFO_TAG
+from dagster._grpc.client import DagsterGrpcClient
 
 from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.ui.ending import Deadline
+from megacpp_assets.ui.services import answers
 
 _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _POLL_SECONDS = 0.2
@@ -33,6 +37,14 @@ def fail_killed_runs(instance: dg.DagsterInstance) -> None:
     """Record the runs whose processes were killed: they could not say so themselves."""
     for run in _at_work(instance):
         instance.report_run_failed(run, "the UI that started it was ended, and its process with it")
+
+
+def fail_dead_runs(instance: dg.DagsterInstance) -> None:
+    """Record the runs whose server is gone, as after a kill of the UI: Dagster then starts them again."""
+    for run in _at_work(instance):
+        server = json.loads(run.tags.get(GRPC_INFO_TAG, "{}"))
+        if server.get("socket") and not answers(DagsterGrpcClient(socket=server["socket"])):
+            instance.report_run_failed(run, "the UI that started it was killed, and its process with it")
 
 
 def _at_work(instance: dg.DagsterInstance) -> Iterator[dg.DagsterRun]:

@@ -24,7 +24,7 @@ from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.process import GRACE_SECONDS
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
-from megacpp_assets.ui.runs import cancel_runs, fail_killed_runs
+from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
 from megacpp_assets.ui.services import Launcher, Service
 
 LOOPBACK: Final = "127.0.0.1"
@@ -34,6 +34,8 @@ _CLOSE_SECONDS = 2
 _END_SECONDS = GRACE_SECONDS + 15
 """Until all processes have ended or are killed: a training may take the first part of it."""
 _WATCH_SECONDS = 0.5
+_DAEMON: Final = 1
+"""Its place among the services, the server of the assets first: the runs are that one's, and outlive a daemon."""
 
 
 def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -56,13 +58,14 @@ def _serve(
 ) -> None:
     services: list[Service] = []
     with _ending(instance, services):
+        fail_dead_runs(instance)
         services.append(launcher.serve_assets())
         launcher.wait_for_assets(services[0])
         services.append(launcher.run_daemon())
         target = WorkspaceFileTarget([str(launcher.workspace)])
         with WorkspaceProcessContext(instance, target) as context:
             app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
-            _answer(listener, app, services, ready)
+            _answer(listener, app, services, launcher, ready)
 
 
 @contextmanager
@@ -83,7 +86,9 @@ def _ending(instance: dg.DagsterInstance, services: list[Service]) -> Iterator[N
         fail_killed_runs(instance)
 
 
-def _answer(listener: socket.socket, app: ASGIApp, services: list[Service], ready: Callable[[str], None]) -> None:
+def _answer(
+    listener: socket.socket, app: ASGIApp, services: list[Service], launcher: Launcher, ready: Callable[[str], None]
+) -> None:
     """Answer requests until a signal, or until a service ends, which is raised."""
     port, token = listener.getsockname()[1], secrets.token_urlsafe(_TOKEN_BYTES)
     config = uvicorn.Config(
@@ -96,21 +101,22 @@ def _answer(listener: socket.socket, app: ASGIApp, services: list[Service], read
     )
     server = uvicorn.Server(config)
     ready(f"http://{LOOPBACK}:{port}/?{TOKEN_PARAMETER}={token}")
-    with _watching(services, server) as ended, suppress(KeyboardInterrupt):
+    with _watching(services, launcher, server) as ended, suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     for error in ended:
         raise error
 
 
 @contextmanager
-def _watching(services: list[Service], server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
-    """Have the server leave where a service ends; the list says which."""
+def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
+    """Start a daemon that ended again; have the server leave where another service ends, or it does so for ever."""
     ended: list[ServiceEnded] = []
     stop = threading.Event()
 
     def watch() -> None:
         while not stop.wait(_WATCH_SECONDS):
             try:
+                services[_DAEMON] = launcher.kept_running(services[_DAEMON])
                 for service in services:
                     service.require_running()
             except ServiceEnded as error:

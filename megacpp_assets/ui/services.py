@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
@@ -21,8 +21,11 @@ from megacpp_assets.contract.errors import ServiceEnded
 from megacpp_assets.ui.ending import Deadline
 
 ASSETS_MODULE: Final = "megacpp_assets.definitions"
+DAEMON_MODULE: Final = "megacpp_assets.ui.daemon"
 _SOCKET: Final = "assets.sock"
 _POLL_SECONDS = 0.2
+_STEADY_SECONDS = 10
+"""What a daemon that can run at all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Service:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    began: float = field(default_factory=time.monotonic)
 
     def require_running(self) -> None:
         """Raise `ServiceEnded` if it ended by itself."""
@@ -75,12 +79,21 @@ class Launcher:
     def run_daemon(self) -> Service:
         """The process that takes runs from the queue and backfills apart."""
         arguments = ["run", "--workspace", str(self.workspace), "--log-level", "warning"]
-        return self._start("daemon", "dagster._daemon", *arguments)
+        return self._start("daemon", DAEMON_MODULE, *arguments)
+
+    def kept_running(self, daemon: Service) -> Service:
+        """The daemon, or one in its place where it ended though it had run for a while: all that it knows is on disk.
+
+        One that ended at once is given back: another would too.
+        """
+        if daemon.process.poll() is None or time.monotonic() - daemon.began < _STEADY_SECONDS:
+            return daemon
+        return self.run_daemon()
 
     def wait_for_assets(self, service: Service) -> None:
         """Return once the assets are served. Raises `ServiceEnded`."""
         client = DagsterGrpcClient(socket=str(self._folder / _SOCKET))
-        while not _answers(client):
+        while not answers(client):
             service.require_running()
             time.sleep(_POLL_SECONDS)
 
@@ -104,7 +117,8 @@ class Launcher:
         )
 
 
-def _answers(client: DagsterGrpcClient) -> bool:
+def answers(client: DagsterGrpcClient) -> bool:
+    """Whether the server at the other end of `client` is there."""
     try:
         client.ping("")
     except DagsterUserCodeUnreachableError:

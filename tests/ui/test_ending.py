@@ -29,8 +29,8 @@ def test_a_signal_ends_everything_while_a_run_is_active(root: Path, number: sign
 def test_a_service_that_dies_ends_the_ui_with_one_sentence(root: Path) -> None:
     with running_ui(root) as ui:
         children = psutil.Process(ui.process.pid).children()
-        daemon = next(child for child in children if "dagster._daemon" in child.cmdline())
-        daemon.kill()
+        server = next(child for child in children if "code-server" in child.cmdline())
+        server.kill()
         assert ui.process.wait(180) == 1
         assert not [child for child in children if child.is_running()]
 
