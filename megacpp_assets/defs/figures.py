@@ -27,7 +27,7 @@ _FIRST: Final = {
         "rows", "row_tokens", "documents", "tokens", "utilisation_ppm", "valid_rows", "valid_documents", "valid_tokens",
     ),
     "megatron_bin_idx": ("documents", "tokens", "rows", "valid_documents", "valid_tokens", "vocabulary_size"),
-    "trained_checkpoint": ("parameters", "steps", "tokens"),
+    "trained_checkpoint": ("parameters", "steps", "tokens", "validation_bits_per_byte", "validation_bytes"),
 }  # fmt: skip
 _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
@@ -36,6 +36,8 @@ _NAMES: Final = {
     "source_bytes": "source (bytes)",
     "text_bytes": "text (bytes)",
     "commit": "tokenizer commit",
+    "validation_bits_per_byte": "held-out roots (bits per byte)",
+    "validation_bytes": "held-out text (bytes)",
 }
 """Where the statistic's own name does not say its unit, or not in words."""
 

@@ -23,6 +23,7 @@ select
     losses.tokens_seen,
     losses.first_loss,
     losses.last_loss,
+    cast(artifact.stats ->> 'validation_bits_per_byte' as double) as validation_bits_per_byte,
     coalesce(checked.checks, 0) as checks,
     coalesce(checked.failed_checks, 0) as failed_checks,
     artifact.sealed_at
