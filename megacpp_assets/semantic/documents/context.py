@@ -1,14 +1,14 @@
 """What a document brings along for its roots: nearest first, declarations before bodies, within a budget.
 
-Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, the most
-used first, with what that form names; then classes show their members and functions their bodies, as far as the recipe
-lets them, where they fit with the declarations that they need.
+Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, what is
+used most for its length first, with all that this form names or not at all; then classes show their members and
+functions their bodies, as far as the recipe lets them, where they fit with the declarations that they need.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -82,8 +82,7 @@ class Surroundings:
             reached = self._reached(frontier)
             order = self._order(reached)
             growth = _Growth(context, room, barred, distance)
-            fresh = self._declare(order, growth)
-            fresh += self._settle(fresh, growth)
+            fresh = [one for item in order for one in self._declare([item], growth)]
             for item in order:
                 fresh += self._open_class(item, growth)
                 if distance <= self._reach.bodies:
@@ -94,8 +93,9 @@ class Surroundings:
         return context
 
     def _order(self, reached: Mapping[Item, Counter[int]]) -> list[Item]:
-        """The most used first, then the lowest level."""
-        return sorted(reached, key=lambda item: (-reached[item].total(), self._repository.unit_level(item), item))
+        """What is used most for its length first, then the lowest level."""
+        worth = {item: uses.total() / (self._least_chars(item) + SEPARATOR_CHARS) for item, uses in reached.items()}
+        return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
 
     def _reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
         """The chunks one edge away, by item, each as often as it is used; -1 - n stands for the signature of n."""
@@ -105,36 +105,39 @@ class Surroundings:
                 reached[self._items.of[target]][target] += 1
         return reached
 
-    def _declare(self, order: Sequence[Item], growth: _Growth) -> list[Item]:
-        """Take `order` as declarations, in the shortest form that there is; which of them is new."""
-        fresh = []
-        for item in order:
-            holder = self._items.owner(item)
-            for wanted in (holder, item) if holder is not None else (item,):
-                if wanted not in growth.context.distance and self._fits(wanted, growth):
-                    growth.context.distance[wanted] = growth.distance
-                    growth.context.whole[wanted] = set()
-                    growth.context.heads |= {wanted} if self._items.head_chars(wanted) else set()
-                    fresh.append(wanted)
-        return fresh
+    def _declare(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> list[Item]:
+        """Take room for `chars` in `chunks`, and for `items` in their shortest form with all that those forms name, if
+        there is enough for all together: a part would name what is missing. Which items are new."""
+        taken: dict[Item, None] = {}
+        pending = deque(items)
+        while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
+            item = pending.popleft()
+            if item in taken or item in growth.context.distance or self._is_refused(item, growth):
+                continue
+            taken[item] = None
+            least = self._least_chars(item)
+            chars += least + SEPARATOR_CHARS if least else 0
+            chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
+            pending.extend(self._needed(item))
+        if not growth.room.takes(chars, chunks):
+            return []
+        for item in taken:
+            growth.context.distance[item] = growth.distance
+            growth.context.whole[item] = set()
+            growth.context.heads |= {item} if self._items.head_chars(item) else set()
+        return list(taken)
 
-    def _settle(self, fresh: Sequence[Item], growth: _Growth) -> list[Item]:
-        """Declare what is named by the parts of `fresh` that are shown, and what that names in turn: without it they
-        would mean nothing."""
-        found: list[Item] = []
-        pending = list(fresh)
-        while pending:
-            reached = self._reached(number for item in pending for number in self._leading(item, growth.context))
-            pending = self._declare(self._order(reached), growth)
-            found += pending
-        return found
+    def _needed(self, item: Item) -> list[Item]:
+        """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
+        holder = self._items.owner(item)
+        leads = [-1 - item[0]] if self._items.head_chars(item) else self._short_leads(item, ())
+        return [*([] if holder is None else [holder]), *self._order(self._reached(leads))]
 
-    def _fits(self, item: Item, growth: _Growth) -> bool:
+    def _is_refused(self, item: Item, growth: _Growth) -> bool:
+        """Whether `item` is barred and has no short signature that may stand in."""
         head, chars = self._items.head_chars(item), self._least_chars(item)
         short = 0 < chars <= _LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
-        if item in growth.barred and not short:
-            return False
-        return chars == 0 or growth.room.takes(chars + SEPARATOR_CHARS, 1 if head else item[1] - item[0])
+        return item in growth.barred and not short
 
     def _least_chars(self, item: Item) -> int:
         return self._items.head_chars(item) or self._items.declared_chars(item)
@@ -144,10 +147,12 @@ class Surroundings:
         if item not in growth.context.heads or item in growth.barred:
             return []
         more = self._items.declared_chars(item) - self._items.head_chars(item)
-        if not self._take(more, item[1] - item[0] - 1, self._items.shown(item, ()), growth):
+        left = growth.room.chars
+        fresh = self._declare(self._used(self._short_leads(item, ())), growth, more, item[1] - item[0] - 1)
+        if growth.room.chars == left:
             return []
         growth.context.heads.discard(item)
-        return [item, *self._settle([item], growth)]
+        return [item, *fresh]
 
     def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, if they and what they name fit; gives where to go on."""
@@ -157,21 +162,23 @@ class Surroundings:
         for number in (number for number in self._items.bodies(item) if used[number]):
             hidden = self._items.declared_chars(item) == 0
             cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(number)
-            if self._take(cost, int(hidden), [number], growth):
+            left = growth.room.chars
+            named = self._declare(self._used([number]), growth, cost, int(hidden))
+            if growth.room.chars < left:
                 growth.context.whole[item].add(number)
-                fresh += [item, *self._settle([item], growth)]
+                fresh += [item, *named]
         return fresh
 
-    def _take(self, chars: int, chunks: int, shown: Sequence[int], growth: _Growth) -> bool:
-        """Take room for text in which the chunks `shown` stand, if the declarations that they need fit as well."""
-        used = {self._items.of[target] for number in shown for target in self._items.used(number)}
-        needs = [item for item in used if item not in growth.context.distance]
-        declared = sum(self._least_chars(item) + SEPARATOR_CHARS for item in needs)
-        return chars + declared <= growth.room.chars and growth.room.takes(chars, chunks)
+    def _used(self, numbers: Iterable[int]) -> list[Item]:
+        return self._order(self._reached(numbers))
 
     def _leading(self, item: Item, context: Context) -> list[int]:
         """Chunks of `item` to go on from: those shown, and as -1 - number those whose signature alone is."""
         if item in context.heads:
             return [-1 - item[0]]
-        shown = self._items.shown(item, context.whole[item])
-        return [*shown, *(-1 - number for number in self._items.bodies(item) if number not in context.whole[item])]
+        return self._short_leads(item, context.whole[item])
+
+    def _short_leads(self, item: Item, whole: Collection[int]) -> list[int]:
+        """The same for an item of which all is shown but the bodies that are not in `whole`."""
+        hidden = (-1 - number for number in self._items.bodies(item) if number not in whole)
+        return [*self._items.shown(item, whole), *hidden]

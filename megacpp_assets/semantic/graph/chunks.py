@@ -15,7 +15,7 @@ from typing import NamedTuple
 from megacpp_assets.semantic.graph.groups import Group, groups_of, has_word
 from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.file_outline import FileOutline
-from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.outline.lexer import Lexed, level_behind
 from megacpp_assets.semantic.outline.nodes import Role
 
 MERGE_BYTES = 400
@@ -59,22 +59,43 @@ class FileChunks:
 def chunk_file(code: bytes, lexed: Lexed, outline: FileOutline) -> FileChunks:
     """Cut a file into chunks and roots."""
     comments = CommentIndex(code, lexed)
-    borders = _borders(outline)
     chunks: list[Chunk] = []
     roots: list[Root] = []
-    run: list[Group] = []
-    for group in _with_comments(groups_of(code, lexed, outline.nodes), comments):
-        if run and (group.major or _breaks_run(run, group, borders)):
-            _close_run(run, chunks, roots, outline)
-        if not group.major:
-            run.append(group)
-            continue
+    for run in _runs(_with_comments(groups_of(code, lexed, outline.nodes), comments), lexed, _borders(outline)):
         first = len(chunks)
-        chunks.extend(_class_chunks(code, group, comments, first))
-        roots.append(Root(first, len(chunks), group.name, group.kind))
-    if run:
-        _close_run(run, chunks, roots, outline)
+        if run[0].major:
+            chunks.extend(_class_chunks(code, run[0], comments, first))
+        else:
+            chunks.extend(_run_chunks(run, first, outline))
+        roots.append(Root(first, len(chunks), run[0].name, run[0].kind))
     return FileChunks(tuple(chunks), tuple(roots))
+
+
+def _runs(groups: Iterator[Group], lexed: Lexed, borders: list[int]) -> Iterator[list[Group]]:
+    """What makes a root each: a function or a class alone, or small declarations that stand together."""
+    run: list[Group] = []
+    for group in groups:
+        if run and (group.major or _breaks_run(run, group, borders)):
+            yield from _whole(run, lexed)
+            run = []
+        if group.major:
+            yield [group]
+        else:
+            run.append(group)
+    yield from _whole(run, lexed)
+
+
+def _whole(run: list[Group], lexed: Lexed) -> Iterator[list[Group]]:
+    """`run` in parts none of which holds half a conditional of the preprocessor, as long as they can be."""
+    while run:
+        level, end = 0, 1
+        for number, group in enumerate(run):
+            level = level_behind(lexed, run[number - 1].end if number else group.start, group.end, level)
+            if level < 0:
+                break
+            end = end if level else number + 1
+        yield run[:end]
+        run = run[end:]
 
 
 def _with_comments(groups: list[Group], comments: CommentIndex) -> Iterator[Group]:
@@ -132,16 +153,15 @@ def _breaks_run(run: list[Group], group: Group, borders: list[int]) -> bool:
     return crosses or group.end - run[0].start > RUN_BYTES or group.start - run[-1].end > RUN_GAP_BYTES
 
 
-def _close_run(run: list[Group], chunks: list[Chunk], roots: list[Root], outline: FileOutline) -> None:
-    """Turn the run into one root; neighbours of one kind with nothing but comments between them share a chunk."""
-    first = len(chunks)
+def _run_chunks(run: list[Group], first: int, outline: FileOutline) -> list[Chunk]:
+    """The chunks of a run; neighbours of one kind with nothing but comments between them share one."""
+    chunks: list[Chunk] = []
     for group in run:
-        last = chunks[-1] if len(chunks) > first else None
+        last = chunks[-1] if chunks else None
         near = last is not None and last.kind == group.kind and last.end - last.start < MERGE_BYTES
         if last is not None and near and not outline.parted(last.end, group.start):
             chunks[-1] = last._replace(end=group.end)
         else:
-            index = len(chunks)
+            index = first + len(chunks)
             chunks.append(Chunk(group.start, group.end, group.kind, group.name, (index, index + 1)))
-    roots.append(Root(first, len(chunks), run[0].name, run[0].kind))
-    run.clear()
+    return chunks

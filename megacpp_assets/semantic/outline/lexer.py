@@ -18,6 +18,8 @@ Marks = NDArray[np.bool_]
 
 _DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*([A-Za-z_]*)")
 _NEWLINE, _BACKSLASH, _RETURN = 10, 92, 13
+_OPENING = frozenset({"if", "ifdef", "ifndef"})
+_TURNING = frozenset({"elif", "elifdef", "elifndef", "else", "endif"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,20 @@ def _directives(code: bytes, starts: NDArray[np.int64], opaque: Marks) -> Spans:
     returned = (ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN) if len(data) else ends < 0
     fresh = np.append(True, starts[1:] >= ends[:-1]) if len(starts) else np.zeros(0, dtype=bool)
     return np.asarray(np.stack([starts, ends - returned], axis=1)[fresh])
+
+
+def level_behind(lexed: Lexed, start: int, end: int, level: int = 0) -> int:
+    """How many conditionals are open behind [start, end) if `level` of those that count are open before it; -1 if one
+    that does not count is turned (`#else`) or ended in there."""
+    first, last = np.searchsorted(lexed.directives[:, 0], (start, end)).tolist()
+    for name in lexed.names[first:last]:
+        if name in _OPENING:
+            level += 1
+        elif level == 0 and name in _TURNING:
+            return -1
+        elif name == "endif":
+            level -= 1
+    return level
 
 
 def inside(spans: Spans, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:

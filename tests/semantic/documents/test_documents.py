@@ -119,6 +119,18 @@ def test_a_larger_budget_gives_longer_documents_with_the_same_roots(tmp_path: Pa
     assert roots[0] == roots[1] and len(set(roots[1])) == len(roots[1]) >= 39
 
 
+def test_a_declaration_comes_with_all_that_it_names_or_not_at_all(tmp_path: Path) -> None:
+    handler = "typedef int (*Handler)(int the_first_argument, int the_second_argument, int the_third_argument);\n"
+    root = "int root(int value) {\n" + "  value += far(nullptr) * near(value);\n" * 6 + "  return value;\n}\n"
+    uses = "int near(int v) { return v + 1000; }\nint far(Handler handler) { return handler(1, 2, 3); }\n" + root
+    sources = {"a.h": handler, "b.cc": '#include "a.h"\n' + uses}
+    poor, rich = (
+        _documents(tmp_path / str(share), sources, replication=share, body_depth=0)["root"].text for share in (1.4, 2.0)
+    )
+    assert "int near(int v);" in poor and "int far(Handler handler);" not in poor and "Handler" not in poor
+    assert "int near(int v);" in rich and "int far(Handler handler);" in rich and "typedef int (*Handler)" in rich
+
+
 def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
     far = {f"far{n}.cc": f"static int far{n}(int v) {{ return v * {n} + 1000000; }}\n" for n in range(40)}
     sources = {

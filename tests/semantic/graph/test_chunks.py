@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from megacpp_assets.semantic.graph.chunks import FileChunks, chunk_file
 from megacpp_assets.semantic.graph.groups import METHOD_BYTES
 from megacpp_assets.semantic.outline.file_outline import outline_file
-from megacpp_assets.semantic.outline.lexer import lex
+from megacpp_assets.semantic.outline.lexer import level_behind, lex
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from tests.semantic.sources import one
 
@@ -26,6 +26,14 @@ def test_a_function_brings_its_comment_and_a_blank_line_parts_them() -> None:
 def test_small_declarations_that_stand_together_are_one_root() -> None:
     text = "int a;\nint b;\n#define M 1\nvoid f();\nstruct S { int x; };\nint c;\n"
     assert _roots(text) == ["int a;\nint b;\n#define M 1\nvoid f();", "struct S { int x; };", "int c;"]
+
+
+def test_a_run_holds_whole_conditionals_only() -> None:
+    text = (
+        "#if 1\nint a;\nvoid f();\n#if 2\nint b;\n#endif\nint c;\n#else\nint d;\n#endif\nvoid g();\n#ifdef X\nint e;\n"
+    )
+    whole = "int a;\nvoid f();\n#if 2\nint b;\n#endif\nint c;"
+    assert _roots(text + "#endif\n") == [whole, "int d;", "void g();", "int e;"]
 
 
 def test_neighbours_of_one_kind_share_a_chunk_but_not_across_a_directive() -> None:
@@ -89,3 +97,13 @@ def test_chunks_of_any_text_are_ordered_disjoint_and_partitioned_by_roots(pieces
     assert all(chunk.start < chunk.end for chunk in cut.chunks)
     assert [root.first for root in cut.roots] == [0, *(root.last for root in cut.roots)][: len(cut.roots)]
     assert not cut.roots or cut.roots[-1].last == len(cut.chunks)
+
+
+@given(_PIECES)
+def test_no_root_of_several_declarations_holds_half_a_conditional(pieces: list[str]) -> None:
+    code = "".join(pieces).encode()
+    lexed, cut = lex(code), _cut(code.decode())
+    for root in cut.roots:
+        held = cut.chunks[root.first : root.last]
+        alone = all(chunk.unit == held[0].unit for chunk in held)
+        assert alone or level_behind(lexed, held[0].start, held[-1].end) == 0
