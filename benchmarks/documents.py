@@ -1,9 +1,10 @@
 """What decides how documents are put together: bits per byte that a small model pays for the text that none trained on.
 
-Each arm is a corpus of the same four repositories, made by the line itself, and a way to train on it: as many steps of
-as many rows, the same tokenizer, the same seeds. All are measured on the same text, held-out files and a whole
-repository that nobody trained on, in the form of each corpus's documents; only bytes of roots count. With --work what
-was measured is kept, and the same command goes on from there. `--set training.KEY=VALUE` makes another model, `--set
+Each arm is a corpus of the same four repositories, made by the line itself, and a way to train on it: as many tokens in
+rows of one length, the same tokenizer, the same seeds. Steps are those of the recipe for the corpus whose rows are
+fullest, and in proportion more for the others. All are measured on the same text, held-out files and a whole repository
+that nobody trained on, in the form of each corpus's documents; only bytes of roots count. With --work what was measured
+is kept, and the same command goes on from there. `--set training.KEY=VALUE` makes another model, `--set
 training.device=cuda` trains it on a GPU.
 """
 
@@ -35,7 +36,7 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
 from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import megatron_path, tokenizer_path
+from megacpp_assets.storage.layout import megatron_path, packed_path, tokenizer_path
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.training.stage import TrainedCheckpointSpec
 from megacpp_assets.training.stage import run as train
@@ -113,9 +114,9 @@ class Arm:
         return self.corpus if self.context_loss == 1 else f"{self.corpus}, context weighs {self.context_loss:g}"
 
 
-ARMS = (
-    Arm("file"), Arm("per_chunk"), Arm("per_chunk", 0.0), Arm("clustered"), Arm("clustered", 0.5), Arm("clustered", 0.0)
-)  # fmt: skip
+FIRST = (Arm("file"), Arm("per_chunk"), Arm("per_chunk", 0.0), Arm("clustered"))
+THEN = (Arm("clustered", 0.0), Arm("clustered", 0.5))
+ARMS = (*FIRST, *THEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +127,28 @@ class Trial:
     structure: str
     seed: int
 
-    def training(self, recipe: TrainingRecipe) -> TrainingRecipe:
-        """Its part of the recipe."""
+    def training(self, recipe: TrainingRecipe, steps: int) -> TrainingRecipe:
+        """Its part of the recipe, for `steps`."""
         return replace(
             recipe,
             context_loss=self.arm.context_loss,
             structure_components=self.structure,
             seed=self.seed,
-            save_every=recipe.steps,
+            steps=steps,
+            save_every=steps,
         )
 
 
+def steps_of(recipes: Mapping[str, Recipe], filled: Mapping[str, int]) -> dict[str, int]:
+    """Steps of each corpus in which it gives as many tokens as the others, by how full its rows are."""
+    fullest = max(filled.values())
+    return {name: round(recipe.training.steps * fullest / filled[name]) for name, recipe in recipes.items()}
+
+
 def trials(seeds: int) -> list[Trial]:
-    """All of them, seed by seed, so that what is there when it is stopped compares all arms."""
-    return [Trial(arm, structure, seed) for seed in range(1, seeds + 1) for arm in ARMS for structure in STRUCTURE]
+    """All of them, seed by seed, so that what is there when it is stopped compares arms."""
+    numbers = range(1, seeds + 1)
+    return [Trial(arm, kind, seed) for arms in (FIRST, THEN) for seed in numbers for arm in arms for kind in STRUCTURE]
 
 
 def corpus_recipes(folder: Path, settings: Sequence[str]) -> dict[str, Recipe]:
@@ -238,10 +247,10 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Train and measure what is not known yet; a line for each trial, in order."""
     root, results = folder / "data", Results(folder / "results.jsonl")
-    texts = Texts(root, recipes, rows)
+    texts, steps = Texts(root, recipes, rows), steps_of(recipes, _filled(root, recipes))
     for number, trial in enumerate(planned, 1):
         recipe = recipes[trial.arm.corpus]
-        training = trial.training(recipe.training)
+        training = trial.training(recipe.training, steps[trial.arm.corpus])
         spec = TrainedCheckpointSpec(root, recipe.dataset, Mixture(BASE_SPECIALIST, PHASE), training)
         data = open_artifact(root, megatron_path(recipe.dataset, spec.mixture)).manifest.sha256
         key = sha256_bytes(canonical_json([asdict(training), data, rows]))
@@ -252,6 +261,13 @@ def measure(
             line = results.add({"key": key, "trial": asdict(trial), "arm": trial.arm.name, **found})
         print(f"{number} of {len(planned)}: {line}", file=sys.stderr, flush=True)
         yield line
+
+
+def _filled(root: Path, recipes: Mapping[str, Recipe]) -> dict[str, int]:
+    """Of each corpus the tokens in a million places of its rows."""
+    mixture = Mixture(BASE_SPECIALIST, PHASE)
+    packed = {name: open_artifact(root, packed_path(recipe.dataset, mixture)) for name, recipe in recipes.items()}
+    return {name: int(artifact.manifest.stats["utilisation_ppm"]) for name, artifact in packed.items()}
 
 
 def tell(lines: Sequence[dict[str, Any]]) -> None:

@@ -79,10 +79,16 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path: Path) -> None:
         bench.corpus_recipes(tmp_path, ["training.stepz=7"])
 
 
+def test_corpora_whose_rows_are_less_full_take_more_steps_to_as_many_tokens(tmp_path: Path) -> None:
+    recipes = bench.corpus_recipes(tmp_path, ["training.steps=60"])
+    steps = bench.steps_of(recipes, {"file": 900_000, "per_chunk": 750_000, "clustered": 900_000})
+    assert steps == {"file": 60, "per_chunk": 72, "clustered": 60}
+
+
 def test_every_arm_is_trained_with_and_without_structure_for_each_seed() -> None:
     planned = bench.trials(3)
     assert len(planned) == len(set(planned)) == 3 * 2 * len(bench.ARMS)
-    assert {trial.seed for trial in planned[: len(planned) // 3]} == {1}
+    assert {(trial.arm, trial.seed) for trial in planned[:8]} == {(arm, 1) for arm in bench.FIRST}
 
 
 def test_what_is_known_is_not_measured_again(tmp_path: Path) -> None:

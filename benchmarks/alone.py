@@ -1,0 +1,160 @@
+"""Documents that stand alone: of some drawn at random, the share that lacks no name of their repository.
+
+Each text is parsed by libclang as a file of its own, with the system's headers. A name counts as missing where the
+parser does not find it and the repository defines it; a name of the system, or of another library that is not there,
+does not. A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. `--headers FOLDER`
+names a folder of the tree whose headers are present, as a dependency's are, and whose names do not count. `--set
+semantic.KEY=VALUE` makes other documents; with --work parses are kept. `--missing` prints what each document lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from _arguments import positive, run
+from _harness import Figure, report
+from _libclang import load_library
+from clang import cindex
+from semantic import entries
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.stage import PinnedReposSpec
+from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.symbols import SYMBOLS_FILE
+from megacpp_assets.semantic.stage import SemanticJsonlSpec
+from megacpp_assets.semantic.stage import run as index
+from megacpp_assets.semantic.tree.export import export
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.jsonl import read_records
+
+BENCH = "alone"
+SEED = 7
+SYSTEM = "bits/stdc++.h"
+"""The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
+KEEP_GOING = 0x200
+"""A header that is not there ends no parse."""
+_MISSING = re.compile(
+    r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
+    r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
+    r"use of undeclared label|undeclared) '(?:\w+::)*~?(\w+)"
+)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator", "enum", "namespace"})
+"""Kinds of symbols that stand outside of functions. What a document declares but does not complete is not missing."""
+
+
+def lacks(text: str, defined: frozenset[str], arguments: Sequence[str]) -> list[str]:
+    """The names of `defined` that `text` uses and that the parser does not find, sorted."""
+    unit = cindex.Index.create().parse(
+        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=KEEP_GOING
+    )
+    code = text.encode()
+    names = {
+        name for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error for name in named(each, code)
+    }
+    return sorted(names & defined)
+
+
+def named(error: cindex.Diagnostic, code: bytes) -> list[str]:
+    """What the error says is missing; where it says only that a class's name was expected, what stands there."""
+    if error.spelling == "expected class name" and (found := _WORD.match(code, error.location.offset)):
+        return [found[0].decode()]
+    return _MISSING.findall(error.spelling)
+
+
+def arguments_of(toolchain: Toolchain, folders: Sequence[str]) -> list[str]:
+    """How documents are parsed; headers below `folders` are found."""
+    found = [argument for folder in folders for argument in ("-isystem", folder)]
+    return ["-x", "c++", "-std=c++17", "-include", SYSTEM, "-resource-dir", toolchain.resource_dir, *found]
+
+
+def names_of(artifact: Artifact, headers: Sequence[str]) -> frozenset[str]:
+    """Names that a repository defines outside of functions and outside of the folders `headers`."""
+    table = pq.read_table(artifact.file(SYMBOLS_FILE), columns=["qualified_name", "kind", "filepath", "definition"])
+    return frozenset(
+        row["qualified_name"].rpartition("::")[2]
+        for row in table.to_pylist()
+        if row["kind"] in _NAMED and row["filepath"] and not is_below(row["filepath"], headers)
+    )
+
+
+def is_below(path: str, folders: Sequence[str]) -> bool:
+    """Whether the file at `path` lies below one of `folders`."""
+    return any(path.startswith(f"{folder.strip('/')}/") for folder in folders)
+
+
+def drawn(artifact: Artifact, count: int, headers: Sequence[str]) -> list[Mapping[str, Any]]:
+    """`count` documents, drawn the same in every run, in their order; none that was made for one of `headers`."""
+    records = [each for each in read_records(artifact, DOCUMENT_TOKENS) if not is_below(each[c.FILEPATH], headers)]
+    chosen = sorted(random.Random(SEED).sample(range(len(records)), min(count, len(records))))
+    return [records[number] for number in chosen]
+
+
+@contextmanager
+def made(
+    entry: CatalogueEntry, work: Path | None, settings: Sequence[str]
+) -> Iterator[tuple[Artifact, Path, Toolchain]]:
+    """The documents of `entry`, its tree, and the compiler."""
+    recipe = load_recipe("upstream", settings).semantic
+    toolchain = find_toolchain()
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
+        root, tree = work or Path(name, "root"), Path(name, "tree")
+        root.mkdir(parents=True, exist_ok=True)
+        tree.mkdir()
+        pinned = pin(entry, entry.ref, root)
+        raw = fetch(PinnedReposSpec(root, pinned))
+        with blob_reader(raw) as blobs:
+            export(tree, source_files(raw), blobs, recipe.file_bytes)
+        repo, budgets = pinned.partition, (DOCUMENT_TOKENS,)
+        spec = SemanticJsonlSpec(root, BENCH, repo, pinned.commit, pinned.license, recipe, toolchain, budgets)
+        yield index(spec), tree, toolchain
+
+
+def measure(entry: CatalogueEntry, options: argparse.Namespace) -> None:
+    """Print the share of one repository."""
+    with made(entry, options.work, options.settings) as (artifact, tree, toolchain):
+        load_library(toolchain)
+        arguments = arguments_of(toolchain, [str(tree / folder) for folder in options.headers])
+        defined = names_of(artifact, options.headers)
+        documents = drawn(artifact, options.documents, options.headers)
+        found = [lacks(each[c.TEXT], defined, arguments) for each in documents]
+    alone = sum(not names for names in found)
+    for each, names in zip(documents, found, strict=True) if options.missing else ():
+        print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(names)}: {' '.join(names)}")
+    if options.missing:
+        print(Counter(name for names in found for name in names).most_common(40))
+    figure = Figure(BENCH, f"documents that lack no name of {entry.name} {entry.ref}, {len(found)} drawn", "per cent")
+    report(figure, 100 * alone / len(found))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print every line; an error of ours where a source or a setting is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", nargs="*", metavar="SOURCE")
+    parser.add_argument("--documents", type=positive, default=60)
+    parser.add_argument("--headers", action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--work", type=Path, metavar="FOLDER")
+    parser.add_argument("--missing", action="store_true")
+    options = parser.parse_args(arguments)
+    for entry in entries(options.sources)[: None if options.sources else 1]:
+        measure(entry, options)
+
+
+if __name__ == "__main__":
+    run(main)
