@@ -34,6 +34,11 @@ _DIGITS = 12
 @click.option(
     "--diff", nargs=2, metavar="A B", help="Instead: what changed between two checkpoints, sources to weights."
 )
+@click.option(
+    "--export",
+    metavar="DIR",
+    help="Instead: write CHECKPOINT's audit page, OpenLineage events, in-toto statements, dataset card and licences.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @data_root_option
 def audit_command(
@@ -43,6 +48,7 @@ def audit_command(
     repo: str | None,
     token: str | None,
     diff: tuple[str, str] | None,
+    export: str | None,
     as_json: bool,
     data_root: str | None,
 ) -> None:
@@ -53,13 +59,15 @@ def audit_command(
 
     CHECKPOINT is a folder, with its step or for its last one; below --data-root also checkpoints/… or
     SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. What a later run replaced is
-    asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff compares them.
+    asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff and --export take them.
     """
-    _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff)
+    _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
     if tokenizer is not None or repo is not None:
         _print_uses(resolve_root(data_root), tokenizer, repo, as_json=as_json)
     elif diff:
         _print_differences(diff, data_root, as_json=as_json)
+    elif export is not None:
+        _write_exports(str(checkpoint), Path(export), data_root)
     elif token is not None:
         _print_origin(str(checkpoint), token, data_root, as_json=as_json)
     else:
@@ -69,11 +77,11 @@ def audit_command(
 def _require_one_question(checkpoint: str | None, **asked: object) -> None:
     """`SpecError` unless the arguments ask exactly one thing."""
     given = [f"--{name}" for name, value in asked.items() if value]
-    needs_checkpoint = given in ([], ["--token"])
+    needs_checkpoint = given in ([], ["--token"], ["--export"])
     if len(given) > 1 or needs_checkpoint != bool(checkpoint):
         raise SpecError(
             "audit",
-            expected="CHECKPOINT, alone or with --token; or one of --tokenizer, --repo, --diff without it",
+            expected="CHECKPOINT, alone or with --token or --export; or one of --tokenizer, --repo, --diff without it",
             found=" ".join(filter(None, [checkpoint, *given])) or "nothing",
             do="megacpp audit --help",
         )
@@ -209,6 +217,17 @@ def _print_origin(checkpoint: str, token: str, data_root: str | None, *, as_json
     for key, value in told.items():
         shown = json.dumps(value, ensure_ascii=False) if key in ("text", "context") else value
         click.echo(f"{key.replace('_', ' '):<12} {shown}")
+
+
+def _write_exports(checkpoint: str, folder: Path, data_root: str | None) -> None:
+    from megacpp_assets.lineage.export.write import PAGE, write_exports
+    from megacpp_assets.lineage.history import read_history
+    from megacpp_assets.lineage.queries import known_checkpoint
+
+    root, path = _asked(checkpoint, data_root)
+    history = read_history(root)
+    written = write_exports(history, known_checkpoint(history, path), folder)
+    click.echo(f"{len(written)} files in {folder}; open {folder / PAGE}")
 
 
 def _print_json(value: Any) -> None:

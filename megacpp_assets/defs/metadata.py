@@ -11,6 +11,7 @@ import dagster as dg
 from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.figures import figures
+from megacpp_assets.defs.identity import identity
 from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.defs.pictures import METRICS_FILE, pictures
 from megacpp_assets.enriched.totals import CATEGORIES
@@ -37,6 +38,7 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
         MANIFEST_METADATA: artifact.manifest.sha256,
         "dataset": corpus.dataset,
+        **identity(corpus, artifact),
     }
     shown |= _tables(artifact.manifest.stats) | _budgets(artifact.manifest.stats.get(BUDGETS, {}))
     if done.receipt.warnings:

@@ -10,12 +10,12 @@ from dagster import AssetCheckEvaluation, DagsterEvent, DagsterEventType, Dagste
 from dagster._core.events import StepMaterializationData  # no public name; the event that `dg` itself writes
 from dagster._core.storage.tags import BACKFILL_ID_TAG
 
+from megacpp_assets.defs.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.metadata import describe
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.steps import Step
 
-VERSION_TAG = "dagster/data_version"
 _PAGE = 1000
 
 
@@ -27,6 +27,7 @@ class DagsterRecords:
         self._run = run
         self._backfill = run.tags.get(BACKFILL_ID_TAG, "")
         self._latest: dict[dg.AssetKey, dict[str | None, str]] = {}
+        self._tagged: dict[str, str] = {}
 
     def has(self, step: Step, done: Done) -> bool:
         """Whether the latest materialization of the step's partition is of this very manifest.
@@ -43,8 +44,10 @@ class DagsterRecords:
     def record(self, step: Step, done: Done) -> None:
         """Store the materialization with its metadata and the outcome of every check."""
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
-        for event in self._events(step, done, key, partition):
+        facts = identity(step.corpus, done.artifact)
+        for event in self._events(step, done, key, partition, tags_of(done.artifact, facts)):
             self._instance.report_dagster_event(event, self._run.run_id)
+        self._tag_run(run_tags_of(facts))
         self._latest.setdefault(key, {})[partition] = done.artifact.manifest.sha256
         if self._backfill:
             self._of_backfill.add((key, partition))
@@ -64,21 +67,30 @@ class DagsterRecords:
                     yield made.asset_key, made.partition
             cursor, more = page.cursor, page.has_more
 
+    def _tag_run(self, tags: dict[str, str]) -> None:
+        """Tag the run with what its steps share; a run that trains its tokenizer has its commit from then on."""
+        new = {key: value for key, value in tags.items() if self._tagged.get(key) != value}
+        if new:
+            self._instance.add_run_tags(self._run.run_id, new)
+            self._tagged |= new
+
     def _versions(self, key: dg.AssetKey, partitioned: bool) -> dict[str | None, str]:
         if not partitioned:
             event = self._instance.get_latest_materialization_event(key)
             made = event.asset_materialization if event else None
-            return {None: (made.tags or {}).get(VERSION_TAG, "")} if made else {}
+            return {None: (made.tags or {}).get(DATA_VERSION_TAG, "")} if made else {}
         kind = DagsterEventType.ASSET_MATERIALIZATION
-        tags = self._instance.event_log_storage.get_latest_tags_by_partition(key, kind, [VERSION_TAG])
-        return {partition: found.get(VERSION_TAG, "") for partition, found in tags.items()}
+        tags = self._instance.event_log_storage.get_latest_tags_by_partition(key, kind, [DATA_VERSION_TAG])
+        return {partition: found.get(DATA_VERSION_TAG, "") for partition, found in tags.items()}
 
-    def _events(self, step: Step, done: Done, key: dg.AssetKey, partition: str | None) -> Iterator[DagsterEvent]:
+    def _events(
+        self, step: Step, done: Done, key: dg.AssetKey, partition: str | None, tags: dict[str, str]
+    ) -> Iterator[DagsterEvent]:
         materialization = dg.AssetMaterialization(
             key,
             partition=partition,
             metadata=describe(step.corpus, done),
-            tags={VERSION_TAG: done.artifact.manifest.sha256},
+            tags=tags,
         )
         yield self._event(DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(materialization))
         for check in done.receipt.checks:

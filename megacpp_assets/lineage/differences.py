@@ -30,6 +30,11 @@ class Difference:
     after: str
 
 
+def stage_number(stage: str) -> int:
+    """Where a stage stands between sources and weights."""
+    return _ORDER.index(stage)
+
+
 def differences(first: History, second: History, before: Made, after: Made) -> list[Difference]:
     """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts of rows and tokens,
     weights. The two may be of different data roots. `LineageGap` for a chain that lacks a manifest.
@@ -42,10 +47,10 @@ def differences(first: History, second: History, before: Made, after: Made) -> l
 
 def facts_of(history: History, checkpoint: Made) -> dict[tuple[int, str], str]:
     """What a checkpoint is made from and how, as words, from sources to weights: (stage's number, what) -> value."""
-    chain = sorted(history.chain(checkpoint).values(), key=lambda made: (_ORDER.index(made.stage), made.path))
+    chain = sorted(history.chain(checkpoint).values(), key=lambda made: (stage_number(made.stage), made.path))
     facts: dict[tuple[int, str], str] = {}
     for made in chain:
-        manifest, number = history.read(made), _ORDER.index(made.stage)
+        manifest, number = history.read(made), stage_number(made.stage)
         facts |= {(number, what): _word(value) for what, value in _FACTS[made.stage](manifest)}
         if manifest.version:
             facts[number, f"{made.stage}: code version"] = manifest.version

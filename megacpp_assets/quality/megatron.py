@@ -11,6 +11,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.names import SPLITS
+from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
@@ -125,7 +126,7 @@ def _structure(pair: Pair) -> str:
     return pair.rows.other_structure
 
 
-CHECKS: Final = (
+CHECKS: Final[tuple[Check[_Megatron], ...]] = (
     Check("splits_are_those_of_the_rows", "a pair for each split that has rows, and no other", _splits),
     Check("header_is_megatrons", "MMIDIDX version 1, code 4, one more boundary than sequences", _Each(_header)),
     Check("index_bytes_fit_the_documents", "34 + 12 n + 8 (n + 1) bytes for n documents", _Each(_index_bytes)),
@@ -150,4 +151,5 @@ CHECKS: Final = (
         "every structure value of the packed rows' valid prefixes, in order",
         _Each(_structure),
     ),
+    Check(NAME, EXPECTED, tokenizer_lineage),
 )

@@ -10,6 +10,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
 from megacpp_assets.storage.artifact import Artifact
 
@@ -137,7 +138,7 @@ def _conserved(packed: Packed) -> Verdict:
     return Verdict(holds, "; ".join(found))
 
 
-CHECKS: Final = (
+CHECKS: Final[tuple[Check[Packed], ...]] = (
     Check("columns_and_types", "the columns of packed rows, each of its type", _columns),
     Check("rows_are_exactly_t_tokens", "every token column T long, without nulls", _None(_uneven, "rows")),
     Check("counts_agree", "counts that agree with the lists they count", _None(_disagreeing, "rows")),
@@ -167,4 +168,5 @@ CHECKS: Final = (
         _held_out,
     ),
     Check("tokens_are_conserved", "the tokens of the sources, as the weights and the statistics say", _conserved),
+    Check(NAME, EXPECTED, tokenizer_lineage),
 )

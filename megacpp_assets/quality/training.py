@@ -10,6 +10,7 @@ from typing import Final
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
@@ -114,7 +115,7 @@ def _differs(expected: object, recorded: object) -> str | None:
     return None if expected == recorded else f"recorded {recorded}, found {expected}"
 
 
-CHECKS: Final = (
+CHECKS: Final[tuple[Check[_Checkpoint], ...]] = (
     Check("steps_are_the_recipes", "one line of metrics for each step of the recipe, in order", _No(_steps)),
     Check("losses_are_finite", "a finite loss at every step", _No(_finite_losses)),
     Check("loss_fell", "a lower mean loss in the last quarter of the steps than in the first", _No(_fell)),
@@ -128,4 +129,5 @@ CHECKS: Final = (
     ),
     Check("tokenizer_is_the_locked_one", "commit and sha256 of the tokenizer's lock", _No(_tokenizer)),
     Check("data_manifests_are_the_inputs", "the manifests this checkpoint was made from", _No(_manifests)),
+    Check(NAME, EXPECTED, tokenizer_lineage),
 )

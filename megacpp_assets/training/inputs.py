@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.columns import TOKENIZER_FILE
+from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
 from megacpp_assets.training.record import DataIdentity
 
 
@@ -21,3 +23,21 @@ def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> Data
         megatron_manifest_sha256=megatron.manifest.sha256,
         vocabulary_size=int(tokenizer.manifest.stats["vocabulary_size"]),
     )
+
+
+def require_one_tokenizer(mixture: str, megatron: Artifact, tokenizer: Artifact) -> None:
+    """`TokenizerDrift`, before the first step, if another tokenizer is behind the rows than the checkpoint would name
+    or than the lock pins: a checkpoint that mixes tokenizers is worth nothing.
+    """
+    found = wrong_tokenizer(megatron)
+    if not found:
+        commits = {behind.commit for behind in tokenizers_behind(megatron)}
+        named = str(tokenizer.manifest.stats["commit"])
+        found = "" if commits == {named} else f"{', '.join(sorted(commits))} in its rows, {named} in {tokenizer.path}"
+    if found:
+        raise TokenizerDrift(
+            f"training of {mixture}",
+            expected="rows of the one tokenizer that corpus.lock pins",
+            found=found,
+            do="megacpp run makes the stages behind the tokenizer anew",
+        )

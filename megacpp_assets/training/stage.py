@@ -14,9 +14,10 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage import layout
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
+from megacpp_assets.training.inputs import require_one_tokenizer
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.drive import Launch, drive
 from megacpp_assets.training.launch.launcher import open_launcher
@@ -45,9 +46,10 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
 
     The launcher that the recipe names runs the job, unless `launch` does.
 
-    One run at a time works on a mixture. Raises `LineageGap` for an input that is missing or changed, `TrainingFailed`
-    if the process ends without the final checkpoint (the loss did not fall, it was stopped or killed: run again and it
-    goes on from what it saved), and whatever `launch` raises.
+    One run at a time works on a mixture. Raises `LineageGap` for an input that is missing or changed, `TokenizerDrift`
+    if another tokenizer is behind the rows than the lock pins, `TrainingFailed` if the process ends without the final
+    checkpoint (the loss did not fall, it was stopped or killed: run again and it goes on from what it saved), and
+    whatever `launch` raises.
     """
     path = layout.checkpoints_path(spec.dataset, spec.mixture)
     scratch = spec.root / SCRATCH_DIRECTORY / path.replace("/", "__")
@@ -66,6 +68,8 @@ def _launcher(spec: TrainedCheckpointSpec) -> Launch:
 
 def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scratch: Path) -> Artifact:
     """Launch in a fresh `scratch` folder for job, log and live metrics; it is left for reading if something fails."""
+    megatron, tokenizer = (open_artifact(spec.root, path) for path in input_paths(spec))
+    require_one_tokenizer(spec.mixture.key, megatron, tokenizer)
     job = Job.of(spec)
     if scratch.exists():
         shutil.rmtree(scratch)

@@ -110,6 +110,23 @@ def test_all_ways_leave_the_same_events(by: dict[str, Path]) -> None:
                 }
 
 
+def test_every_materialisation_says_what_is_behind_it_and_its_run_is_found_by_that(by: dict[str, Path]) -> None:
+    for root in by.values():
+        lock = open_corpus(root).lock
+        assert lock.tokenizer is not None
+        behind = {"megacpp/recipe": lock.recipe[:12], "megacpp/tokenizer_commit": lock.tokenizer.commit}
+        with open_instance(root) as instance:
+            event = instance.get_latest_materialization_event(dg.AssetKey([DATASET, "tokenizer"]))
+            assert event is not None and event.asset_materialization is not None
+            tags, told = event.asset_materialization.tags or {}, event.asset_materialization.metadata
+            manifest = open_artifact(root, TOKENIZER).manifest
+            assert {key: tags[key] for key in behind} == behind and len(tags["megacpp/lock"]) == 12
+            assert (tags["dagster/code_version"], tags["dagster/data_version"]) == (manifest.version, manifest.sha256)
+            assert told["inputs"].value == [[entry.path, entry.manifest_sha256] for entry in manifest.inputs]
+            assert told["tokenizer_commit"].value == lock.tokenizer.commit
+            assert event.run_id in {run.run_id for run in instance.get_runs(dg.RunsFilter(tags=behind))}
+
+
 def _checked(instance: dg.DagsterInstance, stage: str) -> set[str]:
     """The checks of the stage that Dagster has an outcome of."""
     key = dg.AssetKey([DATASET, stage])

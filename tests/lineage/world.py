@@ -9,9 +9,13 @@ from typing import Any
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.training.record import StepMetrics
 
 DATASET = "corpus"
 RECIPE = {"steps": 20, "learning_rate": 0.1}
+
+
+_LOSSES = "".join(StepMetrics(step, 3.0 / step, 64).to_line() for step in range(1, 21))
 
 
 class World:
@@ -32,23 +36,30 @@ class World:
             last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)
         return last
 
-    def tokenizer(self, commit: str, *raw: str) -> str:
+    def tokenizer(self, commit: str, *raw: str, dataset: str = DATASET) -> str:
         """The tokenizer of that commit, trained on repositories."""
-        stats = {"commit": commit, "vocabulary_size": 300}
-        return self.publish("tokenizer", DATASET, f"tokenizer/{DATASET}", *raw, stats=stats)
+        stats, files = {"commit": commit, "vocabulary_size": 300}, {"tokenizer.json": b"{}"}
+        return self.publish("tokenizer", dataset, f"tokenizer/{dataset}", *raw, stats=stats, files=files)
 
     def checkpoint(
         self, name: str, tokenizer: str, *enriched: str, recipe: Mapping[str, Any] = RECIPE, weights: bytes = b"w"
     ) -> str:
         """A mixture of repositories from its rows to its checkpoint, whose path is returned."""
-        rows = self.publish("packed_rows", name, f"packed/{DATASET}/{name}", *enriched, stats={"rows": len(enriched)})
+        keys = [path.rpartition("/")[2] for path in enriched]
+        counts = {"rows": len(enriched), "documents": 3 * len(enriched), "tokens": 30 * len(enriched)}
+        of_each = {"documents_per_repo": dict.fromkeys(keys, 3), "tokens_per_repo": dict.fromkeys(keys, 30)}
+        rows = self.publish(
+            "packed_rows", name, f"packed/{DATASET}/{name}", *enriched,
+            config={"row_tokens": 64}, stats={**counts, **of_each}, files={"train_00000.parquet": name.encode()},
+        )  # fmt: skip
         pair = self.publish(
             "megatron_bin_idx", name, f"megatron/{DATASET}/{name}", rows, config={"dataset": DATASET},
             files={f"{DATASET}_train.bin": " ".join(enriched).encode()},
         )  # fmt: skip
         return self.publish(
             "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer,
-            config={"recipe": recipe}, stats={"steps": 20}, files={"model.safetensors": weights},
+            config={"recipe": recipe, "tokenizer_commit": "a" * 40}, stats={"steps": 20},
+            files={"model.safetensors": weights, "metrics.jsonl": _LOSSES.encode()},
         )  # fmt: skip
 
     def publish(

@@ -66,11 +66,15 @@ def random_rows(*, rows: int, row_tokens: int, vocabulary: int = 100, seed: int 
 
 
 def publish_rows(
-    root: Path, rows: list[list[Document]], row_tokens: int, held_out: list[list[Document]] | None = None
+    root: Path,
+    rows: list[list[Document]],
+    row_tokens: int,
+    held_out: list[list[Document]] | None = None,
+    inputs: tuple[str, ...] = (),
 ) -> Artifact:
-    """Publish `rows` as the training split of the tiny dataset, and `held_out` as the other."""
+    """Publish `rows` as the training split of the tiny dataset, and `held_out` as the other, made from `inputs`."""
 
-    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, int]:
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, int]:
         if held_out:
             write_split(publication, held_out, row_tokens, VALID_PREFIX)
         record = write_split(publication, rows, row_tokens, PREFIX)
@@ -78,7 +82,7 @@ def publish_rows(
 
     path = layout.megatron_path(DATASET, MIXTURE)
     config = {"rows": len(rows), "held_out": len(held_out or [])}
-    return publish(Target(root, path, "megatron_bin_idx", MIXTURE.key, "1", config), produce)
+    return publish(Target(root, path, "megatron_bin_idx", MIXTURE.key, "1", config, inputs), produce)
 
 
 def write_split(publication: Publication, rows: list[list[Document]], row_tokens: int, prefix: str) -> SidecarRecord:

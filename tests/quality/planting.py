@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.lock_file import update_lock
 
 Row = dict[str, Any]
 
@@ -31,6 +33,14 @@ def replace_table(artifact: Artifact, name: str, table: pa.Table) -> Artifact:
     """The artifact with `table` as its file `name`, sealed."""
     pq.write_table(table, artifact.file(name))
     return seal(artifact)
+
+
+def pin_another_tokenizer(artifact: Artifact) -> Artifact:
+    """The artifact in a data root whose lock pins another tokenizer for its dataset than the one behind it."""
+    dataset = artifact.path.split("/")[1]
+    lock = CorpusLock(dataset, "", tokenizer=TokenizerPin("f" * 40, "0" * 64))
+    update_lock(artifact.root, lambda file: file.with_corpus(lock))
+    return artifact
 
 
 def seal(artifact: Artifact) -> Artifact:

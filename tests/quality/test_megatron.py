@@ -33,7 +33,7 @@ from tests.packed.enriched_documents import (
     publish_enriched,
     publish_tokenizer,
 )
-from tests.quality.planting import rewrite, seal
+from tests.quality.planting import pin_another_tokenizer, rewrite, seal
 
 Plant = Callable[[Path], object]
 
@@ -175,7 +175,7 @@ def test_a_bos_inside_a_document_is_seen(megatron: Artifact) -> None:
 
 def test_another_tokenizer_behind_the_rows_is_seen(megatron: Artifact) -> None:
     publish_tokenizer(megatron.root, vocabulary_size=VOCABULARY + 1)
-    assert _failing(megatron) == ["ids_are_below_the_vocabulary"]
+    assert _failing(megatron) == ["ids_are_below_the_vocabulary", "tokenizer_lineage"]
 
 
 def test_a_missing_split_is_seen(megatron: Artifact) -> None:
@@ -188,3 +188,7 @@ def test_a_missing_split_is_seen(megatron: Artifact) -> None:
 def test_an_absurd_sequence_count_is_reported_not_allocated(megatron: Artifact) -> None:
     _write(files.IDX, 18, "<Q", 2**63)(_prefix(megatron))
     assert {"header_is_megatrons", "index_bytes_fit_the_documents"} <= set(_failing(megatron))
+
+
+def test_a_chain_that_lags_the_locks_tokenizer_fails(megatron: Artifact) -> None:
+    assert _failing(pin_another_tokenizer(megatron)) == ["tokenizer_lineage"]

@@ -30,7 +30,7 @@ from tests.packed.enriched_documents import (
     small_corpus,
     table_of,
 )
-from tests.quality.planting import replace_table, seal
+from tests.quality.planting import pin_another_tokenizer, replace_table, seal
 
 Row = dict[str, Any]
 FIRST = c.packed_shard(TRAIN_SPLIT, 0)
@@ -256,3 +256,7 @@ def test_a_data_root_is_never_taken_for_a_pattern(tmp_path: Path, name: str) -> 
     (tmp_path / "ab").mkdir()
     packed = run(small_corpus(tmp_path / name).spec(own_repo="fmt"))
     assert _failing(packed) == []
+
+
+def test_a_chain_that_lags_the_locks_tokenizer_fails(packed: Artifact) -> None:
+    assert _failing(pin_another_tokenizer(packed)) == ["tokenizer_lineage"]

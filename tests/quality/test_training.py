@@ -19,7 +19,7 @@ from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import StepMetrics, read_metrics
 from megacpp_assets.training.stage import target
-from tests.quality.planting import seal
+from tests.quality.planting import pin_another_tokenizer, seal
 from tests.training.world import tiny_root, tiny_spec
 
 
@@ -125,3 +125,7 @@ def test_another_manifest_is_caught(checkpoint: Artifact, key: str) -> None:
 def test_an_input_that_is_gone_is_caught(checkpoint: Artifact) -> None:
     (checkpoint.root / checkpoint.manifest.inputs[0].path / "_COMPLETE").unlink()
     assert "train_bin_is_the_megatron_artifacts" in failures(checkpoint)
+
+
+def test_a_chain_that_lags_the_locks_tokenizer_fails(checkpoint: Artifact) -> None:
+    assert failures(pin_another_tokenizer(checkpoint)) == ["tokenizer_lineage"]

@@ -43,8 +43,9 @@ def tiny_recipe(**changes: Any) -> TrainingRecipe:
 def tiny_root(root: Path) -> Path:
     """`root` with a Megatron and a tokenizer artifact."""
     held_out = random_rows(rows=3, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY, seed=1)
-    publish_rows(root, random_rows(rows=10, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY), ROW_TOKENS, held_out)
-    publish_tokenizer(root)
+    rows = random_rows(rows=10, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY)
+    tokenizer = publish_tokenizer(root)
+    publish_rows(root, rows, ROW_TOKENS, held_out, (tokenizer.path,))
     return root
 
 

@@ -1,0 +1,67 @@
+"""Who a materialization is: the code, the tokenizer, the lock and the recipe behind it, as metadata and as tags.
+
+Tags of a materialization stand on its page; those of its run can also be searched for in the UI's list of runs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.chain import tokenizers_behind
+from megacpp_assets.storage.layout import LOCK_FILE
+
+DATA_VERSION_TAG: Final = "dagster/data_version"
+"""Dagster's own, which it shows and indexes: the manifest's hash."""
+CODE_VERSION_TAG: Final = "dagster/code_version"
+"""Dagster's own: the stage's code version."""
+TOKENIZER_TAG: Final = "megacpp/tokenizer_commit"
+LOCK_TAG: Final = "megacpp/lock"
+RECIPE_TAG: Final = "megacpp/recipe"
+_MOST: Final = 63
+"""Characters of a tag that Dagster takes."""
+_DIGITS: Final = 12
+"""Of a hash in a tag, as the command line shows it; the metadata have all 64."""
+
+
+def identity(corpus: Corpus, artifact: Artifact) -> dict[str, str]:
+    """Code version, tokenizer commit, and the hashes of lock and recipe; without a key where there is none."""
+    found = {
+        "code_version": artifact.manifest.version,
+        "tokenizer_commit": _tokenizer(artifact),
+        "lock_sha256": _lock(corpus),
+        "recipe_sha256": corpus.lock.recipe,
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def tags_of(artifact: Artifact, facts: dict[str, str]) -> dict[str, str]:
+    """`identity` as tags of a materialization."""
+    version = {CODE_VERSION_TAG: facts["code_version"]} if "code_version" in facts else {}
+    lock = {LOCK_TAG: facts["lock_sha256"][:_DIGITS]} if "lock_sha256" in facts else {}
+    return {DATA_VERSION_TAG: artifact.manifest.sha256, **version, **lock, **run_tags_of(facts)}
+
+
+def run_tags_of(facts: dict[str, str]) -> dict[str, str]:
+    """What of `identity` all steps of a run share, as tags of the run."""
+    recipe = {RECIPE_TAG: facts["recipe_sha256"][:_DIGITS]} if "recipe_sha256" in facts else {}
+    commit = {TOKENIZER_TAG: facts["tokenizer_commit"]} if "tokenizer_commit" in facts else {}
+    return {**recipe, **commit}
+
+
+def _tokenizer(artifact: Artifact) -> str:
+    if artifact.manifest.stage == "tokenizer":
+        return str(artifact.manifest.stats.get("commit", ""))
+    try:
+        commits = {behind.commit for behind in tokenizers_behind(artifact)}
+    except LineageGap:
+        return ""  # the check tokenizer_lineage says which input is gone
+    return commits.pop() if len(commits) == 1 else "_".join(sorted(commit[:_DIGITS] for commit in commits))[:_MOST]
+
+
+def _lock(corpus: Corpus) -> str:
+    file = corpus.root / LOCK_FILE
+    return sha256_file(file) if file.is_file() else ""

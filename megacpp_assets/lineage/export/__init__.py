@@ -1,0 +1,1 @@
+"""What others can read of a checkpoint's lineage: events, attestations, a dataset card, licences, a page."""

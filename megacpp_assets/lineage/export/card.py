@@ -1,0 +1,146 @@
+"""A Croissant 1.0 card of the rows that a checkpoint was trained on: files, hashes, and every column described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.names import SPLITS
+from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.lineage.export.facts import Chain
+from megacpp_assets.lineage.export.licences import attributions
+
+_CONTEXT: Final = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+
+def dataset_card(chain: Chain) -> bytes:
+    """JSON-LD. The version is the manifest's hash; hashes and counts are the manifest's."""
+    packed, sources = chain.packed, attributions(chain)
+    version = packed.sha256[:12]
+    card = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": packed.path.replace("/", "_"),
+        "description": _description(chain),
+        "version": f"1.0.0+{version}",
+        "license": sorted({each.license for each in sources if each.license}) or ["NOASSERTION"],
+        "creator": {"@type": "sc:Organization", "name": "megacpp_assets"},
+        "url": f"urn:sha256:{packed.sha256}",
+        "citeAs": f"{packed.path}, manifest sha256 {packed.sha256}",
+        "isBasedOn": [f"{each.name}@{each.ref} commit {each.commit}" for each in sources],
+        "distribution": list(_distribution(chain)),
+        "recordSet": [_record_set(split) for split in SPLITS if _names(chain, split)],
+    }
+    return canonical_json(card)
+
+
+def _description(chain: Chain) -> str:
+    stats, config = chain.packed.manifest.stats, chain.packed.manifest.config
+    repositories = len(list(chain.of("v6_enriched")))
+    return (
+        f"Rows of {config['row_tokens']} tokens of whole C++ documents with their structure: {stats['rows']} rows, "
+        f"{stats['documents']} documents and {stats['tokens']} tokens for training of {repositories} repositories; "
+        f"tokenizer commit {chain.tokenizer_commit}."
+    )
+
+
+def _names(chain: Chain, split: str) -> list[str]:
+    return [entry.name for entry in chain.packed.manifest.files if entry.name.startswith(f"{split}_")]
+
+
+def _distribution(chain: Chain) -> Iterator[dict[str, Any]]:
+    packed = chain.packed
+    for entry in packed.manifest.files:
+        yield {
+            "@type": "cr:FileObject",
+            "@id": entry.name,
+            "name": entry.name,
+            "contentUrl": f"{packed.path}/{entry.name}",
+            "contentSize": f"{entry.bytes} B",
+            "encodingFormat": "application/x-parquet",
+            "sha256": entry.sha256,
+        }
+    for split in SPLITS:
+        names = _names(chain, split)
+        if names:
+            yield {
+                "@type": "cr:FileSet",
+                "@id": f"{split}-files",
+                "name": f"{split}-files",
+                "containedIn": [{"@id": name} for name in names],
+                "encodingFormat": "application/x-parquet",
+                "includes": f"{split}_*.parquet",
+            }
+
+
+def _record_set(split: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": split,
+        "name": split,
+        "description": f"Rows of the {split} split.",
+        "field": [_field(split, field) for field in PACKED if not _nested(field.type)],
+    }
+
+
+def _field(split: str, field: pa.Field) -> dict[str, Any]:
+    told = {
+        "@type": "cr:Field",
+        "@id": f"{split}/{field.name}",
+        "name": field.name,
+        "description": field.name.replace("_", " "),
+        "dataType": _data_type(field.type),
+        "source": {"fileSet": {"@id": f"{split}-files"}, "extract": {"column": field.name}},
+    }
+    return {**told, "repeated": True} if pa.types.is_list(field.type) else told
+
+
+def _nested(kind: pa.DataType) -> bool:
+    """Lists of structures are in the files and have no place in the format's fields."""
+    return bool(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type))
+
+
+def _data_type(kind: pa.DataType) -> str:
+    value = kind.value_type if pa.types.is_list(kind) else kind
+    return "sc:Integer" if pa.types.is_integer(value) else "sc:Text"

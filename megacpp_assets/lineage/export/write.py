@@ -1,0 +1,56 @@
+"""Writing all exports of a checkpoint into a folder: made of the manifests alone, so equal chains give equal bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.lineage.export.attestations import attestation, signing_key
+from megacpp_assets.lineage.export.card import dataset_card
+from megacpp_assets.lineage.export.events import run_events
+from megacpp_assets.lineage.export.facts import Chain, Link, read_chain
+from megacpp_assets.lineage.export.licences import licence_list
+from megacpp_assets.lineage.export.page import audit_page
+from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.training.record import StepMetrics, read_metrics
+
+EVENTS: Final = "openlineage.jsonl"
+CARD: Final = "croissant.json"
+LICENCES: Final = "LICENCES.md"
+PAGE: Final = "audit.html"
+ATTESTATIONS: Final = "attestations"
+
+
+def write_exports(history: History, checkpoint: Made, folder: Path) -> list[str]:
+    """Write every export of `checkpoint` below `folder`; their names. A file of another content is replaced.
+
+    `LineageGap` for a chain that lacks a manifest, `EnvironmentLacks` for a key that is none, `SpecError` if `folder`
+    is a file; nothing is written then.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SpecError(f"--export {folder}", expected="a folder", found="a file", do="name another path")
+    chain = read_chain(history, checkpoint)
+    files = dict(_files(chain))
+    files[PAGE] = audit_page(chain, _losses(history, chain.checkpoint, checkpoint), sorted(files))
+    for name in sorted(files):
+        write_atomic(folder / name, files[name])
+    return sorted(files)
+
+
+def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:
+    yield EVENTS, run_events(chain)
+    yield CARD, dataset_card(chain)
+    yield LICENCES, licence_list(chain)
+    key = signing_key()
+    suffix = ".intoto.dsse.json" if key is not None else ".intoto.json"
+    for link in chain.links:
+        yield f"{ATTESTATIONS}/{link.path}{suffix}", attestation(link, key)
+
+
+def _losses(history: History, link: Link, made: Made) -> Sequence[StepMetrics]:
+    """The losses of a checkpoint on the disk, its file held against the manifest; none of one that is gone."""
+    return read_metrics(open_artifact(history.root, link.path)) if history.lies(made) else []
