@@ -11,9 +11,8 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import asset_key
+from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 
 AUTOMATE_VARIABLE = "MEGACPP_AUTOMATE"
 """Where it is set, sensors and schedules run unless they were stopped in the UI."""
@@ -25,33 +24,47 @@ _POLL_SECONDS = 300
 class Automation:
     """The parts of Dagster's definitions that start runs, and the jobs that they start."""
 
-    jobs: "tuple[dg.JobDefinition | dg.UnresolvedAssetJobDefinition, ...]"
+    jobs: tuple[dg.JobDefinition, ...]
     sensors: tuple[dg.SensorDefinition, ...]
     schedules: tuple[dg.ScheduleDefinition, ...]
 
 
 def automation_of(corpus: Corpus) -> Automation:
     """The automation of one dataset."""
-    releases = _release_job(corpus)
-    tips = _nightly(
-        corpus, "tips", "0 3 * * *", "Pins what the branches followed as tip name now, beside what it read."
-    )
-    rest = _nightly(
-        corpus,
-        "backfill",
-        "0 4 * * *",
-        "Makes what is missing or stale: of every known reference, then of the mixtures.",
-    )
-    return Automation((releases, tips.job, rest.job), (_sensor(corpus, releases),), (tips, rest))
+    releases = _job(corpus, "releases", "All stages of a repository for one NAME@REF.", of_a_release=True)
+    tips = _job(corpus, "tips", "Pins what the branches followed as tip name now, beside what it read.")
+    rest = _job(corpus, "backfill", "Makes what is missing or stale: of every known reference, then of the mixtures.")
+    nightly = (_nightly(corpus, "tips", "0 3 * * *", tips), _nightly(corpus, "backfill", "0 4 * * *", rest))
+    return Automation((releases, tips, rest), (_sensor(corpus, releases),), nightly)
 
 
-def _release_job(corpus: Corpus) -> "dg.UnresolvedAssetJobDefinition":
-    """All stages of a repository for one `NAME@REF`."""
-    keys = [asset_key(corpus.dataset, stage) for stage in REPOSITORY_STAGES]
-    return dg.define_asset_job(f"{corpus.dataset}__releases__job", selection=dg.AssetSelection.assets(*keys))
+def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = False) -> dg.JobDefinition:
+    """A job that brings up to date as the command line would, in one step.
+
+    Not a job of assets: those of two bodies have a step each, and Dagster leaves the second out where the first, which
+    records by itself, gives it no output.
+    """
+    root, dataset = corpus.root, corpus.dataset
+
+    @dg.op(name=f"{dataset}__{work}", description=description)
+    def body(context: dg.OpExecutionContext) -> None:
+        from megacpp_assets.defs import nightly
+
+        try:
+            nightly.WORK[work](open_corpus(root, dataset), context)
+        except MegacppError as error:
+            raise dg.Failure(str(error), allow_retries=False) from None
+
+    partitions = repo_partitions(dataset) if of_a_release else None
+
+    @dg.job(name=f"{dataset}__{work}__job", description=description, partitions_def=partitions)
+    def job() -> None:
+        body()
+
+    return job
 
 
-def _sensor(corpus: Corpus, job: "dg.UnresolvedAssetJobDefinition") -> dg.SensorDefinition:
+def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
     root, dataset = corpus.root, corpus.dataset
 
     @dg.sensor(
@@ -70,31 +83,16 @@ def _sensor(corpus: Corpus, job: "dg.UnresolvedAssetJobDefinition") -> dg.Sensor
     return releases
 
 
-def _nightly(corpus: Corpus, work: str, cron: str, description: str) -> dg.ScheduleDefinition:
-    """A run of its own at `cron`, UTC, which brings up to date as the command line would."""
-    root, dataset = corpus.root, corpus.dataset
-
-    @dg.op(name=f"{dataset}__{work}", description=description)
-    def body(context: dg.OpExecutionContext) -> None:
-        from megacpp_assets.defs import nightly
-
-        try:
-            nightly.WORK[work](open_corpus(root, dataset), context)
-        except MegacppError as error:
-            raise dg.Failure(str(error), allow_retries=False) from None
-
-    @dg.job(name=f"{dataset}__{work}__job", description=description)
-    def job() -> None:
-        body()
-
+def _nightly(corpus: Corpus, work: str, cron: str, job: dg.JobDefinition) -> dg.ScheduleDefinition:
+    """A run of `job` at `cron`, UTC."""
     status = dg.DefaultScheduleStatus.RUNNING if _automated() else dg.DefaultScheduleStatus.STOPPED
     return dg.ScheduleDefinition(
-        name=f"{dataset}__{work}",
+        name=f"{corpus.dataset}__{work}",
         job=job,
         cron_schedule=cron,
         execution_timezone="UTC",
         default_status=status,
-        description=description,
+        description=job.description,
     )
 
 

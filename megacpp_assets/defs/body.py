@@ -26,7 +26,7 @@ def run_selected(
     """Run the steps of the assets `keys` over `partitions` as `megacpp run` would; None is a stage's only partition."""
     of_repositories = STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY
     if of_repositories:
-        corpus = _knowing(corpus, context.partition_keys, context.instance)
+        corpus = knowing(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
     run_steps(corpus, steps, LogWatch(context.log), DagsterRecords(context.instance, context.run), machine_budget())
@@ -44,7 +44,7 @@ def tell_promotions(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
     return corpus
 
 
-def _knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
+def knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
     """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it.
 
     `SpecError` for a key that is none, or that names what moves; the error says which key stays.

@@ -10,7 +10,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.body import tell_promotions
+from megacpp_assets.defs.body import knowing, tell_promotions
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.watch import LogWatch
@@ -18,6 +18,13 @@ from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_plan
 from megacpp_assets.pipeline.steps import Plan
 from megacpp_assets.repos.pins import TIP
+
+
+def make_release(corpus: Corpus, context: dg.OpExecutionContext) -> None:
+    """Make all stages of a repository for the run's partition, and promote it where the recipe's policy says so."""
+    corpus = knowing(corpus, [context.partition_key], context.instance)
+    _make(corpus, (RepoRef.parse(context.partition_key),), context)
+    tell_promotions(corpus, context.log)
 
 
 def follow_tips(corpus: Corpus, context: dg.OpExecutionContext) -> None:
@@ -56,6 +63,7 @@ def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
 
 
 WORK: Final[Mapping[str, Callable[[Corpus, dg.OpExecutionContext], None]]] = {
+    "releases": make_release,
     "tips": follow_tips,
     "backfill": make_the_rest,
 }

@@ -228,3 +228,12 @@ def test_the_cursor_says_what_was_dealt_with(ticks: Ticks, tmp_path: Path) -> No
     new = commit(tmp_path / "lib", {"more.cc": MORE}, "v1.1")
     ticks.tick()
     assert json.loads(ticks.cursor) == {"asked": "lib", "seen": {"lib@v1.1": new}}
+
+
+def test_the_run_that_the_sensor_requests_makes_every_stage_of_the_release(ticks: Ticks, tmp_path: Path) -> None:
+    commit(tmp_path / "lib", {"more.cc": MORE}, "v1.1")
+    (request,) = ticks.tick().run_requests or ()
+    job = build_definitions(ticks.root).resolve_job_def("mine__releases__job")
+    assert job.execute_in_process(instance=ticks.instance, partition_key=request.partition_key).success
+    for folder in ("jsonl", "parquet", "enriched"):
+        assert (ticks.root / folder / "mine" / "lib@v1.1" / "_COMPLETE").is_file()
