@@ -207,7 +207,7 @@ class TrainingRecipe:
     Of the `heads` of attention, groups share one of `kv_heads` keys and values (0: each has its own). Scores are held
     within +-`softcap` by a tanh (0: they are not). Positions turn by RoPE of base `rope_base`; 0 is 10,000 for rows of
     4,096 tokens, and in proportion more for longer ones. `dtype` is that of the matrix products: weights, moments and
-    the sums of the loss are float32.
+    the sums of the loss are float32. A `compiled` model is one graph for all batches: slow to start, faster after.
 
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other. Its learning rate warms up for
     `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
@@ -223,6 +223,7 @@ class TrainingRecipe:
     rope_base: float = 0.0
     softcap: float = 0.0
     dtype: str = "float32"
+    compiled: bool = False
     steps: int = 100
     save_every: int = 50
     batch_rows: int = 1

@@ -64,6 +64,8 @@ def train(
     run = _open(spec, ranks)
     state = _start(run)
     network = ranks.parallel(state.model)
+    if spec.recipe.compiled:
+        network = torch.compile(network, dynamic=False)
     with _append(live_metrics, ranks) as write:
         for done in state.metrics:
             write(done)
@@ -120,7 +122,7 @@ def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
     weight = float(ranks.sum(_total(loss_weights(batch, recipe.context_loss) for batch in batches).to(ranks.device)))
     loss = torch.zeros((), device=ranks.device)
     for part, batch in enumerate(batches):
-        given = model_input(batch, ranks.device, recipe.context_loss, recipe.softcap)
+        given = model_input(batch, ranks.device, recipe.context_loss, recipe.softcap, one_graph=recipe.compiled)
         with ranks.summing_later(network) if part + 1 < len(batches) else nullcontext():
             paid = network(given)
             # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.

@@ -43,7 +43,8 @@ class Ranks:
 
     def summing_later(self, network: nn.Module) -> AbstractContextManager[None]:
         """While it is open, gradients of `network` stay this process's own; those after it are averaged with them."""
-        return network.no_sync() if isinstance(network, DistributedDataParallel) else nullcontext()
+        whole = getattr(network, "_orig_mod", network)  # what torch.compile wraps
+        return whole.no_sync() if isinstance(whole, DistributedDataParallel) else nullcontext()
 
     def parallel(self, model: nn.Module) -> nn.Module:
         """`model`, averaging gradients over the processes where there are several."""

@@ -7,13 +7,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn.attention.flex_attention import create_mask
+from torch.nn.attention.flex_attention import create_block_mask, create_mask
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.blocks import block_attention
+from megacpp_assets.training.network.attention.choose import Attend
 from megacpp_assets.training.network.attention.dense import dense_attention, document_mask
-from megacpp_assets.training.network.attention.flex import document_mask_mod, flex_document_attention
+from megacpp_assets.training.network.attention.flex import (
+    document_block_mask,
+    document_mask_mod,
+    flex_document_attention,
+)
 from megacpp_assets.training.network.attention.layout import document_layout
 from tests.training.world import batch_of
 
@@ -56,6 +61,12 @@ def test_a_layout_cuts_rows_at_documents_and_padding(lengths: list[int], other: 
     assert list(zip(layout.lengths, layout.padding, strict=True)) == expected
     positions = [position for length, _ in expected for position in range(length)]
     assert layout.positions.ravel().tolist() == positions
+
+
+def flexible(batch: RowBatch, softcap: float = 0.0) -> Attend:
+    return flex_document_attention(
+        batch, document_layout(batch.doc_ids, batch.valid_token_count), torch.device("cpu"), softcap
+    )
 
 
 def random_heads(batch: RowBatch, *heads: int) -> list[torch.Tensor]:
@@ -115,13 +126,31 @@ def test_the_flex_rule_is_the_dense_mask(lengths: list[int], other: list[int]) -
     assert torch.equal(found, document_mask(doc_ids, valid))
 
 
+@settings(max_examples=25)
+@given(
+    lengths=st.lists(st.integers(1, 300), min_size=1, max_size=6),
+    other=st.lists(st.integers(1, 300), min_size=1, max_size=6),
+    pad=st.integers(0, 200),
+)
+def test_blocks_by_arithmetic_are_those_that_the_rule_gives(lengths: list[int], other: list[int], pad: int) -> None:
+    batch = batch_with(lengths, other, pad)
+    size = batch.input_ids.shape[1]
+    layout = document_layout(batch.doc_ids, batch.valid_token_count)
+    found = document_block_mask(batch, layout, torch.device("cpu"))
+    plain = create_block_mask(document_mask_mod(*tensors(batch)), 2, None, size, size, device="cpu")
+    assert torch.equal(found.to_dense(), plain.to_dense())
+    assert torch.equal(found.kv_num_blocks, plain.kv_num_blocks)
+    assert found.full_kv_num_blocks is not None and plain.full_kv_num_blocks is not None
+    assert torch.equal(found.full_kv_num_blocks, plain.full_kv_num_blocks)
+
+
 @pytest.mark.filterwarnings("ignore:flex_attention called without")
 def test_flex_attention_equals_the_dense_mask() -> None:
     batch = batch_of([[2] + [5] * 40, [2] + [6] * 70], [[2] + [7] * 127], row_tokens=128)
     generator = torch.Generator().manual_seed(3)
     qkv = [torch.randn(2, 128, 2, 16, generator=generator) for _ in range(3)]
     with torch.no_grad():
-        flex = flex_document_attention(*tensors(batch))(*qkv)
+        flex = flexible(batch)(*qkv)
         torch.testing.assert_close(flex, dense_attention(*tensors(batch))(*qkv), rtol=1e-5, atol=1e-6)
 
 
@@ -135,14 +164,14 @@ def test_a_cap_on_scores_is_the_formula_and_comes_before_the_mask() -> None:
     found = dense_attention(*tensors(batch), 1.5)(5 * query, key, value)
     torch.testing.assert_close(found, expected)
     with torch.no_grad():
-        torch.testing.assert_close(flex_document_attention(*tensors(batch), 1.5)(5 * query, key, value), expected)
+        torch.testing.assert_close(flexible(batch, 1.5)(5 * query, key, value), expected)
 
 
 def test_flex_attention_shares_keys_among_heads_as_the_others_do() -> None:
     batch = batch_of([[2, 5, 6, 7], [2, 8, 9]], row_tokens=9)
     heads = random_heads(batch, 4, 2, 2)
     with torch.no_grad():
-        found = flex_document_attention(*tensors(batch))(*heads)
+        found = flexible(batch)(*heads)
     torch.testing.assert_close(found, dense_attention(*tensors(batch))(*heads))
 
 

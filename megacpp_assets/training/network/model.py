@@ -80,9 +80,16 @@ class ModelInput:
     attend: Attend
 
 
-def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0, softcap: float = 0.0) -> ModelInput:
+def model_input(
+    batch: RowBatch,
+    device: torch.device,
+    context_loss: float = 1.0,
+    softcap: float = 0.0,
+    *,
+    one_graph: bool = False,
+) -> ModelInput:
     """Move a loader batch to `device` and prepare its attention, whose scores `softcap` holds within bounds (0: it does
-    not). A token that is no root's weighs `context_loss`."""
+    not), as a compiled model wants it where `one_graph` is set. A token that is no root's weighs `context_loss`."""
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
 
     def tensor(values: object) -> Tensor:
@@ -95,7 +102,7 @@ def model_input(batch: RowBatch, device: torch.device, context_loss: float = 1.0
         loss_weights=tensor(loss_weights(batch, context_loss)),
         positions=tensor(layout.positions),
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
-        attend=attention_for(batch, layout, device, softcap),
+        attend=attention_for(batch, layout, device, softcap, one_graph=one_graph),
     )
 
 

@@ -17,17 +17,20 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 shape; no token sees another document."""
 
 
-def attention_for(batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0) -> Attend:
+def attention_for(
+    batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0, *, one_graph: bool = False
+) -> Attend:
     """Attention over the documents of `batch`, prepared once per batch, outside any compiled region.
 
     With `softcap` each score s becomes softcap x tanh(s / softcap) before it is masked (seed 002); 0 leaves it.
+    For `one_graph` all tensors have the shapes of every other batch, so that what was compiled once serves for all.
     """
-    if device.type == "cpu":
+    if device.type == "cpu" and not one_graph:
         return block_attention(layout, softcap)
-    doc_ids = torch.from_numpy(batch.doc_ids).to(device)
-    valid = torch.from_numpy(batch.valid_token_count).to(device)
     if device.type == "cuda":
         from megacpp_assets.training.network.attention.flex import flex_document_attention  # noqa: PLC0415 - imports a compiler
 
-        return flex_document_attention(doc_ids, valid, softcap)
+        return flex_document_attention(batch, layout, device, softcap)
+    doc_ids = torch.from_numpy(batch.doc_ids).to(device)
+    valid = torch.from_numpy(batch.valid_token_count).to(device)
     return dense_attention(doc_ids, valid, softcap)
