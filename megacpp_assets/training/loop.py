@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -65,7 +66,7 @@ def train(
     state = _start(run)
     network = ranks.parallel(state.model)
     if spec.recipe.compiled:
-        network = torch.compile(network, dynamic=False)
+        network = cast(torch.nn.Module, torch.compile(network, dynamic=False))
     with _append(live_metrics, ranks) as write:
         for done in state.metrics:
             write(done)
