@@ -213,7 +213,8 @@ class TrainingRecipe:
     `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
 
     A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1. Each saved
-    checkpoint is measured on at most `validation_rows` rows of the held-out files.
+    checkpoint is measured on at most `validation_rows` rows of the held-out files. A phase of the curriculum begins
+    with the weights that the one before it ended with; if `from_previous_phase` is false, with those of the seed.
     """
 
     layers: int = 4
@@ -242,6 +243,7 @@ class TrainingRecipe:
     structure_bottleneck: int = 64
     context_loss: float = 1.0
     validation_rows: int = 16
+    from_previous_phase: bool = True
 
     def __post_init__(self) -> None:
         _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
@@ -341,6 +343,12 @@ class Recipe:
                 do=f"add {name} to the recipe's curriculum",
             )
         return phase
+
+    def phase_before(self, name: str) -> str:
+        """The phase of the curriculum from whose weights the phase `name` starts; "" where it starts from the seed."""
+        if not self.training.from_previous_phase or name not in self.curriculum[1:]:
+            return ""
+        return self.curriculum[self.curriculum.index(name) - 1]
 
     def _require_phase(self, where: str, name: str) -> None:
         if name not in self.phases:

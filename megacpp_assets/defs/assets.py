@@ -17,7 +17,7 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
+from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,22 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
 def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:
     return dg.AssetSpec(
         asset_key(corpus.dataset, stage.name, phase),
-        deps=[_dependency(corpus, stage, STAGES[name], phase) for name in stage.upstream],
+        deps=[
+            *(_dependency(corpus, stage, STAGES[name], phase) for name in stage.upstream),
+            *_phase_before(corpus, stage, phase),
+        ],
         group_name=stage.group,
         kinds=set(stage.kinds),
         owners=OWNERS,
         description=stage.description,
         skippable=True,  # what is already current is not made again, and what is made is recorded step by step
     )
+
+
+def _phase_before(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetDep]:
+    """Training goes on from the checkpoint of the phase before."""
+    if stage.name == CHECKPOINT and (before := corpus.recipe.phase_before(phase)):
+        yield dg.AssetDep(asset_key(corpus.dataset, stage.name, before))
 
 
 def _dependency(corpus: Corpus, stage: Stage, upstream: Stage, phase: str) -> dg.AssetDep:

@@ -79,7 +79,7 @@ class Auditor:
             verified=not problems,
             quick=self._quick,
             tokenizer=_tokenizer(reached),
-            megatron=_megatron(reached),
+            megatron=_megatron(checkpoint, reached),
             repos=[_repo(raw) for raw in _of_stage(reached, "pinned_repos")],
             steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
             problems=sorted(problems),
@@ -161,7 +161,7 @@ def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterato
     if made is None:
         return
     found = {f"tokenizer_{key}": value for key, value in _tokenizer(reached).items()}
-    found |= {f"megatron_{key}": value for key, value in _megatron(reached).items()}
+    found |= {f"megatron_{key}": value for key, value in _megatron(checkpoint, reached).items()}
     for key, value in found.items():
         recorded = str(made.manifest.config.get(key, "nothing"))
         if key != "megatron_prefix" and recorded != value:
@@ -187,8 +187,10 @@ def _tokenizer(reached: dict[str, Artifact]) -> dict[str, str]:
     return next((tokenizer_identity(artifact) for artifact in _of_stage(reached, "tokenizer")), {})
 
 
-def _megatron(reached: dict[str, Artifact]) -> dict[str, str]:
-    for artifact in _of_stage(reached, "megatron_bin_idx"):
+def _megatron(checkpoint: str, reached: dict[str, Artifact]) -> dict[str, str]:
+    """What `checkpoint` itself was trained on, which is not what the checkpoint that it started from was."""
+    read = {entry.path for entry in reached[checkpoint].manifest.inputs} if checkpoint in reached else set()
+    for artifact in _of_stage({path: reached[path] for path in read if path in reached}, "megatron_bin_idx"):
         for entry in artifact.manifest.files:
             if entry.name.endswith("_train.bin"):
                 return {"prefix": f"{artifact.path}/{entry.name.removesuffix('.bin')}", "sha256": entry.sha256}

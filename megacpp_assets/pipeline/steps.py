@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress
-from megacpp_assets.pipeline.stages import STAGE_NAMES, STAGES, Kind, Stage, until
+from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES, STAGES, Kind, Stage, until
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target
 
@@ -50,6 +50,10 @@ class Step:
         """The names of the steps whose artifacts it reads."""
         for name in self.stage.upstream:
             yield from (f"{name} {partition}" for partition in self._read_partitions(STAGES[name].kind))
+        if self.stage.name == CHECKPOINT and (
+            before := mixture_before(self.corpus, self.corpus.mixture(self.partition))
+        ):
+            yield f"{CHECKPOINT} {before.key}"
 
     def _read_partitions(self, kind: Kind) -> Sequence[str]:
         if kind is self.stage.kind:
@@ -89,9 +93,26 @@ def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
     partitions = {
         Kind.REPOSITORY: [repo.key for repo in corpus.repo_refs],
         Kind.DATASET: [corpus.dataset],
-        Kind.MIXTURE: [mixture.key for mixture in plan.mixtures],
+        Kind.MIXTURE: [mixture.key for mixture in _with_those_before(corpus, plan)],
     }
     return [step_of(corpus, row.name, key) for row in until(plan.last) for key in partitions[row.kind]]
+
+
+def mixture_before(corpus: Corpus, mixture: Mixture) -> Mixture | None:
+    """The mixture from whose weights this one's training starts, if it starts from any."""
+    before = corpus.recipe.phase_before(mixture.phase)
+    return Mixture(mixture.specialist, before) if before else None
+
+
+def _with_those_before(corpus: Corpus, plan: Plan) -> list[Mixture]:
+    """The mixtures of the plan, each after the one that its training starts from, which is planned too."""
+    found: dict[Mixture, None] = {}
+    for mixture in plan.mixtures:
+        line = [mixture]
+        while plan.last == CHECKPOINT and (before := mixture_before(corpus, line[-1])) is not None:
+            line.append(before)
+        found.update(dict.fromkeys(reversed(line)))
+    return list(found)
 
 
 def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:

@@ -106,9 +106,11 @@ def _tokenizer(checkpoint: _Checkpoint) -> str | None:
 
 
 def _manifests(checkpoint: _Checkpoint) -> str | None:
-    data = checkpoint.config.data
-    expected = {reference.manifest_sha256 for reference in checkpoint.artifact.manifest.inputs}
-    return _differs(sorted(expected), sorted({data.megatron_manifest_sha256, data.tokenizer_manifest_sha256}))
+    """Of the data: the checkpoint that training started from, if it did from one, is an input too."""
+    own = checkpoint.artifact.path.partition("/")[0]
+    data = [ref for ref in checkpoint.artifact.manifest.inputs if ref.path.partition("/")[0] != own]
+    recorded = (checkpoint.config.data.tokenizer_manifest_sha256, checkpoint.config.data.megatron_manifest_sha256)
+    return _differs(sorted(ref.manifest_sha256 for ref in data), sorted(recorded))
 
 
 def _differs(expected: object, recorded: object) -> str | None:

@@ -76,10 +76,15 @@ def restore(checkpoint: Artifact, model: GPT, optimizer: AdamW) -> list[StepMetr
     Raises `LineageGap` if the tensors are not exactly those of the model.
     """
     metrics = read_metrics(checkpoint)
-    _copy(checkpoint, WEIGHTS_FILE, model.state_dict())
+    load_weights(checkpoint, model)
     _copy(checkpoint, OPTIMIZER_FILE, optimizer.state())
     optimizer.steps = len(metrics)
     return metrics
+
+
+def load_weights(checkpoint: Artifact, model: GPT) -> None:
+    """Load the weights of a verified checkpoint into `model`, in place. `LineageGap` if they are another model's."""
+    _copy(checkpoint, WEIGHTS_FILE, model.state_dict())
 
 
 def _copy(checkpoint: Artifact, name: str, into: Mapping[str, Tensor]) -> None:

@@ -36,13 +36,14 @@ class Job:
     recipe: TrainingRecipe
     dataset_version: str
     inputs: Mapping[str, str]
+    phase_before: str = ""
 
     @staticmethod
     def of(spec: TrainedCheckpointSpec) -> Job:
         """The job that makes `spec`'s last checkpoint. `LineageGap` for an input that is missing."""
         inputs = {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)}
         root = spec.root.resolve().as_uri()
-        return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs)
+        return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs, spec.phase_before)
 
     @property
     def name(self) -> str:
@@ -51,7 +52,14 @@ class Job:
 
     def spec(self) -> TrainedCheckpointSpec:
         """What to train in the root, which must be a folder of this machine. `LineageGap` if an input is another's."""
-        spec = TrainedCheckpointSpec(self.folder, self.dataset, self.mixture, self.recipe, self.dataset_version)
+        spec = TrainedCheckpointSpec(
+            self.folder,
+            self.dataset,
+            self.mixture,
+            self.recipe,
+            self.dataset_version,
+            phase_before=self.phase_before,
+        )
         for path, expected in self.inputs.items():
             found = open_artifact(spec.root, path).manifest.sha256
             if found != expected:

@@ -19,7 +19,7 @@ from megacpp_assets.contract.recipe import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.checkpoint import RunState, restore, save
+from megacpp_assets.training.checkpoint import RunState, load_weights, restore, save
 from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config
@@ -29,7 +29,7 @@ from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
 from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
-from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
+from megacpp_assets.training.spec import TrainedCheckpointSpec, data_paths
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 
 
@@ -93,14 +93,14 @@ def configure_torch(recipe: TrainingRecipe) -> None:
 
 def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
     """The inputs, their bytes compared with their manifests."""
-    megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in input_paths(spec))
+    megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in data_paths(spec))
     data = data_identity(megatron, tokenizer, spec.files_dataset)
     held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows)
     return Run(spec, ranks, open_rows(megatron, spec.files_dataset), data, held_out)
 
 
 def _start(run: Run) -> RunState:
-    """Weights from the seed, or the newest checkpoint."""
+    """The newest checkpoint; without one, the weights that the phase before ended with, or those of the seed."""
     recipe = run.spec.recipe
     configure_torch(recipe)
     # Made on the CPU and then moved, so that the seed means the same on every device.
@@ -108,6 +108,8 @@ def _start(run: Run) -> RunState:
     optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
     checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []
+    if checkpoint is None and run.spec.start is not None:
+        load_weights(open_artifact(run.spec.root, run.spec.start).verify(), model)
     run.ranks.barrier()
     if run.ranks.rank == 0:
         remove(damaged)

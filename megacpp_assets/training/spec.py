@@ -14,14 +14,15 @@ from megacpp_assets.storage.publish import Target
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedCheckpointSpec:
     """A mixture of `dataset` and how to train on it; `dataset_version` names its Megatron files, if it is not "".
 
-    `launch` says where: it decides no byte of the checkpoint, whose configuration does not name it.
+    `launch` says where: it decides no byte of the checkpoint, whose configuration does not name it. With `phase_before`
+    training starts from the last checkpoint of that phase.
     """
 
     root: Path
@@ -30,11 +31,20 @@ class TrainedCheckpointSpec:
     recipe: TrainingRecipe
     dataset_version: str = ""
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
+    phase_before: str = ""
 
     @property
     def files_dataset(self) -> str:
         """The name of a dataset that its Megatron files bear."""
         return self.dataset_version or self.dataset
+
+    @property
+    def start(self) -> str | None:
+        """The path of the checkpoint that training starts from, if it does not from the seed."""
+        if not self.phase_before:
+            return None
+        before = Mixture(self.mixture.specialist, self.phase_before)
+        return layout.checkpoint_path(self.dataset, before, self.recipe.steps)
 
 
 def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
@@ -50,14 +60,19 @@ def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
     )
 
 
-def input_paths(spec: TrainedCheckpointSpec) -> tuple[str, str]:
+def data_paths(spec: TrainedCheckpointSpec) -> tuple[str, str]:
     """The Megatron artifact of the mixture and the tokenizer of the dataset."""
     return layout.megatron_path(spec.dataset, spec.mixture), layout.tokenizer_path(spec.dataset)
 
 
+def input_paths(spec: TrainedCheckpointSpec) -> tuple[str, ...]:
+    """All that it is made from: its data, and the checkpoint that it starts from."""
+    return (*data_paths(spec), *filter(None, [spec.start]))
+
+
 def _data_config(spec: TrainedCheckpointSpec) -> dict[str, str]:
     """Facts that the audit compares with what it finds; empty before the inputs are made."""
-    megatron, tokenizer = (find_artifact(spec.root, path) for path in input_paths(spec))
+    megatron, tokenizer = (find_artifact(spec.root, path) for path in data_paths(spec))
     if megatron is None or tokenizer is None:
         return {}
     data = data_identity(megatron, tokenizer, spec.files_dataset)

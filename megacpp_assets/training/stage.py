@@ -21,7 +21,7 @@ from megacpp_assets.training.inputs import require_one_tokenizer
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.drive import Launch, drive
 from megacpp_assets.training.launch.launcher import open_launcher
-from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, input_paths
+from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, data_paths, input_paths
 from megacpp_assets.training.watch import watching
 
 __all__ = ["VERSION", "TrainedCheckpointSpec", "run", "spec", "target"]
@@ -32,8 +32,8 @@ SCRATCH_DIRECTORY: Final = ".training"
 def spec(corpus: Corpus, partition: str) -> TrainedCheckpointSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture, recipe = corpus.mixture(partition), corpus.recipe
-    version = recipe.phase(mixture.phase).dataset_version
-    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version, recipe.launch)
+    version, before = recipe.phase(mixture.phase).dataset_version, recipe.phase_before(mixture.phase)
+    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version, recipe.launch, before)
 
 
 def target(spec: TrainedCheckpointSpec) -> Target:
@@ -68,7 +68,7 @@ def _launcher(spec: TrainedCheckpointSpec) -> Launch:
 
 def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scratch: Path) -> Artifact:
     """Launch in a fresh `scratch` folder for job, log and live metrics; it is left for reading if something fails."""
-    megatron, tokenizer = (open_artifact(spec.root, path) for path in input_paths(spec))
+    megatron, tokenizer = (open_artifact(spec.root, path) for path in data_paths(spec))
     require_one_tokenizer(spec.mixture.key, megatron, tokenizer)
     job = Job.of(spec)
     if scratch.exists():

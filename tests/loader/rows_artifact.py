@@ -71,6 +71,7 @@ def publish_rows(
     row_tokens: int,
     held_out: list[list[Document]] | None = None,
     inputs: tuple[str, ...] = (),
+    mixture: Mixture = MIXTURE,
 ) -> Artifact:
     """Publish `rows` as the training split of the tiny dataset, and `held_out` as the other, made from `inputs`."""
 
@@ -80,9 +81,9 @@ def publish_rows(
         record = write_split(publication, rows, row_tokens, PREFIX)
         return {"tokens": record.tokens, "rows": record.rows, "valid_rows": len(held_out or [])}
 
-    path = layout.megatron_path(DATASET, MIXTURE)
+    path = layout.megatron_path(DATASET, mixture)
     config = {"rows": len(rows), "held_out": len(held_out or [])}
-    return publish(Target(root, path, "megatron_bin_idx", MIXTURE.key, "1", config, inputs), produce)
+    return publish(Target(root, path, "megatron_bin_idx", mixture.key, "1", config, inputs), produce)
 
 
 def write_split(publication: Publication, rows: list[list[Document]], row_tokens: int, prefix: str) -> SidecarRecord:
