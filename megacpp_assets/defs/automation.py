@@ -41,8 +41,7 @@ def automation_of(corpus: Corpus) -> Automation:
 def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = False) -> dg.JobDefinition:
     """A job that brings up to date as the command line would, in one step.
 
-    Not a job of assets: those of two bodies have a step each, and Dagster leaves the second out where the first, which
-    records by itself, gives it no output.
+    Not a job of assets: what it makes is not known before it has asked upstream and promoted.
     """
     root, dataset = corpus.root, corpus.dataset
 

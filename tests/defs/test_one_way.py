@@ -16,6 +16,9 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.execute import result_of
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.storage.artifact import open_artifact
 from tests.pipeline.roots import data_hashes, environment, megacpp
 
@@ -142,6 +145,28 @@ def test_what_is_complete_is_not_made_again_by_a_materialisation(by: dict[str, P
     before = {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")}
     by_launched_run(root)
     assert {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")} == before
+
+
+def test_one_run_over_all_assets_of_a_repository_makes_each_of_them_and_records_it_once(
+    by: dict[str, Path], tmp_path: Path
+) -> None:
+    """The tokenizer stands between them, so that they have more than one body."""
+    root = Path(shutil.copytree(by["by_command"], tmp_path / "data"))
+    keys = [dg.AssetKey([DATASET, stage]) for stage in REPOSITORY_STAGES]
+    job = build_definitions(root).resolve_implicit_global_asset_job_def()
+    with open_instance(root) as instance:
+        before = [_recorded(instance, key) for key in keys]
+        done = job.execute_in_process(instance=instance, asset_selection=keys, partition_key=REPO)
+        after = [_recorded(instance, key) for key in keys]
+    assert done.success and not [event.step_key for event in done.all_events if event.is_step_skipped]
+    made = [result_of(step_of(open_corpus(root), stage, REPO)).artifact for stage in REPOSITORY_STAGES[2:]]
+    assert after == [*before[:2], *([artifact.manifest.sha256] for artifact in made)]
+
+
+def _recorded(instance: dg.DagsterInstance, key: dg.AssetKey) -> list[str]:
+    """The manifests of its materialisations."""
+    found = [record.asset_materialization for record in instance.fetch_materializations(key, limit=10).records]
+    return [(made.tags or {})["dagster/data_version"] for made in found if made is not None]
 
 
 def test_an_error_in_a_launched_run_is_one_sentence(pinned: Path, tmp_path: Path) -> None:
