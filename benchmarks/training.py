@@ -1,0 +1,171 @@
+"""Training on a CPU: what masks, structure and loading cost of a step, how soon the first step ends, and compilations.
+
+Rows of 4,096 tokens hold documents of log-normal length, as packing makes them; the model is small (4 layers, 256 wide,
+8,192 ids), so that what is not matrix products weighs more than it would in a large one. One core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from _arguments import positive, run
+from _cores import choose, hold
+from _harness import RUNS, Figure, compare, cpu_seconds, report
+
+BENCH = "training"
+ROW_TOKENS = 4096
+VOCABULARY = 8192
+TEN_MILLION = 10_000_000
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--runs", type=positive, default=RUNS, help="measured calls of each side (default: %(default)s)"
+    )
+    runs = parser.parse_args(arguments).runs
+    hold(choose(1))
+    import torch
+
+    torch.set_num_threads(1)
+    steps(runs)
+    order(runs)
+    compilations()
+    start()
+
+
+def steps(runs: int) -> None:
+    """A step under document masks beside one without, and with structure beside one without."""
+    import torch
+
+    from megacpp_assets.training.network.model import model_input
+
+    cpu = torch.device("cpu")
+    batch, whole = rows_of([400, 1.0]), rows_of([10**9, 0.0])
+    step, plain = stepper("core"), stepper("none")
+    name = "a step, forward and backward, 4 x 256, a row of 4096 tokens"
+    unit = Figure(BENCH, f"{name}: document masks", "CPU-s")
+    compare(unit, lambda: step(batch), lambda: step(whole), peer_name="one document a row", runs=runs)
+    compare(
+        Figure(BENCH, f"{name}: structure", "CPU-s"),
+        lambda: step(batch),
+        lambda: plain(batch),
+        peer_name="tokens alone",
+        runs=runs,
+    )
+    prepared = [cpu_seconds(lambda: model_input(batch, cpu)) for _ in range(runs)]
+    taken = [cpu_seconds(lambda: step(batch)) for _ in range(runs)]
+    share = 100 * float(np.median(prepared)) / float(np.median(taken))
+    report(Figure(BENCH, "preparing a batch, masks and positions included, of a step", "%"), share, runs=runs)
+
+
+def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
+    """One row of documents whose lengths are log-normal with this median and sigma."""
+    from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
+    from megacpp_assets.loader.rows import RowBatch
+
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(rng.lognormal(np.log(drawn[0]), drawn[1], 400).astype(np.int64) + 8, ROW_TOKENS)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    doc_ids = (np.searchsorted(starts, np.arange(ROW_TOKENS), side="right") - 1)[None].astype(np.int32)
+    ids = rng.integers(64, VOCABULARY, (1, ROW_TOKENS)).astype(np.int32)
+    mask = np.ones((1, ROW_TOKENS), np.bool_)
+    mask[:, :-1] = doc_ids[:, 1:] == doc_ids[:, :-1]
+    mask[:, -1] = False
+    channels = {name: rng.integers(0, 9, ids.shape).astype(np.int32) for name in SIDE_CHANNELS}
+    roles = channels.pop(ROLES) % 3
+    return RowBatch(ids, np.roll(ids, -1, 1), mask, doc_ids, np.array([ROW_TOKENS], np.int32), channels, roles)
+
+
+def stepper(components: str) -> Callable[[object], None]:
+    """Forward and backward of a model with these structure components."""
+    import torch
+
+    from megacpp_assets.contract.recipe import TrainingRecipe
+    from megacpp_assets.training.network.model import GPT, model_input
+    from megacpp_assets.training.network.size import model_config
+
+    torch.manual_seed(0)
+    model = GPT(model_config(TrainingRecipe(structure_components=components), VOCABULARY))
+
+    def step(batch: object) -> None:
+        model(model_input(batch, torch.device("cpu"))).backward()  # type: ignore[arg-type]
+        model.zero_grad()
+
+    return step
+
+
+def order(runs: int) -> None:
+    """What finding the rows of a step costs where there are ten million, the first step aside."""
+    from megacpp_assets.loader.order import epoch_order, rows_of_step
+
+    def later_steps() -> None:
+        for step in range(1, 1001):
+            rows_of_step(TEN_MILLION, 8, seed=0, step=step)
+
+    first = cpu_seconds(lambda: epoch_order(TEN_MILLION, 0, 0))
+    report(Figure(BENCH, "drawing the order of an epoch of 10,000,000 rows", "CPU-s"), first)
+    found = float(np.median([cpu_seconds(later_steps) for _ in range(runs)]))
+    report(Figure(BENCH, "finding the 8 rows of a step among 10,000,000", "CPU-ms"), found, runs=runs)
+
+
+def compilations() -> None:
+    """How often a compiled model is compiled over twenty batches that differ in documents."""
+    import torch
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    from megacpp_assets.contract.recipe import TrainingRecipe
+    from megacpp_assets.training.network.model import GPT, model_input
+    from megacpp_assets.training.network.size import model_config
+
+    model, counter = (
+        GPT(model_config(TrainingRecipe(layers=1, hidden=32), VOCABULARY)),
+        CompileCounterWithBackend("eager"),
+    )
+    network = torch.compile(model, dynamic=False, backend=counter)
+    for median in range(100, 2100, 100):
+        network(model_input(rows_of([median, 1.0]), torch.device("cpu"), one_graph=True)).backward()
+    report(Figure(BENCH, "compilations over 20 batches that differ in documents", "times"), counter.frame_count)
+
+
+def start() -> None:
+    """From the start of a training process to the end of its first step."""
+    code = (
+        "import sys, torch; from pathlib import Path; from megacpp_assets.training import trainer;"
+        "sys.exit(trainer.main(sys.argv[1:]))"
+    )
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
+    from tests.training.world import tiny_root, tiny_spec
+
+    seconds = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
+            folder = Path(name)
+            spec = tiny_spec(tiny_root(folder / "root"), steps=2000, save_every=2000)
+            (folder / JOB_FILE).write_bytes(Job.of(spec).to_bytes())
+            begun = time.monotonic()
+            process = subprocess.Popen([sys.executable, "-c", code, "--job", str(folder / JOB_FILE)])
+            live = folder / LIVE_METRICS_FILE
+            while process.poll() is None and not (live.is_file() and live.stat().st_size):
+                time.sleep(0.005)
+            seconds.append(time.monotonic() - begun)
+            process.kill()
+            process.wait()
+    report(
+        Figure(BENCH, "start of a training process to the end of its first step", "s"),
+        float(np.median(seconds)),
+        runs=3,
+    )
+
+
+if __name__ == "__main__":
+    run(main)
