@@ -49,8 +49,9 @@ def bench_command(names: tuple[str, ...]) -> None:
 @click.command("ui")
 @click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0 takes a free one.")
 @click.option("--automate", is_flag=True, help="Have sensors and schedules run that nobody stopped in the UI.")
+@click.option("--read-only", is_flag=True, help="Look, change nothing; may stand beside a UI that does.")
 @data_root_option
-def ui_command(port: int, automate: bool, data_root: str | None) -> None:
+def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None) -> None:
     """Open Dagster's UI on this machine's loopback, over the data root's own instance, for whoever has its address.
 
     With --automate upstream's releases are looked for and made, and each night what is missing or stale.
@@ -58,7 +59,10 @@ def ui_command(port: int, automate: bool, data_root: str | None) -> None:
     from megacpp_assets.defs.automation import AUTOMATE_VARIABLE
     from megacpp_assets.ui.server import serve
 
+    if automate and read_only:
+        do = "leave one of them out"
+        raise SpecError("megacpp ui", expected="--automate or --read-only", found="both", do=do)
     if automate:
         os.environ[AUTOMATE_VARIABLE] = "1"
-    click.echo("starting; Ctrl-C ends it, and the runs that it started")
-    serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"))
+    click.echo("starting; Ctrl-C ends it" + ("" if read_only else ", and the runs that it started"))
+    serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"), read_only=read_only)

@@ -11,17 +11,16 @@ from collections.abc import Callable
 from typing import Final
 
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.ui.bodies import GRAPHQL
+from megacpp_assets.ui.refusals import quoted, refusal
 
 TOKEN_PARAMETER: Final = "token"
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _HTTP_PORT = 80
-_GRAPHQL: Final = "/graphql"
-_LONGEST_QUOTE = 100
 _USE_THE_ADDRESS: Final = "open the address that `megacpp ui` printed in its terminal"
 
 Rule = Callable[[HTTPConnection], "Response | None"]
@@ -32,7 +31,7 @@ class Door:
 
     `port` is the one that clients name. The token arrives once, in the address of the first page; a cookie, which
     scripts cannot read and no other site can send, takes its place. Refusals are plain text: 401 without the token, 403
-    for a foreign Host or page, 405 for a method and 415 for a content type.
+    for a foreign Host or page, 400 for a path that leads elsewhere, 405 for a method and 415 for a content type.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
@@ -43,7 +42,8 @@ class Door:
         self._hosts = {f"{name}:{port}" for name in LOOPBACK_NAMES}
         if port == _HTTP_PORT:
             self._hosts |= set(LOOPBACK_NAMES)
-        self._rules: tuple[Rule, ...] = (self._host, self._site, self._origin, _method, _content_type, self._visitor)
+        who: tuple[Rule, ...] = (self._host, self._site, self._origin)
+        self._rules: tuple[Rule, ...] = (*who, _method, _content_type, _path, self._visitor)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or a WebSocket's opening, or pass it on."""
@@ -60,14 +60,14 @@ class Door:
         hosts = connection.headers.getlist("host")
         if len(hosts) == 1 and hosts[0].lower() in self._hosts:
             return None
-        return _refuse(403, "Host header", expected=" or ".join(sorted(self._hosts)), found=_quoted(hosts))
+        return _refuse(403, "Host header", expected=" or ".join(sorted(self._hosts)), found=quoted(hosts))
 
     def _site(self, connection: HTTPConnection) -> Response | None:
         """What a browser says of the page that asks: `none` is the address bar."""
         sites = connection.headers.getlist("sec-fetch-site")
         if set(sites) <= {"same-origin", "none"}:
             return None
-        return _refuse(403, "Sec-Fetch-Site header", expected="a page of this server's own", found=_quoted(sites))
+        return _refuse(403, "Sec-Fetch-Site header", expected="a page of this server's own", found=quoted(sites))
 
     def _origin(self, connection: HTTPConnection) -> Response | None:
         """Sent with whatever may change something, and with each WebSocket; programs that are no browser need none."""
@@ -75,7 +75,7 @@ class Door:
         own = f"http://{connection.headers['host'].lower()}"
         if all(origin == own for origin in origins):
             return None
-        return _refuse(403, "Origin header", expected=own, found=_quoted(origins))
+        return _refuse(403, "Origin header", expected=own, found=quoted(origins))
 
     def _visitor(self, connection: HTTPConnection) -> Response | None:
         """Exchange the token in the first page's address for the cookie; demand the cookie of everything else."""
@@ -104,9 +104,9 @@ def _method(connection: HTTPConnection) -> Response | None:
     method, path = connection.scope["method"], connection.scope["path"].rstrip("/")
     if method not in ("GET", "HEAD", "POST"):
         return _refuse(405, "method", expected="GET, HEAD or POST", found=method, do="use one of them")
-    if method != "POST" and path == _GRAPHQL and connection.scope["query_string"]:
+    if method != "POST" and path == GRAPHQL and connection.scope["query_string"]:
         return _refuse(
-            405, f"{method} {_GRAPHQL}", expected="POST", found="a query in the address", do="send it by POST"
+            405, f"{method} {GRAPHQL}", expected="POST", found="a query in the address", do="send it by POST"
         )
     return None
 
@@ -119,16 +119,19 @@ def _content_type(connection: HTTPConnection) -> Response | None:
     if [kind.partition(";")[0].strip().lower() for kind in types] == ["application/json"]:
         return None
     do = "send JSON and say so in its header"
-    return _refuse(415, "Content-Type of a POST", expected="application/json", found=_quoted(types), do=do)
+    return _refuse(415, "Content-Type of a POST", expected="application/json", found=quoted(types), do=do)
+
+
+def _path(connection: HTTPConnection) -> Response | None:
+    """No address of ours leads upwards; what does was written to get at other files."""
+    path = connection.scope["path"]
+    if path.isprintable() and not set(path.replace("\\", "/").split("/")) & {"..", "."}:
+        return None
+    return _refuse(400, "path", expected="one without .. and control characters", found=quoted([path]))
 
 
 def _refuse(status: int, what: str, *, expected: str, found: str, do: str = _USE_THE_ADDRESS) -> Response:
-    error = SpecError(what, expected=expected, found=found, do=do)
-    return PlainTextResponse(f"{error}\n", status, {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
-
-
-def _quoted(values: list[str]) -> str:
-    return ", ".join(repr(value[:_LONGEST_QUOTE]) for value in values) or "none"
+    return refusal(status, what, expected=expected, found=found, do=do)
 
 
 async def _send(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:

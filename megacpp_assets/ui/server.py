@@ -7,7 +7,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +16,15 @@ import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
-from starlette.types import ASGIApp
 
 from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
 from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.process import GRACE_SECONDS
+from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
+from megacpp_assets.ui.patience import PatientProtocol
 from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
 from megacpp_assets.ui.services import Launcher, Service
 
@@ -34,44 +35,71 @@ _CLOSE_SECONDS = 2
 _END_SECONDS = GRACE_SECONDS + 15
 """Until all processes have ended or are killed: a training may take the first part of it."""
 _WATCH_SECONDS = 0.5
+_MOST_CONNECTIONS = 300
+"""A browser opens six, and one more for each page that subscribes; a process may have 1,024 open files."""
+_MESSAGE_BYTES = 1 << 20
+"""Of a WebSocket, over which pages send nothing but the documents of their subscriptions."""
 _DAEMON: Final = 1
-"""Its place among the services, the server of the assets first: the runs are that one's, and outlive a daemon."""
+"""Its place among the services, the server of the assets first: the runs are that one's, and outlive a daemon.
+
+A read-only UI has no daemon.
+"""
 
 
-def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
+def serve(root: Path, port: int, ready: Callable[[str], None], *, read_only: bool = False) -> None:
     """Serve the UI of the data root until SIGINT or SIGTERM; `ready` is called with the address to open.
 
-    With `port` 0 a free one is taken. Nothing that was started is left at the end, which a second signal hastens.
+    With `port` 0 a free one is taken. Nothing that was started is left at the end, which a second signal hastens. With
+    `read_only` nothing can be changed through it, no daemon is started, and any number may stand beside another UI.
     Raises `SpecError` if a UI of this root is there, `EnvironmentLacks` if the port is taken, and `ServiceEnded` if a
     process of Dagster ends by itself.
     """
     interrupt_on_signals()
     home = prepare_home(root)
-    with _only_ui(root), _listener(port) as listener, suppress(KeyboardInterrupt):
+    with nullcontext() if read_only else _only_ui(root), _listener(port) as listener, suppress(KeyboardInterrupt):
         folder = tempfile.TemporaryDirectory(prefix="megacpp-ui-")
         with folder as private, open_instance(root) as instance:
-            _serve(listener, instance, Launcher(Path(private), home / "ui.log"), ready)
+            _serve(listener, instance, Launcher(Path(private), home / "ui.log"), ready, read_only=read_only)
 
 
 def _serve(
-    listener: socket.socket, instance: dg.DagsterInstance, launcher: Launcher, ready: Callable[[str], None]
+    listener: socket.socket,
+    instance: dg.DagsterInstance,
+    launcher: Launcher,
+    ready: Callable[[str], None],
+    *,
+    read_only: bool,
 ) -> None:
     services: list[Service] = []
-    with _ending(instance, services):
-        fail_dead_runs(instance)
+    with _ending_services(services) if read_only else _ending(instance, services):
         services.append(launcher.serve_assets())
         launcher.wait_for_assets(services[0])
-        services.append(launcher.run_daemon())
+        if not read_only:
+            services.append(launcher.run_daemon())
         target = WorkspaceFileTarget([str(launcher.workspace)])
-        with WorkspaceProcessContext(instance, target) as context:
-            app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
-            _answer(listener, app, services, launcher, ready)
+        with WorkspaceProcessContext(instance, target, read_only=read_only) as context:
+            _answer(listener, context, services, launcher, ready)
+
+
+@contextmanager
+def _ending_services(services: list[Service]) -> Iterator[None]:
+    """At the end of the block end what was started, and no run: all are another UI's."""
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        deadline = Deadline(_CLOSE_SECONDS)
+        hurry_on_signals(deadline)
+        for service in services:
+            service.end(deadline)
+        kill_all_below()
 
 
 @contextmanager
 def _ending(instance: dg.DagsterInstance, services: list[Service]) -> Iterator[None]:
     """At the end of the block: no new run, the runs at work, the server that they belong to, what is left."""
     adopt_orphans()
+    fail_dead_runs(instance)
     try:
         yield
     finally:
@@ -87,16 +115,24 @@ def _ending(instance: dg.DagsterInstance, services: list[Service]) -> Iterator[N
 
 
 def _answer(
-    listener: socket.socket, app: ASGIApp, services: list[Service], launcher: Launcher, ready: Callable[[str], None]
+    listener: socket.socket,
+    context: WorkspaceProcessContext,
+    services: list[Service],
+    launcher: Launcher,
+    ready: Callable[[str], None],
 ) -> None:
     """Answer requests until a signal, or until a service ends, which is raised."""
     port, token = listener.getsockname()[1], secrets.token_urlsafe(_TOKEN_BYTES)
+    app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
     config = uvicorn.Config(
-        Door(app, port, token),
+        Door(Bodies(app, read_only=context.read_only), port, token),
+        http=PatientProtocol,
         access_log=False,
         log_level="warning",
         proxy_headers=False,
         server_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        ws_max_size=_MESSAGE_BYTES,
         timeout_graceful_shutdown=_CLOSE_SECONDS,
     )
     server = uvicorn.Server(config)
@@ -116,7 +152,7 @@ def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Serve
     def watch() -> None:
         while not stop.wait(_WATCH_SECONDS):
             try:
-                services[_DAEMON] = launcher.kept_running(services[_DAEMON])
+                services[_DAEMON:] = [launcher.kept_running(daemon) for daemon in services[_DAEMON:]]
                 for service in services:
                     service.require_running()
             except ServiceEnded as error:

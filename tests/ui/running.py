@@ -75,10 +75,10 @@ class Ui:
 
 
 @contextmanager
-def running_ui(root: Path) -> Iterator[Ui]:
+def running_ui(root: Path, *options: str) -> Iterator[Ui]:
     """`megacpp ui` over `root` on a free port, its first page opened; ended at the end if it is still there."""
     start = "from megacpp_assets.cli import main; main()"
-    command = [sys.executable, "-c", start, "ui", "--port", "0", "--data-root", str(root)]
+    command = [sys.executable, "-c", start, "ui", "--port", "0", "--data-root", str(root), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
