@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "run": "run:run_command",
     "backfill": "backfill:backfill_command",
     "audit": "audit:audit_command",
+    "export": "export:export_command",
     "verify": "verify:verify_command",
     "doctor": "machine:doctor_command",
     "recipe": "recipe:recipe_group",

@@ -1,0 +1,143 @@
+"""A checkpoint as `transformers` loads it: a Llama of the same weights, with its tokenizer, and where it came from.
+
+Without structure the model is that architecture to the letter: RMSNorm, RoPE over half-turned pairs, grouped keys,
+SwiGLU and a tied embedding. With structure the export is the model as it reads text of which no structure is known, all
+of whose channels are 0: their vector is the same at every token and is added to the rows of an input embedding of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.columns import TOKENIZER_FILE
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPECIAL_NAMES
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
+from megacpp_assets.training.record import WEIGHTS_FILE, read_config
+
+CONFIG_FILE: Final = "config.json"
+TOKENIZER_CONFIG_FILE: Final = "tokenizer_config.json"
+ORIGIN_FILE: Final = "origin.json"
+_DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: Path, dtype: str = "float32") -> None:
+    """Write the verified `checkpoint` into the new `folder`, its weights as `dtype`.
+
+    `SpecError` for a folder that is there, for another dtype, and for capped scores, which a Llama has not.
+    """
+    if dtype not in _DTYPES:
+        raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype))
+    if folder.exists():
+        raise SpecError(f"folder {folder}", expected="a new one", found="something there")
+    config = read_config(checkpoint)
+    model = _model_config(config.model)
+    if model.softcap:
+        raise SpecError(checkpoint.path, expected="a model without training.softcap", found=f"softcap {model.softcap}")
+    tensors = {name: tensor.to(_DTYPES[dtype]).contiguous() for name, tensor in _renamed(checkpoint, model)}
+    folder.mkdir(parents=True)
+    # `transformers` asks for this metadata key and reads no other.
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    (folder / CONFIG_FILE).write_bytes(
+        canonical_json(_llama(model, row_tokens, dtype, tied="lm_head.weight" not in tensors))
+    )
+    (folder / TOKENIZER_FILE).write_bytes(tokenizer.file(TOKENIZER_FILE).read_bytes())
+    (folder / TOKENIZER_CONFIG_FILE).write_bytes(canonical_json(_tokenizer_config(row_tokens)))
+    (folder / ORIGIN_FILE).write_bytes(canonical_json(_origin(checkpoint, tokenizer)))
+
+
+def _model_config(raw: Mapping[str, Any]) -> ModelConfig:
+    values = dict(raw)
+    structure = dict(values.pop("structure"))
+    structure["components"] = tuple(structure["components"])
+    return ModelConfig(structure=StructureConfig(**structure), **values)
+
+
+def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
+    """Our tensors under a Llama's names, in its order."""
+    found = load_file(checkpoint.file(WEIGHTS_FILE))
+    output = found["embedding"][: config.vocabulary_size]
+    if config.structure.components:
+        yield "model.embed_tokens.weight", output + _unknown_structure(found, config)
+        yield "lm_head.weight", output
+    else:
+        yield "model.embed_tokens.weight", output
+    widths = [config.heads * config.head_dim, *(2 * [config.groups * config.head_dim])]
+    for index in range(config.layers):
+        ours, theirs = f"blocks.{index}.", f"model.layers.{index}."
+        yield f"{theirs}input_layernorm.weight", found[f"{ours}attention_norm"]
+        for name, part in zip("qkv", torch.split(found[f"{ours}qkv"], widths), strict=True):
+            yield f"{theirs}self_attn.{name}_proj.weight", part
+        yield f"{theirs}self_attn.o_proj.weight", found[f"{ours}attention_out"]
+        yield f"{theirs}post_attention_layernorm.weight", found[f"{ours}mlp_norm"]
+        for name, part in zip(("gate", "up"), found[f"{ours}gate_up"].chunk(2), strict=True):
+            yield f"{theirs}mlp.{name}_proj.weight", part
+        yield f"{theirs}mlp.down_proj.weight", found[f"{ours}down"]
+    yield "model.norm.weight", found["norm"]
+
+
+def _unknown_structure(found: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
+    """What the structure embedding adds to a token whose channels are all 0: (hidden,)."""
+    model = GPT(config)
+    model.load_state_dict(dict(found))
+    assert model.structure is not None
+    zero = torch.zeros((1, 1), dtype=torch.int64)
+    with torch.no_grad():
+        added: Tensor = model.structure(dict.fromkeys(CHANNEL_OF.values(), zero), zero)
+    return added[0, 0]
+
+
+def _llama(config: ModelConfig, row_tokens: int, dtype: str, *, tied: bool) -> dict[str, Any]:
+    inner = -(-(8 * config.hidden // 3) // 64) * 64
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": config.vocabulary_size,
+        "hidden_size": config.hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "num_key_value_heads": config.groups,
+        "head_dim": config.head_dim,
+        "hidden_act": "silu",
+        "max_position_embeddings": row_tokens,
+        "rms_norm_eps": torch.finfo(torch.float32).eps,
+        "rope_parameters": {"rope_type": "default", "rope_theta": config.rope_base},
+        "rope_theta": config.rope_base,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "tie_word_embeddings": tied,
+        "bos_token_id": BOS_ID,
+        "eos_token_id": EOS_ID,
+        "pad_token_id": PAD_ID,
+        "dtype": dtype,
+    }
+
+
+def _tokenizer_config(row_tokens: int) -> dict[str, Any]:
+    names = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID}
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": row_tokens,
+        "clean_up_tokenization_spaces": False,
+        **{f"{name}_token": f"<{SPECIAL_NAMES[index]}>" for name, index in names.items()},
+    }
+
+
+def _origin(checkpoint: Artifact, tokenizer: Artifact) -> dict[str, Any]:
+    """What `megacpp audit` is asked for to prove where the weights come from."""
+    return {
+        "checkpoint": checkpoint.path,
+        "manifest_sha256": checkpoint.manifest.sha256,
+        "tokenizer_commit": tokenizer.manifest.stats["commit"],
+        "step": read_config(checkpoint).step,
+    }

@@ -1,0 +1,68 @@
+"""An exported checkpoint scores text in `transformers` as it does here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoint import load_weights
+from megacpp_assets.training.export import export
+from megacpp_assets.training.loop import train
+from megacpp_assets.training.network.model import GPT, model_input
+from megacpp_assets.training.network.size import model_config
+from megacpp_assets.training.process import StopRequest
+from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, data_paths
+from tests.training.world import ROW_TOKENS, VOCABULARY, batch_of, tiny_root, tiny_spec
+
+CPU = torch.device("cpu")
+FORMS = [{"structure_components": "none"}, {"kv_heads": 1, "rope_base": 700.0}, {"heads": 4, "kv_heads": 2}]
+
+
+def trained(root: Path, **changes: object) -> tuple[TrainedCheckpointSpec, Artifact, Artifact]:
+    spec = tiny_spec(tiny_root(root), **changes)
+    train(spec, Ranks(0, 1, CPU), StopRequest(), live_metrics=root / "live.jsonl")
+    return spec, open_artifact(root, checkpoint_target(spec, 12).path), open_artifact(root, data_paths(spec)[1])
+
+
+@pytest.mark.parametrize("changes", FORMS, ids=["tokens alone", "one group", "two groups"])
+def test_transformers_gives_the_same_scores(tmp_path: Path, changes: dict[str, object]) -> None:
+    spec, checkpoint, tokenizer = trained(tmp_path / "root", **changes)
+    export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
+    ours = GPT(model_config(spec.recipe, VOCABULARY))
+    load_weights(checkpoint, ours)
+    document = [2, *np.random.default_rng(5).integers(46, VOCABULARY, 30).tolist()]
+    theirs = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
+    with torch.no_grad():
+        expected = ours.logits(model_input(batch_of([document], row_tokens=len(document)), CPU))
+        found = theirs(torch.tensor([document])).logits
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    assert theirs.num_parameters() >= sum(tensor.numel() for tensor in ours.parameters()) - 64 * spec.recipe.hidden
+
+
+def test_it_says_where_it_came_from(tmp_path: Path) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root")
+    export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out", "bfloat16")
+    origin = json.loads((tmp_path / "out/origin.json").read_bytes())
+    assert origin["manifest_sha256"] == checkpoint.manifest.sha256 and origin["step"] == 12
+    assert {tensor.dtype for tensor in load_file(tmp_path / "out/model.safetensors").values()} == {torch.bfloat16}
+    assert (tmp_path / "out/tokenizer.json").read_bytes() == tokenizer.file("tokenizer.json").read_bytes()
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root", softcap=5.0)
+    with pytest.raises(SpecError, match=r"a model without training.softcap; found softcap 5.0"):
+        export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(SpecError, match="expected a new one"):
+        export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
+    with pytest.raises(SpecError, match="float32 or bfloat16"):
+        export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "other", "int8")
