@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
+# What tests need is installed in one go with the rest: a second installation would compile native code again.
+EXTRA := $(if $(filter test check,$(MAKECMDGOALS)),[test])
 TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
 
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
@@ -22,11 +24,12 @@ system-packages:
 
 $(STAMP): $(SOURCES) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
-	touch $@
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.$(EXTRA)'
+	echo '$(EXTRA)' > $@
 
 $(VENV)/.test-installed: $(STAMP)
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	grep -q test $< || \
+		$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-deps megatron-core==0.16.1
 	touch $@
 

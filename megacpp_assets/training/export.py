@@ -2,7 +2,7 @@
 
 Without structure the model is that architecture to the letter: RMSNorm, RoPE over half-turned pairs, grouped keys,
 SwiGLU and a tied embedding. With structure the export is the model as it reads text of which no structure is known, all
-of whose channels are 0: their vector is the same at every token and is added to the rows of an input embedding of its own.
+of whose channels are 0: their vector is the same at every token, and is added to an input embedding of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from megacpp_assets.contract.canonical import canonical_json
@@ -46,7 +46,7 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     tensors = {name: tensor.to(_DTYPES[dtype]).contiguous() for name, tensor in _renamed(checkpoint, model)}
     folder.mkdir(parents=True)
     # `transformers` asks for this metadata key and reads no other.
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    (folder / "model.safetensors").write_bytes(save(tensors, {"format": "pt"}))
     (folder / CONFIG_FILE).write_bytes(
         canonical_json(_llama(model, row_tokens, dtype, tied="lm_head.weight" not in tensors))
     )
