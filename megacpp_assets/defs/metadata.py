@@ -12,7 +12,7 @@ from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.figures import figures
 from megacpp_assets.defs.identity import identity
-from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.paths import AUDIT_PAGE, EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.defs.pictures import METRICS_FILE, pictures
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
@@ -131,6 +131,7 @@ def _training(artifact: Artifact) -> Metadata:
     lines = artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()
     losses = [float(json.loads(line)["loss"]) for line in lines]
     return {
+        "audit page": dg.MetadataValue.url(f"{AUDIT_PAGE}/{artifact.manifest.sha256}"),
         EARLIER_METADATA: " ".join(_earlier_manifests(artifact)),
         "first loss (nats)": losses[0],
         "last loss (nats)": losses[-1],

@@ -11,6 +11,11 @@ MANIFEST_METADATA: Final = "manifest_sha256"
 EARLIER_METADATA: Final = "earlier_manifest_sha256"
 """Manifests of the steps that a training run saved before its last."""
 
+AUDIT_PAGE: Final = "/megacpp/audit"
+"""In `megacpp ui`: below it the audit page of each checkpoint, under the hash of its manifest."""
+DOCS_PAGE: Final = "/megacpp/docs"
+"""In `megacpp ui`: what dbt says of the reports."""
+
 
 def asset_path(dataset: str, stage: str, phase: str = "") -> list[str]:
     """`DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""

@@ -10,7 +10,8 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.reports.build import Build, Outcome, build
+from megacpp_assets.defs.paths import DOCS_PAGE
+from megacpp_assets.reports.build import Outcome, build
 from megacpp_assets.reports.summary import Head, heads
 
 _SHOWN_ROWS = 10
@@ -28,7 +29,7 @@ def make_reports(root: Path, tests: Mapping[str, Sequence[str]]) -> Iterator[dg.
     for name, head in shown.items():
         yield dg.MaterializeResult(
             asset_key=report_key(name),
-            metadata=_metadata(head, name, report),
+            metadata=_metadata(head, name),
             check_results=[_check(by_name[test], name) for test in tests[name]],
         )
     broken = [f"{name}: {by_name[name].message}" for name in tests if name not in made]
@@ -36,13 +37,13 @@ def make_reports(root: Path, tests: Mapping[str, Sequence[str]]) -> Iterator[dg.
         raise CheckFailed("tables of dbt_quality", expected="all of them made", found="; ".join(broken))
 
 
-def _metadata(head: Head, name: str, report: Build) -> Mapping[str, Any]:
-    page = f"{report.docs}#!/model/model.dbt_quality.{name}"
+def _metadata(head: Head, name: str) -> Mapping[str, Any]:
+    page = f"{DOCS_PAGE}#!/model/model.dbt_quality.{name}"
     records = [dg.TableRecord(dict(zip(head.columns, row, strict=True))) for row in head.rows]
     return {
         "dagster/row_count": dg.MetadataValue.int(head.count),
         "first rows": dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(each) for each in head.columns])),
-        "docs": dg.MetadataValue.path(page),
+        "docs": dg.MetadataValue.url(page),
     }
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from starlette.responses import PlainTextResponse, Response
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import MegacppError, SpecError
 
 _LONGEST_QUOTE = 100
 
 
 def refusal(status: int, what: str, *, expected: str, found: str, do: str) -> Response:
     """The answer to a request that nobody behind the door is to see; its connection ends with it."""
-    error = SpecError(what, expected=expected, found=found, do=do)
+    return said(status, SpecError(what, expected=expected, found=found, do=do))
+
+
+def said(status: int, error: MegacppError) -> Response:
+    """What an error says, as such an answer."""
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Connection": "close"}
     return PlainTextResponse(f"{error}\n", status, headers)
 

@@ -24,6 +24,7 @@ from megacpp_assets.training.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
+from megacpp_assets.ui.pages import routes_of
 from megacpp_assets.ui.patience import PatientProtocol
 from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
 from megacpp_assets.ui.services import Launcher, Service
@@ -124,6 +125,7 @@ def _answer(
     """Answer requests until a signal, or until a service ends, which is raised."""
     port, token = listener.getsockname()[1], secrets.token_urlsafe(_TOKEN_BYTES)
     app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
+    app.router.routes[:0] = routes_of(Path(context.instance.root_directory).parent)
     config = uvicorn.Config(
         Door(Bodies(app, read_only=context.read_only), port, token),
         http=PatientProtocol,

@@ -16,6 +16,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.charts import bars, category_shares
 from megacpp_assets.defs.figures import MOST, REST
 from megacpp_assets.defs.metadata import describe
+from megacpp_assets.defs.paths import AUDIT_PAGE
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
@@ -91,6 +92,11 @@ def test_pictures_show_without_a_click(root: Path, stage: str) -> None:
 def test_every_column_says_what_it_holds(root: Path, stage: str) -> None:
     schema = _described(root, stage).get("dagster/column_schema")
     assert schema is None or all(column.description for column in schema.columns)
+
+
+def test_a_checkpoint_leads_to_its_audit_page(root: Path) -> None:
+    shown = _described(root, "trained_checkpoint")["audit page"]
+    assert shown == dg.MetadataValue.url(f"{AUDIT_PAGE}/{open_artifact(root, CHECKPOINT).manifest.sha256}")
 
 
 def test_the_sample_text_is_coloured_by_category(root: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.keys import report_key
+from megacpp_assets.defs.paths import DOCS_PAGE
 from megacpp_assets.defs.reports import GRAPH_FILE, build_reports
 from tests.defs.reports_graph import text
 from tests.packed.enriched_documents import small_corpus
@@ -43,12 +44,11 @@ def test_a_failed_test_is_a_red_check_with_its_rows(made: dg.ExecuteInProcessRes
     assert "every_folder_is_a_whole_artifact" in str(evaluation.metadata["kept in"].value)
 
 
-def test_a_table_shows_its_first_rows_and_where_its_docs_lie(made: dg.ExecuteInProcessResult) -> None:
+def test_a_table_shows_its_first_rows_and_leads_to_its_docs(made: dg.ExecuteInProcessResult) -> None:
     made_of = {each.asset_key: each.metadata for each in made.asset_materializations_for_node("quality")}
     shown = made_of[report_key("stg_artifacts")]
     assert isinstance(shown["first rows"], dg.TableMetadataValue) and shown["first rows"].records
-    docs, _, section = str(shown["docs"].value).partition("#!")
-    assert Path(docs).is_file() and section == "/model/model.dbt_quality.stg_artifacts"
+    assert shown["docs"] == dg.MetadataValue.url(f"{DOCS_PAGE}#!/model/model.dbt_quality.stg_artifacts")
 
 
 def test_every_report_is_described_column_by_column(tmp_path: Path) -> None:

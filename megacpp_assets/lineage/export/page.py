@@ -47,12 +47,16 @@ def audit_page(chain: Chain, steps: Sequence[StepMetrics], listed: Sequence[str]
             _section("Chain", _chain(chain)),
             _section("Recipe of the training", _facts(_flat(chain.checkpoint.manifest.config))),
             _section("Files of the checkpoint", _files(chain.checkpoint)),
-            _section("Beside this page", "<ul>" + "".join(f"<li>{_code(name)}</li>" for name in listed) + "</ul>"),
+            *([_section("Beside this page", _list(listed))] if listed else []),
         ]
     )
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     page = f'<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>'
     return f"<!doctype html>\n{page}\n".encode()
+
+
+def _list(names: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_code(name)}</li>" for name in names) + "</ul>"
 
 
 def _summary(chain: Chain) -> str:

@@ -35,10 +35,19 @@ def write_exports(history: History, checkpoint: Made, folder: Path) -> list[str]
         raise SpecError(f"--export {folder}", expected="a folder", found="a file", do="name another path")
     chain = read_chain(history, checkpoint)
     files = dict(_files(chain))
-    files[PAGE] = audit_page(chain, _losses(history, chain.checkpoint, checkpoint), sorted(files))
+    files[PAGE] = _page(history, checkpoint, chain, sorted(files))
     for name in sorted(files):
         write_atomic(folder / name, files[name])
     return sorted(files)
+
+
+def page_of(history: History, checkpoint: Made) -> bytes:
+    """The audit page of `checkpoint` by itself, with nothing beside it; `LineageGap` as above."""
+    return _page(history, checkpoint, read_chain(history, checkpoint), [])
+
+
+def _page(history: History, checkpoint: Made, chain: Chain, beside: Sequence[str]) -> bytes:
+    return audit_page(chain, _losses(history, chain.checkpoint, checkpoint), beside)
 
 
 def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:

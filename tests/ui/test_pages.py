@@ -1,0 +1,97 @@
+"""Pages of the data root in the UI: the audit of a checkpoint and dbt's docs, and no other file of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.defs.paths import AUDIT_PAGE, DOCS_PAGE
+from megacpp_assets.lineage.history import read_history
+from megacpp_assets.lineage.queries import known_checkpoint
+from megacpp_assets.reports.place import docs
+from megacpp_assets.ui.pages import routes_of
+from tests.lineage.world import DATASET, World, corpus
+
+CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000020"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return corpus(tmp_path / "data")
+
+
+@pytest.fixture
+def pages(world: World) -> TestClient:
+    return TestClient(Starlette(routes=routes_of(world.root)))
+
+
+def manifest_of(world: World) -> str:
+    return known_checkpoint(read_history(world.root), CHECKPOINT).sha256
+
+
+def policy(headers: object) -> dict[str, list[str]]:
+    said = str(headers["content-security-policy"]).split(";")  # type: ignore[index]
+    return {name: sources for name, *sources in map(str.split, said)}
+
+
+def test_the_audit_page_of_a_checkpoint_says_its_tokenizers_commit_and_may_run_no_script(
+    world: World, pages: TestClient
+) -> None:
+    answer = pages.get(f"{AUDIT_PAGE}/{manifest_of(world)}")
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
+    assert "a" * 40 in answer.text and CHECKPOINT in answer.text and "Beside this page" not in answer.text
+    said = policy(answer.headers)
+    assert said["default-src"] == ["'none'"] and said["sandbox"] == [] and "script-src" not in said
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_checkpoint_that_was_replaced_keeps_its_page(world: World, pages: TestClient) -> None:
+    earlier = manifest_of(world)
+    enriched = [f"enriched/{DATASET}/{key}" for key in ("fmt@11.0.0", "folly@2")]
+    world.checkpoint("base/4k", f"tokenizer/{DATASET}", *enriched, weights=b"other")
+    assert manifest_of(world) != earlier
+    assert pages.get(f"{AUDIT_PAGE}/{earlier}").status_code == 200
+    shutil.rmtree(world.root / CHECKPOINT)
+    assert pages.get(f"{AUDIT_PAGE}/{earlier}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "%2e%2e",
+        "..%2f..%2fcorpus.lock",
+        "a" * 63,
+        "A" * 64,
+        "0" * 64,
+        "%00" * 64,
+        "*",
+        CHECKPOINT.replace("/", "%2f"),
+    ],
+)
+def test_nothing_but_the_hash_of_a_known_checkpoint_is_answered(world: World, pages: TestClient, name: str) -> None:
+    assert (world.root / CHECKPOINT / MANIFEST_FILE).is_file()
+    answer = pages.get(f"{AUDIT_PAGE}/{name}")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("text/plain") and DATASET not in answer.text
+
+
+def test_a_manifest_of_another_stage_has_no_page(world: World, pages: TestClient) -> None:
+    history = read_history(world.root)
+    assert pages.get(f"{AUDIT_PAGE}/{history.lying[f'tokenizer/{DATASET}']}").status_code == 404
+
+
+def test_dbts_docs_are_served_with_scripts_that_belong_to_nobody(world: World, pages: TestClient) -> None:
+    missing = pages.get(DOCS_PAGE)
+    assert missing.status_code == 404 and "run megacpp quality" in missing.text
+    docs(world.root).parent.mkdir(parents=True)
+    docs(world.root).write_text("<title>docs</title>")
+    answer = pages.get(DOCS_PAGE)
+    said = policy(answer.headers)
+    assert answer.text == "<title>docs</title>" and answer.headers["content-type"].startswith("text/html")
+    assert said["sandbox"] == ["allow-scripts"], "without allow-same-origin the door takes nothing from them"
+    assert said["default-src"] == ["'none'"] and "connect-src" not in said
