@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "audit": "audit:audit_command",
     "export": "export:export_command",
     "verify": "verify:verify_command",
+    "cache": "cache:cache_command",
     "doctor": "machine:doctor_command",
     "recipe": "recipe:recipe_group",
     "lock": "lock:lock_group",

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import click
 
+from megacpp_assets.cli.beside import artifact_beside, below_root, is_sealed
 from megacpp_assets.cli.options import data_root_option
-from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
+from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.whole import Looked, read_all, read_one
-from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import data_root as resolve_root
-
-_SEALS = (COMPLETE_FILE, MANIFEST_FILE)
 
 
 @click.command("verify")
@@ -36,21 +34,11 @@ def verify_command(target: Path | None, vocabulary_size: int | None, data_root: 
     place = resolve_root(data_root) if target is None else target.resolve()
     if target is not None and not place.is_dir():
         _verify_pair(place, vocabulary_size)
-    elif _is_sealed(place):
-        root, path = _below_root(place)
+    elif is_sealed(place):
+        root, path = below_root(place)
         _report([read_one(root, path)], place)
     else:
         _report(read_all(place), place)
-
-
-def _is_sealed(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _SEALS)
-
-
-def _below_root(folder: Path) -> tuple[Path, str]:
-    """The data root that `folder` lies in and its path there; of a folder on its own, the one above it."""
-    root = next((parent for parent in folder.parents if (parent / LOCK_FILE).is_file()), folder.parent)
-    return root, folder.relative_to(root).as_posix()
 
 
 def _report(artifacts: Iterable[Looked], place: Path) -> None:
@@ -73,7 +61,7 @@ def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
     from megacpp_assets.megatron.verify import verify_prefix
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
 
-    beside = open_artifact(*_below_root(prefix.parent)) if _is_sealed(prefix.parent) else None
+    beside = artifact_beside(prefix)
     if beside is None and vocabulary_size is None:
         raise SpecError(
             f"vocabulary size of {prefix.name}",

@@ -10,10 +10,17 @@ VOCABULARY_SIZE = "vocabulary_size"
 
 
 def vocabulary_size_of(artifact: Artifact) -> int:
-    """Number of ids of the one tokenizer that `artifact` was made with.
+    """Number of ids of the one tokenizer that `artifact` was made with; `LineageGap` if its manifest does not say.
 
-    `LineageGap` if an artifact on the way is missing or changed, if no tokenizer or more than one is reached, or if its
-    manifest does not say how many ids it has.
+    Raises as `tokenizer_of` does too.
+    """
+    return stated_vocabulary_size(tokenizer_of(artifact))
+
+
+def tokenizer_of(artifact: Artifact) -> Artifact:
+    """The one tokenizer that `artifact` was made with.
+
+    `LineageGap` if an artifact on the way is missing or changed, or if no tokenizer or more than one is reached.
     """
     tokenizers: dict[str, Artifact] = {}
     seen: set[str] = set()
@@ -37,7 +44,7 @@ def vocabulary_size_of(artifact: Artifact) -> int:
                 waiting.append(found)
     if len(tokenizers) != 1:
         raise LineageGap(artifact.path, expected="one tokenizer behind it", found=len(tokenizers))
-    return stated_vocabulary_size(next(iter(tokenizers.values())))
+    return next(iter(tokenizers.values()))
 
 
 def stated_vocabulary_size(artifact: Artifact) -> int:

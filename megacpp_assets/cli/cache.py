@@ -1,0 +1,92 @@
+"""`megacpp cache`: opens Megatron pairs as a training would, and prints the arguments to start it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from megacpp_assets.cli.beside import artifact_beside
+from megacpp_assets.contract.canonical import sha256_bytes
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.megatron_files import BIN, IDX
+
+if TYPE_CHECKING:
+    from megacpp_assets.storage.artifact import Artifact
+
+_FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
+
+
+@click.command("cache")
+@click.argument("blend", nargs=-1, required=True, metavar=_FORM)
+@click.option("--seq-length", default=4096, show_default=True, type=click.IntRange(min=1), help="Tokens a sample.")
+@click.option("--num-samples", default=1_000_000, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=1234, show_default=True, type=click.IntRange(0, 2**32 - 1))
+@click.option("--split", default="98,1,1", show_default=True, help="Shares of train, valid and test, in file order.")
+@click.option(
+    "--sequences",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the counts for --per-dataset-sequences-path there.",
+)
+def cache_command(
+    blend: tuple[str, ...], seq_length: int, num_samples: int, seed: int, split: str, sequences: Path | None
+) -> None:
+    """Documents, tokens and type of each pair, what a training would take of it, and Megatron's arguments for it.
+
+    A prefix is a pair's path without `.bin` or `.idx`. The samples are those that megatron-core 0.16.1 makes.
+    """
+    from megacpp_assets.megatron.blend import open_blend
+    from megacpp_assets.megatron.launch import Launch, sequence_counts
+    from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
+
+    weighted = _weighted(blend)
+    artifacts = [_artifact(prefix) for _, prefix in weighted]
+    tokenizer = _one_tokenizer(artifacts)
+    opened = open_blend(weighted, row_tokens=seq_length, samples=num_samples, seed=seed, split=split)
+    for (_, prefix), samples in zip(weighted, opened.prefixes, strict=True):
+        pair = samples.pair
+        click.echo(
+            f"{prefix.name}  documents {pair.documents:,}  tokens {len(pair.tokens):,}  {pair.header.dtype.name}"
+        )
+    if sequences is not None:
+        pairs = {prefix: samples.pair for (_, prefix), samples in zip(weighted, opened.prefixes, strict=True)}
+        sequences = sequences.resolve()
+        sequences.write_bytes(sequence_counts(pairs, stated_vocabulary_size(tokenizer)))
+    click.echo(f"training samples {len(opened):,} of {seq_length:,} tokens")
+    # Megatron knows its indices again by path and settings alone, so what was made anew needs another folder.
+    key = sha256_bytes("".join(artifact.manifest.sha256 for artifact in artifacts).encode())
+    cache = artifacts[0].root / "cache" / "megatron" / key[:16]
+    launch = Launch(weighted, tokenizer.directory, seq_length, seed, split, cache, sequences)
+    click.echo(" \\\n".join(launch.arguments()))
+
+
+def _weighted(blend: tuple[str, ...]) -> list[tuple[float, Path]]:
+    if len(blend) == 1:
+        return [(1.0, Path(blend[0]).resolve())]
+    try:
+        return [(float(weight), Path(prefix).resolve()) for weight, prefix in zip(blend[::2], blend[1::2], strict=True)]
+    except ValueError as error:
+        do = "write a weight before each prefix"
+        raise SpecError("blend", expected=_FORM, found=" ".join(blend), do=do) from error
+
+
+def _artifact(prefix: Path) -> Artifact:
+    artifact = artifact_beside(prefix)
+    if artifact is None:
+        do = "name a pair in the folder of a published artifact"
+        raise SpecError(f"{prefix}", expected="a manifest beside it", found="none", do=do)
+    for suffix in (BIN, IDX):
+        artifact.file(prefix.name + suffix)
+    return artifact
+
+
+def _one_tokenizer(artifacts: list[Artifact]) -> Artifact:
+    """The tokenizer behind all of them."""
+    from megacpp_assets.megatron.vocabulary import tokenizer_of
+
+    found = {each.manifest.sha256: each for each in map(tokenizer_of, artifacts)}
+    if len(found) != 1:
+        do = "blend pairs of one dataset's tokenizer"
+        raise SpecError("blend", expected="one tokenizer behind its prefixes", found=len(found), do=do)
+    return next(iter(found.values()))

@@ -1,0 +1,65 @@
+"""What Megatron is started with to train on prefixes: its arguments, and counts that spare it reading each index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.megatron.index_format import TOKEN_DTYPE
+from megacpp_assets.megatron.reader import BinIdx
+
+_UINT16: Final = np.dtype("<u2")
+_UINT16_IDS: Final = np.iinfo(np.uint16).max + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The samples that Megatron is asked for, and where its indices are kept."""
+
+    blend: Sequence[tuple[float, Path]]
+    tokenizer: Path
+    row_tokens: int
+    seed: int
+    split: str
+    cache: Path
+    sequences: Path | None = None
+
+    def arguments(self) -> list[str]:
+        """One option with its values each, for `pretrain_gpt.py`."""
+        data = " ".join(f"{weight} {prefix}" for weight, prefix in self.blend)
+        counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
+        return [
+            f"--data-path {data}",
+            "--tokenizer-type HuggingFaceTokenizer",
+            f"--tokenizer-model {self.tokenizer}",
+            f"--split {self.split}",
+            f"--seq-length {self.row_tokens}",
+            f"--seed {self.seed}",
+            f"--data-cache-path {self.cache}",
+            *counts,
+        ]
+
+
+def sequence_counts(pairs: Mapping[Path, BinIdx], vocabulary_size: int) -> bytes:
+    """The JSON of `--per-dataset-sequences-path`: prefix -> [sequences, length of the document index].
+
+    With it Megatron reads no header and takes the tokens' type from the vocabulary: two bytes up to 65,536 ids, else
+    four. `SpecError` where the files have the other, as it would train on wrong tokens without a word.
+    """
+    guessed = _UINT16 if vocabulary_size <= _UINT16_IDS else TOKEN_DTYPE
+    for prefix, pair in pairs.items():
+        if pair.header.dtype != guessed:
+            raise SpecError(
+                f"sequence counts of {prefix.name}",
+                expected=f"tokens of type {guessed.name}, which Megatron takes for {vocabulary_size} ids",
+                found=pair.header.dtype.name,
+                do="leave the counts out: Megatron then reads the type from the .idx",
+            )
+    counts = {str(prefix): [pair.header.sequences, pair.header.boundaries] for prefix, pair in pairs.items()}
+    return json.dumps(counts, indent=2).encode() + b"\n"

@@ -1,0 +1,133 @@
+"""The samples that Megatron's GPTDataset of megatron-core 0.16.1 makes of a prefix, for the same seed, without it.
+
+The documents of a split lie end to end, in a shuffled order, as often as the samples asked for need; each stretch of T
+tokens with the one after it is a sample. Samples cross documents: what they are cut from is not packed rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.megatron.reader import BinIdx
+
+_LEAST_OF_LAST_EPOCH: Final = 0.80
+"""A last epoch of which less than this share is used is shuffled apart, so that no document comes oftener early on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleIndex:
+    """`documents`, shape (D,) int32: numbers of sequences in the order they are read, all epochs.
+
+    `starts`, shape (N + 1, 2): place in `documents` and offset in tokens where each sample starts, and the last ends.
+    `shuffle`, shape (N,): which sample comes when.
+    """
+
+    documents: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    shuffle: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.shuffle)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples of a mapped pair by number."""
+
+    pair: BinIdx
+    index: SampleIndex
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, number: int) -> NDArray[np.int64]:
+        """T + 1 ids: inputs are all but the last, labels all but the first. Raises IndexError beyond the last."""
+        sample = self.index.shuffle[number]
+        (first, begin), (last, end) = self.index.starts[sample : sample + 2]
+        parts: list[NDArray[Any]] = [self.pair.document(i) for i in self.index.documents[first : last + 1].tolist()]
+        parts[-1] = parts[-1][: end + 1]
+        parts[0] = parts[0][begin:]
+        return np.concatenate(parts).astype(np.int64)
+
+
+def build_sample_index(
+    lengths: NDArray[np.int32], sequences: NDArray[np.int32], *, row_tokens: int, samples: int, seed: int
+) -> SampleIndex:
+    """The index of at least `samples` samples of `row_tokens` tokens from `sequences`, numbers of `lengths`.
+
+    As many whole epochs as that takes, at least one; what is left of the last is dropped. `SpecError` where
+    `sequences` are too short for a single one.
+    """
+    epoch_tokens = int(lengths[sequences].sum(dtype=np.int64))
+    if row_tokens < 1 or samples < 1 or epoch_tokens < 2:
+        raise SpecError(
+            "samples of a Megatron prefix",
+            expected="at least one sample of at least one token, from at least two tokens",
+            found=f"{samples} of {row_tokens}, from {epoch_tokens}",
+            do="give more documents, or another split",
+        )
+    epochs = max(1, -(-(samples * row_tokens + 1) // epoch_tokens))
+    before_last = ((epochs - 1) * epoch_tokens - 1) // row_tokens
+    an_epoch = (epoch_tokens - 1) // row_tokens
+    apart = epochs > 1 and samples - before_last < int(_LEAST_OF_LAST_EPOCH * an_epoch)
+    random = np.random.RandomState(seed)
+    documents = _shuffled_documents(sequences, epochs - apart, random)
+    if apart:
+        documents = np.concatenate([documents, _shuffled_documents(sequences, 1, random)])
+    total = (epochs * epoch_tokens - 1) // row_tokens
+    starts = _starts(lengths[documents], row_tokens, total)
+    return SampleIndex(documents, starts, _shuffled_samples(before_last if apart else total, total, random))
+
+
+def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
+    """The numbers of the sequences of train, valid and test, by shares such as "98,1,1", in file order.
+
+    `SpecError` unless one to three shares that are not negative, one of them above 0, are given.
+    """
+    try:
+        shares = [float(part) for part in split.split(",")]
+    except ValueError:
+        shares = []
+    if not 1 <= len(shares) <= 3 or min(shares) < 0 or not 0 < sum(shares) < float("inf"):
+        do = 'write shares such as "98,1,1"'
+        raise SpecError("split", expected="one to three shares, one above 0", found=repr(split), do=do)
+    weights = normalized([*shares, *[0.0] * (3 - len(shares))])
+    ends = [0.0]
+    for weight in weights:
+        ends.append(ends[-1] + weight)
+    places = [round(end * float(sequences)) for end in ends]
+    return [np.arange(*pair, dtype=np.int32) for pair in pairwise(places)]
+
+
+def normalized(weights: list[float]) -> list[float]:
+    """Weights that add up to 1, rounded as Megatron rounds them."""
+    values = np.array(weights, np.float64)
+    shares: list[float] = (values / np.sum(values)).tolist()
+    return shares
+
+
+def _shuffled_documents(sequences: NDArray[np.int32], epochs: int, random: np.random.RandomState) -> NDArray[np.int32]:
+    documents = np.tile(sequences, epochs)
+    random.shuffle(documents)
+    return documents
+
+
+def _starts(lengths: NDArray[np.int32], row_tokens: int, samples: int) -> NDArray[np.int64]:
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    places = np.arange(samples + 1, dtype=np.int64) * row_tokens
+    documents = np.searchsorted(ends, places, side="right") - 1
+    return np.stack([documents, places - ends[documents]], axis=1)
+
+
+def _shuffled_samples(first: int, total: int, random: np.random.RandomState) -> NDArray[np.int64]:
+    """The first `first` among themselves, then the others."""
+    parts = [np.arange(first), np.arange(first, total)]
+    for part in parts:
+        random.shuffle(part)
+    return np.concatenate(parts)

@@ -1,0 +1,88 @@
+"""`megacpp cache`: what a pair holds, and arguments with which Megatron itself trains on it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.megatron_files import BIN, prefix_name
+from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.megatron.launch import sequence_counts
+from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.stage import run
+from megacpp_assets.megatron.vocabulary import vocabulary_size_of
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.layout import LOCK_FILE
+from tests.cli.commands import exit_code
+from tests.megatron.pairs import megatron_spec, part, write_pair
+from tests.packed.enriched_documents import DATASET
+
+NAME = prefix_name(DATASET, TRAIN_SPLIT)
+FEW = ["--num-samples", "20", "--seq-length", "16", "--split", "100"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    """Published bin/idx pairs in a data root, never changed in place."""
+    root = tmp_path_factory.mktemp("root")
+    (root / LOCK_FILE).touch()
+    return run(megatron_spec(root))
+
+
+def test_it_prints_what_a_pair_holds_and_arguments_ready_to_paste(
+    made: Artifact, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = made.directory / NAME
+    assert exit_code(monkeypatch, "cache", "0.25", str(prefix), "0.75", str(prefix), *FEW) in (0, None)
+    said = capsys.readouterr().out
+    pair = open_bin_idx(prefix)
+    assert said.startswith(f"{NAME}  documents {pair.documents:,}  tokens {len(pair.tokens):,}  int32\n")
+    assert "training samples 20 of 16 tokens\n" in said
+    words = said[said.index("--data-path") :].replace("\\\n", " ").split()
+    assert words[:5] == ["--data-path", "0.25", str(prefix), "0.75", str(prefix)]
+    options = dict(zip(words[5::2], words[6::2], strict=True))
+    assert list(options) == [
+        "--tokenizer-type", "--tokenizer-model", "--split", "--seq-length", "--seed", "--data-cache-path",
+    ]  # fmt: skip
+    assert options["--tokenizer-type"] == "HuggingFaceTokenizer"
+    assert Path(options["--tokenizer-model"]) == made.root / "tokenizer" / DATASET
+    assert Path(options["--data-cache-path"]).is_relative_to(made.root / "cache")
+
+
+def test_counts_are_refused_where_megatron_would_take_another_type_than_the_files(
+    made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix, counts = made.directory / NAME, tmp_path / "counts.json"
+    assert vocabulary_size_of(made) <= 65_536
+    assert exit_code(monkeypatch, "cache", str(prefix), *FEW, "--sequences", str(counts)) == 1
+    assert "expected tokens of type uint16" in capsys.readouterr().err
+    assert not counts.exists()
+    pair = open_bin_idx(prefix)
+    told = json.loads(sequence_counts({prefix: pair}, 131_072))
+    assert told == {str(prefix): [pair.documents, pair.documents + 1]}
+
+
+@pytest.mark.parametrize("blend", [["1.0", "{p}", "2.0"], ["{p}", "1.0"], ["one", "{p}"], ["0", "{p}"]])
+def test_a_blend_that_is_none_is_exit_code_1(
+    made: Artifact, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blend: list[str]
+) -> None:
+    words = [word.format(p=made.directory / NAME) for word in blend]
+    assert exit_code(monkeypatch, "cache", *words, *FEW) == 1
+    assert "blend" in capsys.readouterr().err
+
+
+def test_a_pair_without_a_manifest_or_with_other_bytes_is_refused(
+    made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pair(tmp_path / "x", [5, 9])
+    assert exit_code(monkeypatch, "cache", str(tmp_path / "x"), *FEW) == 1
+    assert "a manifest beside it" in capsys.readouterr().err
+    root = Path(shutil.copytree(made.root, tmp_path / "root"))
+    prefix = root / made.path / NAME
+    with part(prefix, BIN).open("r+b") as file:
+        file.write(b"\x09")
+    assert exit_code(monkeypatch, "cache", str(prefix), *FEW) == 1
+    assert f"{NAME}{BIN}" in capsys.readouterr().err
