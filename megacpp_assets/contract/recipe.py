@@ -17,6 +17,7 @@ POLICIES = ("manual", "when_checked")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float32", "bfloat16")
 SCHEDULES = ("cosine", "wsd")
+OPTIMIZERS = ("adamw", "muon")
 STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
@@ -209,7 +210,8 @@ class TrainingRecipe:
     4,096 tokens, and in proportion more for longer ones. `dtype` is that of the matrix products: weights, moments and
     the sums of the loss are float32. A `compiled` model is one graph for all batches: slow to start, faster after.
 
-    A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other. Its learning rate warms up for
+    A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
+    AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
     `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
 
     A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1. Each saved
@@ -229,6 +231,7 @@ class TrainingRecipe:
     save_every: int = 50
     batch_rows: int = 1
     accumulate: int = 1
+    optimizer: str = "adamw"
     schedule: str = "cosine"
     decay_share: float = 0.2
     learning_rate: float = 1e-3
@@ -251,7 +254,7 @@ class TrainingRecipe:
             _require(name, getattr(self, name) >= 1, "at least 1", getattr(self, name))
         for name in ("kv_heads", "rope_base", "softcap", "validation_rows"):
             _require(name, getattr(self, name) >= 0, "at least 0", getattr(self, name))
-        for name, known in (("device", DEVICES), ("dtype", DTYPES), ("schedule", SCHEDULES)):
+        for name, known in (("device", DEVICES), ("dtype", DTYPES), ("schedule", SCHEDULES), ("optimizer", OPTIMIZERS)):
             _require(name, getattr(self, name) in known, " or ".join(known), getattr(self, name))
         groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0
         _require("kv_heads", groups, f"a divisor of the {self.heads} heads, or 0", self.kv_heads)

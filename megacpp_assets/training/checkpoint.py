@@ -17,7 +17,7 @@ from megacpp_assets.contract.recipe import as_config
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.network.model import GPT
-from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.optimizer import Optimizer
 from megacpp_assets.training.record import (
     CONFIG_FILE,
     METRICS_FILE,
@@ -36,7 +36,7 @@ class RunState:
     """A run between two steps: tensors that change in place, and the metrics of the steps so far, which grow."""
 
     model: GPT
-    optimizer: AdamW
+    optimizer: Optimizer
     metrics: list[StepMetrics]
 
     @property
@@ -70,7 +70,7 @@ def save(
     return publish(checkpoint_target(spec, state.step), produce)
 
 
-def restore(checkpoint: Artifact, model: GPT, optimizer: AdamW) -> list[StepMetrics]:
+def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[StepMetrics]:
     """Load a verified checkpoint into `model` and `optimizer`, in place; returns the metrics of its steps.
 
     Raises `LineageGap` if the tensors are not exactly those of the model.

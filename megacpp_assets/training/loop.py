@@ -23,7 +23,7 @@ from megacpp_assets.training.checkpoint import RunState, load_weights, restore, 
 from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config
-from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
@@ -105,7 +105,7 @@ def _start(run: Run) -> RunState:
     configure_torch(recipe)
     # Made on the CPU and then moved, so that the seed means the same on every device.
     model = GPT(model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)).to(run.ranks.device)
-    optimizer = AdamW(dict(model.named_parameters()), recipe.weight_decay)
+    optimizer = optimizer_for(recipe, dict(model.named_parameters()))
     checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []
     if checkpoint is None and run.spec.start is not None:

@@ -1,22 +1,49 @@
-"""AdamW over named parameters, by torch's functional form, with its state as plain named tensors.
+"""AdamW and Muon over named parameters, by torch's functional forms, with their state as plain named tensors.
 
-The class `torch.optim.AdamW` imports the compiler when it is made (2 s a process); the function it calls does not.
+The classes of `torch.optim` import the compiler when they are made (2 s a process); the functions they call do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.optim._muon import muon
 from torch.optim.adamw import adamw
+
+from megacpp_assets.contract.recipe import TrainingRecipe
 
 _BETA1: Final = 0.9
 _BETA2: Final = 0.95
 _EPSILON: Final = 1e-8
 _FIRST: Final = "exp_avg."
 _SECOND: Final = "exp_avg_sq."
+_MOMENTUM: Final = "momentum."
+_BLOCKS: Final = "blocks."
+
+
+class Optimizer(Protocol):
+    """What changes the parameters; `steps` counts how often it did."""
+
+    steps: int
+
+    def step(self, learning_rate: float) -> None:
+        """Apply the gradients of all parameters, each of which must have one."""
+
+    def clear(self) -> None:
+        """Drop all gradients."""
+
+    def state(self) -> dict[str, Tensor]:
+        """All that it remembers, by name; changed in place by `step`."""
+
+
+def optimizer_for(recipe: TrainingRecipe, parameters: Mapping[str, nn.Parameter]) -> Optimizer:
+    """The optimizer of the recipe over `parameters`."""
+    make = {"adamw": AdamW, "muon": Muon}[recipe.optimizer]
+    made: Optimizer = make(parameters, recipe.weight_decay)
+    return made
 
 
 class AdamW:
@@ -66,6 +93,58 @@ class AdamW:
         matrices = [name for name, parameter in self.parameters.items() if parameter.ndim >= 2]
         vectors = [name for name, parameter in self.parameters.items() if parameter.ndim < 2]
         return (matrices, self.weight_decay), (vectors, 0.0)
+
+
+class Muon:
+    """The blocks' matrices by momentum whose singular values are made about 1 (Muon); all else by AdamW.
+
+    Updates have the size that AdamW's have, so that the same learning rate serves for both (Moonlight, 2025).
+    """
+
+    def __init__(self, parameters: Mapping[str, nn.Parameter], weight_decay: float) -> None:
+        turned = {name for name, parameter in parameters.items() if name.startswith(_BLOCKS) and parameter.ndim == 2}
+        self.turned = {name: parameters[name] for name in sorted(turned)}
+        self.rest = AdamW({name: each for name, each in parameters.items() if name not in turned}, weight_decay)
+        self.momentum = {name: torch.zeros_like(parameter) for name, parameter in self.turned.items()}
+        self.weight_decay = weight_decay
+
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return self.rest.steps
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self.rest.steps = steps
+
+    @torch.no_grad()
+    def step(self, learning_rate: float) -> None:
+        """Apply the gradients of all parameters, each of which must have one."""
+        muon(
+            list(self.turned.values()),
+            [_gradient(parameter) for parameter in self.turned.values()],
+            list(self.momentum.values()),
+            lr=learning_rate,
+            weight_decay=self.weight_decay,
+            momentum=0.95,
+            nesterov=True,
+            ns_coefficients=(3.4445, -4.7750, 2.0315),
+            ns_steps=5,
+            eps=1e-7,
+            adjust_lr_fn="match_rms_adamw",
+            has_complex=False,
+        )
+        self.rest.step(learning_rate)
+
+    def clear(self) -> None:
+        """Drop all gradients."""
+        for parameter in self.turned.values():
+            parameter.grad = None
+        self.rest.clear()
+
+    def state(self) -> dict[str, Tensor]:
+        """The momentum of the blocks' matrices, and AdamW's moments of all else, by name."""
+        return {_MOMENTUM + name: tensor for name, tensor in self.momentum.items()} | self.rest.state()
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:

@@ -117,7 +117,14 @@ def test_a_checkpoint_says_its_bits_per_byte_on_the_held_out_files(undisturbed: 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"kv_heads": 1}, {"softcap": 5.0}, {"dtype": "bfloat16"}, {"rope_base": 500.0}, {"schedule": "wsd"}],
+    [
+        {"kv_heads": 1},
+        {"softcap": 5.0},
+        {"dtype": "bfloat16"},
+        {"rope_base": 500.0},
+        {"schedule": "wsd"},
+        {"optimizer": "muon"},
+    ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_each_form_of_the_model_and_the_run_resumes_to_the_same_bytes(

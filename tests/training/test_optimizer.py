@@ -1,4 +1,4 @@
-"""Our AdamW against torch's class, and the learning-rate schedule."""
+"""Our AdamW and Muon against torch's classes, and the learning-rate schedule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.optimizer import AdamW, Muon
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from tests.training.world import tiny_recipe
 
@@ -31,6 +31,29 @@ def test_steps_equal_those_of_torchs_own_class() -> None:
     assert all(torch.equal(ours[name], theirs[name]) for name in start)
     assert torch.equal(optimizer.state()["exp_avg.matrix"], reference.state[theirs["matrix"]]["exp_avg"])
     assert torch.equal(optimizer.state()["exp_avg_sq.vector"], reference.state[theirs["vector"]]["exp_avg_sq"])
+
+
+def test_muon_turns_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> None:
+    torch.manual_seed(0)
+    start = {"blocks.0.qkv": torch.randn(6, 4), "blocks.0.norm": torch.randn(4), "embedding": torch.randn(5, 4)}
+    ours = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}
+    theirs = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}
+    optimizer = Muon(ours, weight_decay=0.1)
+    matrix = torch.optim.Muon(
+        [theirs["blocks.0.qkv"]], lr=0.01, weight_decay=0.1, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+    )
+    rest = AdamW({name: each for name, each in theirs.items() if name != "blocks.0.qkv"}, weight_decay=0.1)
+    for _ in range(4):
+        for name, tensor in start.items():
+            gradient = torch.randn(tensor.shape)
+            ours[name].grad, theirs[name].grad = gradient.clone(), gradient.clone()
+        optimizer.step(0.01)
+        matrix.step()
+        rest.step(0.01)
+    assert all(torch.equal(ours[name], theirs[name]) for name in start)
+    assert optimizer.steps == 4 and "momentum.blocks.0.qkv" in optimizer.state()
+    optimizer.clear()
+    assert all(parameter.grad is None for parameter in ours.values())
 
 
 def test_the_rate_warms_up_and_then_falls_to_a_tenth() -> None:
