@@ -21,6 +21,7 @@ _SIGNALLED = 128
 _COMMANDS: Final = {
     "run": "run:run_command",
     "backfill": "backfill:backfill_command",
+    "remove": "remove:remove_command",
     "audit": "audit:audit_command",
     "export": "export:export_command",
     "verify": "verify:verify_command",

@@ -54,7 +54,7 @@ def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset:
         corpus = add_pins(corpus, releases.pins)
         _tell(corpus, releases, last)
         if releases.pins:
-            bring_up_to_date(corpus, _plan(releases, last))
+            bring_up_to_date(corpus, planned_steps(corpus, _plan(releases, last)))
 
 
 def _plan(releases: Releases, last: str) -> Plan:

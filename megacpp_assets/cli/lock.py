@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.cli.options import data_root_option, dataset_option, user_name
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
@@ -34,7 +32,8 @@ def show_command(data_root: str | None) -> None:
     lock = read_lock(resolve_root(data_root))
     for name in sorted(lock.datasets):
         click.echo(f"{'*' if name == lock.active else ' '} {name}")
-        for key, value in (_facts(lock.datasets[name]) | _beside(lock.datasets[name])).items():
+        corpus = lock.datasets[name]
+        for key, value in (_facts(corpus) | _beside(corpus) | _removed(corpus)).items():
             click.echo(f"    {key:<32} {value}")
 
 
@@ -59,7 +58,7 @@ def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, 
     root = resolve_root(data_root)
     with only_run(root):
         before = open_corpus(root, dataset)
-        after = promote(before, partition, who=_user(), why=why, unchecked=unchecked)
+        after = promote(before, partition, who=user_name(), why=why, unchecked=unchecked)
     for line in _changes(before.lock, after.lock):
         click.echo(line)
 
@@ -94,18 +93,12 @@ def diff_command(number: int, data_root: str | None) -> None:
 def _told(note: Mapping[str, Any] | None) -> str:
     if note is None:
         return ""
+    if "removed" in note:
+        return f": {note['removed']} removed by {note['who']} at {note['at']}; {note['why']}"
     checks = f"{len(note['checks'])} checks passed" if note["checked"] else "unchecked"
     return (
         f": {note['promoted']} promoted by {note['who']} at {note['at']}, {checks}; {note['why'] or 'no reason given'}"
     )
-
-
-def _user() -> str:
-    """Who runs the command; a container may have no name for it."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"
 
 
 def _facts(corpus: CorpusLock) -> dict[str, str]:
@@ -116,6 +109,10 @@ def _facts(corpus: CorpusLock) -> dict[str, str]:
 
 def _beside(corpus: CorpusLock) -> dict[str, str]:
     return {pin.partition.key: f"{pin.commit[:_DIGITS]} (no mixture reads it)" for pin in corpus.beside}
+
+
+def _removed(corpus: CorpusLock) -> dict[str, str]:
+    return {removal.what: f"removed: {removal.reason}" for removal in corpus.removed}
 
 
 def _all_changes(before: LockFile, after: LockFile) -> Iterator[str]:
@@ -135,3 +132,5 @@ def _changes(before: CorpusLock, after: CorpusLock) -> Iterator[str]:
     for key, commit in _beside(after).items():
         if before.find(RepoRef.parse(key)) is None:
             yield f"{key}: none -> {commit}"
+    for key, told in sorted(_removed(after).items() - _removed(before).items()):
+        yield f"{key}: {told}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +27,14 @@ recipe_settings_option: Callable[[Any], Any] = click.option(
     metavar="KEY=VALUE",
     help="A key of the recipe, such as training.steps=2000; may be given several times.",
 )
+
+
+def user_name() -> str:
+    """Who runs the command; a container may have no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def split_list(text: str) -> tuple[str, ...]:

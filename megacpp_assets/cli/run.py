@@ -21,7 +21,7 @@ from megacpp_assets.pipeline.pinning import (
     write_pins,
 )
 from megacpp_assets.pipeline.stages import STAGE_NAMES
-from megacpp_assets.pipeline.steps import Plan
+from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.repos.sample import EMBEDDED
 
 _HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
@@ -86,7 +86,7 @@ def run_command(
         _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})
         with at_work(data_root, verify=verify) as root:
             corpus, added = add_references(open_corpus(root, dataset), split_list(refs))
-            bring_up_to_date(corpus, Plan((), last, added))
+            bring_up_to_date(corpus, planned_steps(corpus, Plan((), last, added)))
         return
     if dataset:
         raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
@@ -95,7 +95,8 @@ def run_command(
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
         named = split_list(specialists) or corpus.specialists
         mixtures = corpus.mixtures(named, split_list(phases) or followed.curriculum)
-        bring_up_to_date(write_pins(corpus, activate=followed is whole), Plan(mixtures, last))
+        corpus = write_pins(corpus, activate=followed is whole)
+        bring_up_to_date(corpus, planned_steps(corpus, Plan(mixtures, last)))
 
 
 def _refuse_beside_refs(options: Mapping[str, object]) -> None:

@@ -16,9 +16,8 @@ from megacpp_assets.cli.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.stages import CHECKPOINT
-from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.repos.sample import EMBEDDED
-from megacpp_assets.storage.layout import checkpoint_path
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.seen import forget
 
@@ -34,19 +33,19 @@ def at_work(value: str | None, *, verify: bool = False) -> Iterator[Path]:
         yield root
 
 
-def bring_up_to_date(corpus: Corpus, plan: Plan) -> None:
-    """Run what is stale of the plan in sight of Dagster and of whoever waits; audit the checkpoints that it ends with.
+def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
+    """Run what is stale of `steps` in sight of Dagster and of whoever waits; audit the checkpoints among them.
 
-    Leaves with exit code 1 where an audit finds a fault. Raises what `run_plan` raises.
+    Leaves with exit code 1 where an audit finds a fault. Raises what `run_steps` raises.
     """
     from megacpp_assets.defs.command_run import command_run
-    from megacpp_assets.pipeline.run import machine_budget, run_plan
+    from megacpp_assets.pipeline.run import machine_budget, run_steps
 
     console = wide_console()
-    sizes = Counter(step.stage.name for step in planned_steps(corpus, plan))
+    sizes = Counter(step.stage.name for step in steps)
     with command_run(corpus.root, corpus) as records:
         with Bars(sizes, console) as bars:
-            run_plan(corpus, plan, bars, records, machine_budget())
+            run_steps(corpus, steps, bars, records, machine_budget())
     if not bars.made:
         if records.recorded:
             console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
@@ -57,8 +56,7 @@ def bring_up_to_date(corpus: Corpus, plan: Plan) -> None:
         for warning in done.receipt.warnings:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
-    if plan.mixtures and plan.last == CHECKPOINT:
-        paths = [checkpoint_path(corpus.dataset, mixture, corpus.recipe.training.steps) for mixture in plan.mixtures]
+    if paths := [step.target().path for step in steps if step.stage.name == CHECKPOINT]:
         _audit(corpus, paths, console)
 
 

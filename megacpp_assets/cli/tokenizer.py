@@ -130,7 +130,7 @@ def _tokenizer_and_texts(corpus: Corpus) -> tuple[Artifact, Iterator[bytes]]:
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
     artifact.verify()
     inputs = [open_artifact(corpus.root, entry.path) for entry in artifact.manifest.inputs]
-    return artifact, training_texts(inputs)
+    return artifact, training_texts(inputs, corpus.lock.removed)
 
 
 def _open(data_root: str | None, dataset: str) -> Corpus:

@@ -38,8 +38,15 @@ class Corpus:
 
     @property
     def specialists(self) -> tuple[str, ...]:
-        """`base`, then those of the recipe and those that a pinned repository defines."""
-        return (BASE_SPECIALIST, *sorted(self.recipe.specialists.keys() | self.lock.specialists.keys()))
+        """`base`, then those of the recipe and those that a pinned repository defines. Not those of which a removal has
+        left nothing.
+        """
+        named = {name for name in self.recipe.specialists if self._weights_of_recipe(name)}
+        return (BASE_SPECIALIST, *sorted(named | self.lock.specialists.keys()))
+
+    def _weights_of_recipe(self, specialist: str) -> dict[str, float]:
+        weights = self.recipe.specialists.get(specialist, {})
+        return {name: weight for name, weight in weights.items() if name not in self.lock.removed_repositories}
 
     def unpinned(self) -> Corpus:
         """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
@@ -47,7 +54,9 @@ class Corpus:
 
     def pin(self, key: str) -> RepoPin:
         """The pin of the partition `key`; `SpecError` if the lock does not know that reference."""
-        pin = self.lock.find(RepoRef.parse(key))
+        repo = RepoRef.parse(key)
+        self.lock.require_not_removed(repo.name)
+        pin = self.lock.find(repo)
         if pin is None:
             known = ", ".join(repo.key for repo in self.known_refs) or "none"
             do = f"megacpp run --refs {key} --dataset {self.dataset}"
@@ -61,8 +70,8 @@ class Corpus:
         """
         if specialist == BASE_SPECIALIST:
             return {}
-        if specialist in self.recipe.specialists:
-            return dict(self.recipe.specialists[specialist])
+        if weights := self._weights_of_recipe(specialist):
+            return weights
         if specialist in self.lock.specialists:
             return {self.lock.specialists[specialist]: self.recipe.mixture.own_weight}
         raise SpecError(

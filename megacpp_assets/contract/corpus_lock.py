@@ -1,5 +1,5 @@
 """`corpus.lock`: for each dataset its recipe, every known `NAME@REF` with its commit, which of them the mixtures read,
-and the pinned tokenizer (TOML).
+the pinned tokenizer, and what was removed (TOML).
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import tomlkit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.removal import Removal
 
-FORMAT: Final = 2
+FORMAT: Final = 3
+_WITHOUT_REMOVALS: Final = 2
+"""Written as long as nothing was removed: a release that knows no removals must not read a lock that has some."""
 _FIRST_FORMAT: Final = 1
 _MEND: Final = (
     "move corpus.lock aside and run the recipe again: it pins anew, and what is made of the same commits stays as it is"
@@ -61,7 +64,8 @@ class CorpusLock:
     """The pins of one dataset. Mixtures read exactly `repos`, one reference of each repository, so an old tag never
     leaks into a new one; `beside` are its other known references, which the stages of a repository make.
 
-    `recipe` is the sha256 of the recipe that its last run followed; the data root keeps it.
+    `recipe` is the sha256 of the recipe that its last run followed; the data root keeps it. No reference of a
+    repository that was `removed` is among the pins, whatever is added later.
     """
 
     dataset: str
@@ -69,15 +73,42 @@ class CorpusLock:
     repos: tuple[RepoPin, ...] = ()
     tokenizer: TokenizerPin | None = None
     beside: tuple[RepoPin, ...] = ()
+    removed: tuple[Removal, ...] = ()
 
     def pin(self, name: str) -> RepoPin:
         """The pin of repository `name` that mixtures read; `SpecError` if the lock has none."""
+        self.require_not_removed(name)
         for pin in self.repos:
             if pin.name == name:
                 return pin
         raise SpecError(
             f"corpus.lock, dataset {self.dataset}", expected=f"a pin of {name}", found="none", do="megacpp repos add"
         )
+
+    def require_not_removed(self, name: str) -> None:
+        """`SpecError` with the reason where all of the repository `name` was removed."""
+        for removal in self.removed:
+            if (removal.repository, removal.path) == (name, ""):
+                raise SpecError(
+                    f"repository {name}",
+                    expected=f"one that dataset {self.dataset} may have",
+                    found=f"removed from it: {removal.reason}",
+                    do="leave it out",
+                )
+
+    def removed_paths(self, name: str) -> tuple[str, ...]:
+        """The patterns of the files of the repository `name` that were removed."""
+        return tuple(removal.path for removal in self.removed if removal.repository == name and removal.path)
+
+    @property
+    def removed_repositories(self) -> frozenset[str]:
+        """Those of which everything was removed."""
+        return frozenset(removal.repository for removal in self.removed if not removal.path)
+
+    def removing(self, removal: Removal) -> CorpusLock:
+        """A copy in which that is removed; one that was removed before keeps the reason that it had."""
+        known = {(other.repository, other.path): other for other in (removal, *self.removed)}
+        return replace(self, removed=tuple(sorted(known.values()))).reading(self.repos)
 
     @property
     def known(self) -> tuple[RepoPin, ...]:
@@ -89,9 +120,9 @@ class CorpusLock:
         return next((pin for pin in self.known if pin.partition == repo), None)
 
     def reading(self, pins: Iterable[RepoPin]) -> CorpusLock:
-        """A copy whose mixtures read exactly `pins`; what else was known stays known."""
-        read = {pin.partition: pin for pin in pins}
-        others = (pin for pin in self.known if pin.partition not in read)
+        """A copy whose mixtures read exactly `pins`; what else was known stays known. Nothing removed is."""
+        read = {pin.partition: pin for pin in pins if pin.name not in self.removed_repositories}
+        others = (pin for pin in self.known if pin.partition not in read and pin.name not in self.removed_repositories)
         return replace(self, repos=tuple(read[repo] for repo in sorted(read)), beside=tuple(others))
 
     def knowing(self, pins: Iterable[RepoPin]) -> CorpusLock:
@@ -122,20 +153,24 @@ class LockFile:
 
     def to_bytes(self) -> bytes:
         """TOML bytes, in a fixed order."""
-        document: dict[str, Any] = {"format": FORMAT, "active": self.active, "dataset": {}}
+        removed = any(corpus.removed for corpus in self.datasets.values())
+        written = FORMAT if removed else _WITHOUT_REMOVALS
+        document: dict[str, Any] = {"format": written, "active": self.active, "dataset": {}}
         for name in sorted(self.datasets):
             corpus = self.datasets[name]
             table: dict[str, Any] = {"recipe": corpus.recipe}
             table["reads"] = sorted(pin.partition.key for pin in corpus.repos)
             if corpus.tokenizer is not None:
                 table["tokenizer"] = asdict(corpus.tokenizer)
+            if corpus.removed:
+                table["removed"] = [asdict(removal) for removal in corpus.removed]
             table["repo"] = {pin.partition.key: _pin_table(pin) for pin in corpus.known}
             document["dataset"][name] = table
         return tomlkit.dumps(document).encode()
 
     @staticmethod
     def from_bytes(data: bytes) -> LockFile:
-        """Parse, also what an earlier release wrote in format 1; `LineageGap` if it is not a lock."""
+        """Parse, also what an earlier release wrote in format 1 or 2; `LineageGap` if it is not a lock."""
         try:
             raw = tomllib.loads(data.decode())
             tables = _tables(raw)
@@ -151,8 +186,8 @@ def _tables(raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     datasets: dict[str, dict[str, Any]] = raw["dataset"]
     if written == _FIRST_FORMAT:
         return {name: _from_first_format(table) for name, table in datasets.items()}
-    if written != FORMAT:
-        expected, do = f"format {FORMAT} or {_FIRST_FORMAT}", "use the release of megacpp that wrote it, or a later one"
+    if written not in (FORMAT, _WITHOUT_REMOVALS):
+        expected, do = f"format {_FIRST_FORMAT} to {FORMAT}", "use the release of megacpp that wrote it, or a later one"
         raise LineageGap("corpus.lock", expected=expected, found=f"format {written}", do=do)
     return datasets
 
@@ -174,6 +209,7 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
         dataset=name,
         recipe=table["recipe"],
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
+        removed=tuple(sorted(Removal(**removal) for removal in table.get("removed", ()))),
     )
     return known.knowing(pins.values()).reading(read)
 

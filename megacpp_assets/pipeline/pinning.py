@@ -14,6 +14,7 @@ from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, T
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.removal import Removal
 from megacpp_assets.pipeline.references import References
 from megacpp_assets.repos.pins import TIP
 from megacpp_assets.storage.artifact import open_artifact
@@ -47,17 +48,22 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
-    """The recipe's repositories, those that its dataset pins already at the reference that the lock says."""
+    """The recipe's repositories, those that its dataset pins already at the reference that the lock says. Those that
+    were removed from it are left out.
+    """
     lock = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
     pinned = {pin.name: pin.partition.key for pin in lock.repos}
-    return tuple(pinned.get(text.partition("@")[0], text) for text in recipe.repos)
+    names = {text: text.partition("@")[0] for text in recipe.repos}
+    return tuple(pinned.get(name, text) for text, name in names.items() if name not in lock.removed_repositories)
 
 
 def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]]:
     """(what the recipe asks for, what the lock says instead), for each repository that stays where it is pinned."""
+    asked_for = {text.partition("@")[0]: text for text in recipe.repos}
     return [
         (asked, locked)
-        for asked, locked in zip(recipe.repos, references, strict=True)
+        for locked in references
+        for asked in [asked_for[locked.partition("@")[0]]]
         if "@" in asked and asked != locked and not (asked.endswith(f"@{TIP}") and locked.startswith(f"{asked}-"))
     ]
 
@@ -73,6 +79,11 @@ def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -
     return _update(
         corpus, lambda lock: lock.reading(moved if pin.name == moved.name else pin for pin in lock.repos), note=note
     )
+
+
+def remove_from_lock(corpus: Corpus, removal: Removal, note: Mapping[str, Any]) -> Corpus:
+    """The corpus without what is removed, in `corpus.lock` too, with the `note` in the lock's history."""
+    return _update(corpus, lambda lock: lock.removing(removal), note=note)
 
 
 def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[RepoRef, ...]]:

@@ -64,11 +64,12 @@ class References:
         return pin(entry, wanted, self.root) if known is None else self._kept(known, entry)
 
     def entry(self, text: str) -> CatalogueEntry:
-        """The repository of `text` in the catalogue; `SpecError` with those there are."""
+        """The repository of `text` in the catalogue; `SpecError` with those there are, or if it was removed."""
         if "://" in text:
             # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
             raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
         name = text.partition("@")[0]
+        self.lock.require_not_removed(name)
         entry = self.catalogue.get(name)
         if entry is None:
             listed = ", ".join(sorted(self.catalogue))

@@ -19,6 +19,7 @@ from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe, as_config
+from megacpp_assets.contract.removal import without_removed
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
@@ -70,7 +71,7 @@ class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
     `license` stands for files that name none of their own; `budgets` are the most tokens of a document, ascending:
-    there are documents for each.
+    there are documents for each. No text of the files that the patterns `removed` take is in any.
     """
 
     root: Path
@@ -82,6 +83,7 @@ class SemanticJsonlSpec:
     toolchain: Toolchain
     budgets: tuple[int, ...]
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
+    removed: tuple[str, ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
@@ -97,6 +99,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
         _toolchain(),
         recipe.budgets,
         recipe.holdout,
+        corpus.lock.removed_paths(pin.name),
     )
 
 
@@ -120,6 +123,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             **as_config(spec.recipe),
             "holdout": as_config(spec.holdout),
             BUDGETS: list(spec.budgets),
+            **({"removed": list(spec.removed)} if spec.removed else {}),
         },
         inputs=(raw_path(spec.repo),),
     )
@@ -137,7 +141,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             tree = scratch / "tree"
             tree.mkdir()
             with blob_reader(inputs[0]) as blobs:
-                sources = export(tree, source_files(inputs[0]), blobs, spec.recipe.file_bytes)
+                files = without_removed(source_files(inputs[0]), spec.removed)
+                sources = export(tree, files, blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             index, report = _index(scratch, sources, spec, memory, progress)

@@ -6,7 +6,7 @@ these sources and this recipe gave. So what was trained is never trained again, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.removal import Removal, without_removed
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.cache import Cache
@@ -51,20 +52,26 @@ VERSION = "3"
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSpec:
-    """Which pinned repositories train the tokenizer of `dataset`, and how; or the `pin` of one that they trained."""
+    """Which pinned repositories train the tokenizer of `dataset`, without which of their files, and how; or the `pin`
+    of one that they trained.
+    """
 
     root: Path
     dataset: str
     repos: tuple[RepoRef, ...]
     recipe: TokenizerRecipe
     pin: TokenizerPin | None = None
+    removed: tuple[Removal, ...] = ()
 
 
 def spec(corpus: Corpus, _partition: str) -> TokenizerSpec:
     """What the one tokenizer of `corpus` is made from. Once pinned it comes from its registry: no tag retrains it."""
     pinned = corpus.lock.tokenizer
-    repos = tuple(RepoRef.parse(key) for key in pinned.repos) if pinned else corpus.repo_refs
-    return TokenizerSpec(corpus.root, corpus.dataset, repos, corpus.recipe.tokenizer, pinned)
+    if pinned:
+        repos = tuple(RepoRef.parse(key) for key in pinned.repos)
+        return TokenizerSpec(corpus.root, corpus.dataset, repos, corpus.recipe.tokenizer, pinned)
+    removed = tuple(removal for removal in corpus.lock.removed if removal.path)
+    return TokenizerSpec(corpus.root, corpus.dataset, corpus.repo_refs, corpus.recipe.tokenizer, removed=removed)
 
 
 def target(spec: TokenizerSpec) -> Target:
@@ -124,7 +131,14 @@ def _training(recipe: TokenizerRecipe) -> dict[str, Any]:
 def _fingerprint(spec: TokenizerSpec, inputs: Iterable[Artifact]) -> str:
     """Identity of a training: what it reads, and how."""
     read = [artifact.manifest.sha256 for artifact in inputs]
-    return fingerprint({"dataset": spec.dataset, "version": VERSION, **_training(spec.recipe), "inputs": read})
+    without = {"removed": _left_out(spec)} if spec.removed else {}
+    return fingerprint(
+        {"dataset": spec.dataset, "version": VERSION, **_training(spec.recipe), "inputs": read, **without}
+    )
+
+
+def _left_out(spec: TokenizerSpec) -> list[str]:
+    return sorted(removal.what for removal in spec.removed)
 
 
 def _trained(spec: TokenizerSpec) -> TokenizerPin | None:
@@ -149,20 +163,22 @@ def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
         return spec.recipe
 
 
-def training_files(raw: Artifact) -> list[SourceFile]:
+def training_files(raw: Artifact, removed: Sequence[Removal] = ()) -> list[SourceFile]:
     """The source files of a repository that train the tokenizer: the selected ones, in path order."""
-    return [file for file in source_files(raw) if not file.skipped]
+    name = RepoRef.parse(raw.manifest.partition).name
+    patterns = [removal.path or "*" for removal in removed if removal.repository == name]
+    return [file for file in without_removed(source_files(raw), patterns) if not file.skipped]
 
 
-def training_texts(inputs: Iterable[Artifact]) -> Iterator[bytes]:
-    """The texts that trained a tokenizer, from its inputs, in their order."""
-    return (data for _, _, data in _texts(tuple(inputs)))
+def training_texts(inputs: Iterable[Artifact], removed: Sequence[Removal] = ()) -> Iterator[bytes]:
+    """The texts of the inputs of a tokenizer, in their order, without those that were removed."""
+    return (data for _, _, data in _texts(tuple(inputs), removed))
 
 
-def _texts(inputs: tuple[Artifact, ...]) -> Iterator[tuple[str, SourceFile, bytes]]:
+def _texts(inputs: tuple[Artifact, ...], removed: Sequence[Removal]) -> Iterator[tuple[str, SourceFile, bytes]]:
     for raw in inputs:
         with blob_reader(raw) as reader:
-            for file, data in reader.read_all(training_files(raw)):
+            for file, data in reader.read_all(training_files(raw, removed)):
                 yield raw.manifest.partition, file, data
 
 
@@ -174,9 +190,10 @@ def _train_once(spec: TokenizerSpec, memory: Memory, progress: Progress) -> Toke
 
 
 def _register(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory, progress: Progress) -> TokenizerPin:
-    files = sum(len(training_files(raw)) for raw in inputs)
+    files = sum(len(training_files(raw, spec.removed)) for raw in inputs)
     trained = _train(spec, inputs, files, memory, progress)
-    statistics = _measure(Encoder(trained.model, threads=worker_count()), inputs, files, progress).finish(trained)
+    texts = _texts(inputs, spec.removed)
+    statistics = _measure(Encoder(trained.model, threads=worker_count()), texts, files, progress).finish(trained)
     contents = {
         TOKENIZER_FILE: dump_model(trained.model),
         STATISTICS_FILE: statistics.to_bytes(),
@@ -197,17 +214,19 @@ def _train(
     def merged(made: int, wanted: int) -> None:
         progress(files + files * made // max(1, wanted), 3 * files)
 
-    parts = (part for raw in inputs for part in portions(raw, training_files(raw)))
+    parts = (part for raw in inputs for part in portions(raw, training_files(raw, spec.removed)))
     counter = count_portions(parts, spec.recipe, partial(count_texts, recipe=spec.recipe), memory, counted)
     trained = train_counted(counter, spec.recipe, merged)
     progress(2 * files, 3 * files)  # a small corpus has no pair left before the vocabulary is full
     return trained
 
 
-def _measure(encoder: Encoder, inputs: tuple[Artifact, ...], files: int, progress: Progress) -> Measure:
+def _measure(
+    encoder: Encoder, texts: Iterator[tuple[str, SourceFile, bytes]], files: int, progress: Progress
+) -> Measure:
     measure, done = Measure(encoder), 0
-    texts = ((repo, _language(file), data) for repo, file, data in _texts(inputs))
-    for batch in batches(texts, lambda text: len(text[2])):
+    told = ((repo, _language(file), data) for repo, file, data in texts)
+    for batch in batches(told, lambda text: len(text[2])):
         measure.add(batch)
         done += len(batch)
         progress(2 * files + done, 3 * files)
@@ -217,10 +236,11 @@ def _measure(encoder: Encoder, inputs: tuple[Artifact, ...], files: int, progres
 def _described(spec: TokenizerSpec, inputs: tuple[Artifact, ...]) -> dict[str, bytes]:
     """What a commit says of its own training."""
     listed = [{"path": raw.path, "manifest_sha256": raw.manifest.sha256} for raw in inputs]
+    without = {"removed": _left_out(spec)} if spec.removed else {}
     recipe = {"dataset": spec.dataset, "recipe": asdict(spec.recipe), "version": VERSION}
     return {
         RECIPE_FILE: canonical_json(recipe),
-        CORPUS_FILE: canonical_json({"inputs": listed, "sha256": sha256_bytes(canonical_json(listed))}),
+        CORPUS_FILE: canonical_json({"inputs": listed, "sha256": sha256_bytes(canonical_json(listed)), **without}),
     }
 
 

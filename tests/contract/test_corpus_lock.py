@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.removal import Removal
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 _NAME = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,11}", fullmatch=True)
@@ -94,13 +95,30 @@ submodules = false
             'active = "a"\n[dataset.a]\nprofile = "sample"\n[dataset.a.repo]\n',
             "no key 'recipe'.*move corpus.lock aside",
         ),
-        ('format = 3\nactive = "a"\n[dataset.a]\n', "format 2 or 1; found format 3; what to do: use the release"),
+        ('format = 4\nactive = "a"\n[dataset.a]\n', "format 1 to 3; found format 4; what to do: use the release"),
         ('format = 2\nactive = "a"\n[dataset.a]\nrecipe = "p"\nreads = ["x@1"]\n[dataset.a.repo]\n', "no key 'x@1'"),
     ],
 )
 def test_a_lock_of_another_release_is_refused_with_what_to_do(data: str, words: str) -> None:
     with pytest.raises(LineageGap, match=words):
         LockFile.from_bytes(data.encode())
+
+
+def test_a_lock_with_removals_is_of_a_format_that_earlier_releases_refuse_and_pins_nothing_of_them() -> None:
+    removal = Removal("fmt", "", 'its owner "asked"')
+    lock = LockFile().with_corpus(CorpusLock("a", "p", (FMT,), None, (OLD,)).removing(removal))
+    written = lock.to_bytes()
+    assert b"format = 3" in written and LockFile.from_bytes(written) == lock
+    assert lock.datasets["a"].knowing([FMT]).reading([OLD]).known == ()
+    of_a_file = LockFile().with_corpus(CorpusLock("a", "p", (FMT,)).removing(Removal("fmt", "src/*", "x")))
+    assert LockFile.from_bytes(of_a_file.to_bytes()).datasets["a"].removed_paths("fmt") == ("src/*",)
+
+
+def test_a_removal_that_a_person_wrote_wrong_is_told_as_such() -> None:
+    written = LockFile().with_corpus(CorpusLock("a", "p", (FMT,)).removing(Removal("fmt", "src/*", "x"))).to_bytes()
+    for wrong in (written.replace(b'reason = "x"', b'reason = ""'), written.replace(b"reason", b"because")):
+        with pytest.raises(LineageGap, match=r"corpus\.lock; expected a lock written by megacpp"):
+            LockFile.from_bytes(wrong)
 
 
 def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_refused() -> None:

@@ -21,6 +21,7 @@ LONG_LINE = "line over the length limit"
 UTF16 = "UTF-16 or UTF-32"
 BINARY = "binary (NUL byte)"
 GENERATED = "generated"
+REMOVED = "removed"
 NOT_UTF8 = "not UTF-8"
 
 BOM = "bom"
@@ -47,6 +48,7 @@ POLICY: Final = {
     UTF16: "a compiler reads it as nothing; decoding it would break the offsets into the blob",
     BINARY: "has a NUL byte; UTF-16 without its mark ends here too",
     GENERATED: "says of itself, in its first kilobyte, that a tool wrote it; still there for those who include it",
+    REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
     NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
     BOM: "taken; the mark stays in the text and is blank to lexer and parser",
     CRLF: "taken as it is, line ends included: nothing is normalised",

@@ -1,0 +1,93 @@
+"""`megacpp remove`: a repository, or files of one, leave a dataset for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from megacpp_assets.cli.options import data_root_option, dataset_option, user_name
+from megacpp_assets.cli.running import at_work, bring_up_to_date
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.removal import Removal
+from megacpp_assets.lineage.history import read_history
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.execute import look_at
+from megacpp_assets.pipeline.removal import checkpoints_that_saw, left_of, made_steps, remove, require_present
+from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.lock_file import read_lock
+
+
+@click.command("remove")
+@click.option("--repo", default="", metavar="NAME", help="A repository of the dataset, every reference of it.")
+@click.option(
+    "--path", default="", metavar="NAME:PATTERN", help="Files of one, as in a shell over whole paths: 'fmt:src/os*'."
+)
+@click.option("--reason", required=True, metavar="TEXT", help="Kept in corpus.lock.")
+@click.option("--dry-run", is_flag=True, help="Say who saw it and what would be made again, and change nothing.")
+@dataset_option
+@data_root_option
+def remove_command(*, repo: str, path: str, reason: str, dry_run: bool, dataset: str, data_root: str | None) -> None:
+    """Take a repository, or files of one, out of a dataset: for good, and out of what was made.
+
+    A tombstone in corpus.lock keeps it out, whatever tag comes later. What was made with it is made again without it,
+    and nothing else; the tokenizer stays. The checkpoints that saw it are named; those that are replaced stay in
+    megacpp audit --repo.
+    """
+    removal = _removal(repo, path, reason)
+    if dry_run:
+        corpus = open_corpus(resolve_root(data_root), dataset)
+        require_present(corpus, removal)
+        _tell_who_saw(corpus, removal)
+        after = replace(corpus, lock=corpus.lock.removing(removal))
+        for step, done in look_at(made_steps(after)):
+            if done is None:
+                click.echo(f"to make again: {step.name}")
+        return
+    with at_work(data_root) as root:
+        corpus = remove(open_corpus(root, dataset), removal, who=user_name())
+        click.echo(f"{removal.what} is removed from {corpus.dataset}: {removal.reason}")
+        _tell_who_saw(corpus, removal)
+        try:
+            if steps := made_steps(corpus):
+                bring_up_to_date(corpus, steps)
+        finally:
+            _tell_what_is_left(corpus, removal)
+
+
+def _removal(repo: str, path: str, reason: str) -> Removal:
+    if bool(repo) == bool(path):
+        raise click.UsageError("give --repo NAME or --path NAME:PATTERN, one of them")
+    if repo:
+        return Removal(repo, "", reason)
+    name, _, pattern = path.partition(":")
+    if not pattern:
+        raise SpecError("--path", expected="NAME:PATTERN", found=repr(path), do="or --repo NAME for all of it")
+    return Removal(name, pattern, reason)
+
+
+def _tell_who_saw(corpus: Corpus, removal: Removal) -> None:
+    """Who saw a file of it cannot be told from manifests; who saw its repository can."""
+    answer = checkpoints_that_saw(read_history(corpus.root), removal.repository)
+    click.echo(f"{len(answer.uses)} checkpoints saw {removal.repository}{':' if answer.uses else ''}")
+    for use in answer.uses:
+        click.echo(f"  {use.path}  {use.how}{'' if use.lies else '  (replaced or removed since)'}")
+    for line in answer.untraced:
+        click.secho(f"warning: cannot be traced: {line}", fg="yellow", err=True)
+
+
+def _tell_what_is_left(corpus: Corpus, removal: Removal) -> None:
+    for name, lock in sorted(read_lock(corpus.root).datasets.items()):
+        if name != corpus.dataset and removal.repository in {pin.name for pin in lock.known}:
+            click.echo(f"dataset {name} has {removal.repository} too: the same with --dataset {name}")
+    if not removal.path:
+        _tell_files(corpus.root, removal.repository)
+
+
+def _tell_files(root: Path, name: str) -> None:
+    if left := left_of(read_history(root), name):
+        click.echo(f"made of {name}, kept for audits, and still in {root}:")
+        for path in left:
+            click.echo(f"  {path}")

@@ -1,0 +1,98 @@
+"""Removal: a repository, or files of one, leave a dataset for good, and what contained them is made without them.
+
+Artifacts of the repository itself and checkpoints of before stay what they are, so that an audit can say who saw it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.removal import Removal, takes
+from megacpp_assets.lineage.history import History
+from megacpp_assets.lineage.queries import Answer, that_saw
+from megacpp_assets.lineage.whole import artifact_paths
+from megacpp_assets.pipeline.pinning import remove_from_lock
+from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
+from megacpp_assets.storage.artifact import Artifact, find_artifact
+from megacpp_assets.storage.git_objects import source_files
+from megacpp_assets.storage.layout import raw_path
+
+_RAW = "pinned_repos"
+_SHARED = "cpp_raw"
+"""Artifacts of this folder belong to no dataset."""
+_SHOWN = 5
+
+
+def remove(corpus: Corpus, removal: Removal, *, who: str) -> Corpus:
+    """The corpus without it, in `corpus.lock` too; nothing is made again yet. What was removed before stays removed.
+
+    `SpecError` for a repository that the dataset does not have, and for a pattern that takes none of its files.
+    """
+    require_present(corpus, removal)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return remove_from_lock(
+        corpus, removal, note={"removed": removal.what, "who": who, "why": removal.reason, "at": now}
+    )
+
+
+def made_steps(corpus: Corpus) -> list[Step]:
+    """The steps of the corpus whose artifacts lie in the data root, current or not, each after those it waits for."""
+    if not corpus.repo_refs:
+        return []
+    made = {f"{artifact.manifest.stage} {artifact.manifest.partition}" for artifact in _artifacts(corpus)}
+    phases = [name for name, phase in corpus.recipe.phases.items() if phase.document_tokens in corpus.recipe.budgets]
+    mixtures = corpus.mixtures(corpus.specialists, phases)
+    every = [*planned_steps(corpus, Plan((), refs=corpus.known_refs)), *planned_steps(corpus, Plan(mixtures))]
+    return list({step.name: step for step in every if step.name in made}.values())
+
+
+def checkpoints_that_saw(history: History, name: str) -> Answer:
+    """Every checkpoint whose rows or tokenizer were made of the repository `name`, replaced ones too."""
+    if not _sources(history, name):
+        return Answer(f"repository {name}", [], [])
+    return that_saw(history, name)
+
+
+def left_of(history: History, name: str) -> list[str]:
+    """The paths of artifacts with data of the repository `name` that still lie in the data root."""
+    made = (history.made(sha256) for sha256 in history.made_from(_sources(history, name), without="tokenizer"))
+    return sorted(each.path for each in made if history.lies(each))
+
+
+def _sources(history: History, name: str) -> list[str]:
+    return [made.sha256 for made in history.of_stage(_RAW) if made.partition.partition("@")[0] == name]
+
+
+def _artifacts(corpus: Corpus) -> Sequence[Artifact]:
+    """Those of the dataset, and those that belong to none."""
+    paths = [path.split("/") for path in artifact_paths(corpus.root)]
+    own = ["/".join(parts) for parts in paths if parts[0] == _SHARED or parts[1] == corpus.dataset]
+    return [artifact for path in own if (artifact := find_artifact(corpus.root, path)) is not None]
+
+
+def require_present(corpus: Corpus, removal: Removal) -> None:
+    """`SpecError` unless the dataset has it, or had it removed before."""
+    lock, name = corpus.lock, removal.repository
+    if (name, removal.path) in {(before.repository, before.path) for before in lock.removed}:
+        return
+    lock.require_not_removed(name)
+    pins = [pin for pin in lock.known if pin.name == name]
+    if not pins:
+        known = ", ".join(sorted({pin.name for pin in lock.known})) or "none"
+        raise SpecError(
+            f"removal of {removal.what} from {corpus.dataset}", expected=f"one of its repositories: {known}", found=name
+        )
+    if removal.path:
+        raws = [raw for pin in pins if (raw := find_artifact(corpus.root, raw_path(pin.partition)))]
+        paths = [file.path for raw in raws for file in source_files(raw)]
+        if not any(takes([removal.path], path) for path in paths):
+            raise SpecError(
+                f"removal of {removal.what} from {corpus.dataset}",
+                expected=f"a pattern over whole paths that takes one of its {len(paths)} files, such as "
+                f"{', '.join(paths[:_SHOWN]) or 'none, as nothing of it was fetched'}",
+                found="none of that name",
+                do="write it as in a shell, src/detail/*; a '*' takes '/' too",
+            )
