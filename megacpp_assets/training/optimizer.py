@@ -41,9 +41,9 @@ class Optimizer(Protocol):
 
 def optimizer_for(recipe: TrainingRecipe, parameters: Mapping[str, nn.Parameter]) -> Optimizer:
     """The optimizer of the recipe over `parameters`."""
-    make = {"adamw": AdamW, "muon": Muon}[recipe.optimizer]
-    made: Optimizer = make(parameters, recipe.weight_decay)
-    return made
+    if recipe.optimizer == "muon":
+        return Muon(parameters, recipe.weight_decay)
+    return AdamW(parameters, recipe.weight_decay)
 
 
 class AdamW:
