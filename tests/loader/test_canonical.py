@@ -1,0 +1,74 @@
+"""One set of keys and shapes whatever a batch has, and documents as kernels take them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
+from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.loader.canonical import VALIDITY_KEYS, canonicalize_structure_meta_for_xla
+from megacpp_assets.loader.segments import cu_seqlens, segment_ids
+
+X = np.zeros((2, 64), np.int32)
+ALL = canonicalize_structure_meta_for_xla(X, {}, tree_ffn=True)
+
+
+@given(given=st.sets(st.sampled_from(sorted(ALL))), extra=st.booleans())
+def test_keys_shapes_and_dtypes_are_the_same_whatever_a_batch_has(given: set[str], extra: bool) -> None:
+    meta = {key: np.ones(ALL[key].shape, np.int16) for key in given}
+    if extra:
+        meta["token_symbol_ids"] = np.ones((2, 64), np.int32)
+    found = canonicalize_structure_meta_for_xla(X, meta, tree_ffn=True)
+    assert {k: (v.shape, v.dtype) for k, v in found.items()} == {k: (v.shape, v.dtype) for k, v in ALL.items()}
+    for key in ALL:
+        assert (found[key] == 1).all() if key in given else np.array_equal(found[key], ALL[key])
+
+
+def test_missing_columns_have_the_fills_of_packed_rows() -> None:
+    found = canonicalize_structure_meta_for_xla(X, {})
+    assert {key: set(values.ravel().tolist()) for key, values in found.items()} == dict(
+        zip(STRUCTURE_CHANNELS.values(), [{0}, {0}, {-1}, {-1}, {-1}], strict=True)
+    )
+
+
+def test_what_is_turned_off_has_no_keys() -> None:
+    assert canonicalize_structure_meta_for_xla(X, {"token_chunk_ids": X}, structure=False) == {}
+
+
+@pytest.mark.parametrize("tokens", [64, 4096, 8192])
+def test_chunks_have_max_128_or_a_32nd_of_the_row_slots(tokens: int) -> None:
+    found = canonicalize_structure_meta_for_xla(np.zeros((1, tokens), np.int32), {}, tree_ffn=True)
+    assert found["semantic_block_edge_weights"].shape == (1, *[max(128, tokens // 32)] * 2)
+
+
+@pytest.mark.parametrize("key", VALIDITY_KEYS)
+def test_validity_stays_absent_where_it_is_absent_and_as_it_is_where_not(key: str) -> None:
+    assert key not in ALL
+    zero = np.zeros(2, np.int32)
+    assert canonicalize_structure_meta_for_xla(X, {key: zero})[key] is zero
+
+
+def test_a_value_of_another_shape_is_refused() -> None:
+    with pytest.raises(SchemaViolation, match=r"token_dep_levels; expected shape \(2, 64\)"):
+        canonicalize_structure_meta_for_xla(X, {"token_dep_levels": np.zeros((2, 63))})
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4), pads=st.integers(0, 3)
+)
+def test_segments_are_documents_and_pads(rows: list[list[int]], pads: int) -> None:
+    tokens = max(map(sum, rows)) + pads
+    doc_ids, expected, begins = [], [], [0]
+    for lengths in rows:
+        documents = [number for number, length in enumerate(lengths) for _ in range(length)]
+        rest = tokens - len(documents)
+        doc_ids.append(documents + [documents[-1]] * rest)
+        expected.append([number + 1 for number in documents] + [0] * rest)
+        for length in [*lengths, *([rest] if rest else [])]:
+            begins.append(begins[-1] + length)
+    valid = np.array([sum(lengths) for lengths in rows], np.int32)
+    assert segment_ids(np.array(doc_ids, np.int32), valid).tolist() == expected
+    assert cu_seqlens(np.array(doc_ids, np.int32), valid).tolist() == begins

@@ -1,0 +1,119 @@
+"""Chunks at a fixed width and their relations, against a twin that asks pair by pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.loader.chunks import CHUNK_COLUMNS, RELATIONS, chunk_batch, chunk_relation_mask, token_chunk_ids
+
+T = 24
+Chunk = tuple[int, int, int, int]
+"""Start, end, kind, level of dependence."""
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Packed rows of T tokens with chunks and edges."""
+    columns = {
+        "doc_ids": [row["docs"] for row in rows],
+        "token_chunk_starts": [[chunk[0] for chunk in row["chunks"]] for row in rows],
+        "token_chunk_ends": [[chunk[1] for chunk in row["chunks"]] for row in rows],
+        "token_chunk_kinds": [[chunk[2] for chunk in row["chunks"]] for row in rows],
+        "token_chunk_dep_levels": [[chunk[3] for chunk in row["chunks"]] for row in rows],
+        "token_call_edges": [[{"from": a, "to": b} for a, b in row["calls"]] for row in rows],
+        "token_type_edges": [[{"from": a, "to": b} for a, b in row["types"]] for row in rows],
+    }
+    arrays = [pa.array(columns[name], PACKED.field(name).type) for name in CHUNK_COLUMNS]
+    return pa.Table.from_arrays(arrays, names=list(CHUNK_COLUMNS))
+
+
+@st.composite
+def a_row(draw: st.DrawFn) -> dict[str, Any]:
+    cuts = sorted(draw(st.sets(st.integers(0, T), max_size=10)))
+    chunks = [
+        (a, b, draw(st.integers(0, 8)), draw(st.integers(0, 3))) for a, b in zip(cuts[::2], cuts[1::2], strict=False)
+    ]
+    border = draw(st.integers(0, T))
+    some = st.integers(0, max(0, len(chunks) - 1))
+    edges = st.lists(st.tuples(some, some), max_size=4 if chunks else 0)
+    return {"docs": [int(t >= border) for t in range(T)], "chunks": chunks, "calls": draw(edges), "types": draw(edges)}
+
+
+def slow_relations(row: dict[str, Any], i: int, j: int) -> set[str]:
+    """All that chunk i is to chunk j."""
+    (start, _, kind, level), (other, _, other_kind, other_level) = row["chunks"][i], row["chunks"][j]
+    if row["docs"][start] != row["docs"][other]:
+        return set()
+    holds = {
+        "same_chunk": i == j,
+        "caller_to_callee": (i, j) in row["calls"],
+        "callee_to_caller": (j, i) in row["calls"],
+        "type_dependency": (i, j) in row["types"],
+        "type_dependent": (j, i) in row["types"],
+        "same_dep_level": level == other_level,
+        "adjacent_dep_level": abs(level - other_level) == 1,
+        "preamble_to_code": kind == 1 and other_kind != 1,
+        "code_to_preamble": kind != 1 and other_kind == 1,
+    }
+    return {name for name, value in holds.items() if value}
+
+
+@given(rows=st.lists(a_row(), min_size=1, max_size=3))
+def test_the_mask_has_each_relation_of_each_pair_and_nothing_else(rows: list[dict[str, Any]]) -> None:
+    chunks = chunk_batch(table(rows), T)
+    mask = chunk_relation_mask(chunks)
+    assert mask.shape == (len(rows), 9, 128, 128)
+    found = {
+        (b, i, j): set()
+        for b, row in enumerate(rows)
+        for i in range(len(row["chunks"]))
+        for j in range(len(row["chunks"]))
+    }
+    for b, r, i, j in np.argwhere(mask).tolist():
+        found[b, i, j].add(RELATIONS[r])
+    assert found == {(b, i, j): slow_relations(rows[b], i, j) for b, i, j in found}
+
+
+@given(rows=st.lists(a_row(), min_size=1, max_size=3))
+def test_each_token_knows_its_chunk(rows: list[dict[str, Any]]) -> None:
+    chunks = chunk_batch(table(rows), T)
+    ids, valid = token_chunk_ids(chunks)
+    for b, row in enumerate(rows):
+        holders = [[i for i, (a, e, *_) in enumerate(row["chunks"]) if a <= t < e] for t in range(T)]
+        assert valid[b].tolist() == [bool(holder) for holder in holders]
+        assert ids[b].tolist() == [holder[0] if holder else 0 for holder in holders]
+    assert chunks.valid.sum(axis=1).tolist() == [len(row["chunks"]) for row in rows]
+
+
+def row(chunks: list[Chunk], calls: list[tuple[int, int]] | None = None) -> dict[str, Any]:
+    return {"docs": [0] * T, "chunks": chunks, "calls": calls or [], "types": []}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (row([(0, 5, 2, 0), (4, 8, 2, 0)]), "one behind the other"),
+        (row([(3, 3, 2, 0)]), "one behind the other"),
+        (row([(0, T + 1, 2, 0)]), "one behind the other"),
+        (row([(0, 5, 2, 0)], [(0, 1)]), "0 to 1 in a row of 1"),
+        (row([], [(0, 0)]), "0 to 0 in a row of 0"),
+        (row([(0, 5, 2, 0)] * 129), "at most 128 chunks"),
+        ({**row([]), "docs": [0] * (T - 1)}, "24 values a row"),
+    ],
+)
+def test_chunks_that_contradict_their_row_are_refused(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaViolation, match=message):
+        chunk_batch(table([bad]), T)
+
+
+@pytest.mark.parametrize("column", CHUNK_COLUMNS)
+def test_rows_without_a_column_are_refused_not_filled(column: str) -> None:
+    with pytest.raises(SchemaViolation, match=column):
+        chunk_batch(table([row([])]).drop_columns([column]), T)
