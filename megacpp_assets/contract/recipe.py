@@ -274,16 +274,21 @@ class LaunchRecipe:
     `launcher` is the name of a file of `training/launchers/`, with `settings` of its own. A job whose machine was taken
     away is started `attempts` times in all; one that shows no sign of life for `silence_seconds` is given up, and so is
     an API that gives no answer for as long. It is looked at every `look_seconds` at least.
+
+    `exchange` is the URI of a folder or of a place in a bucket that this machine and the job can both reach; a job
+    there stops when nobody has renewed its lease for `lease_seconds`.
     """
 
     launcher: str = "local"
     attempts: int = 4
     silence_seconds: int = 1800
     look_seconds: float = 1.0
+    exchange: str = ""
+    lease_seconds: int = 300
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("attempts", 1), ("silence_seconds", 1), ("look_seconds", 0.01)):
+        for name, least in (("attempts", 1), ("silence_seconds", 1), ("look_seconds", 0.01), ("lease_seconds", 1)):
             value = getattr(self, name)
             if not value >= least:
                 raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)

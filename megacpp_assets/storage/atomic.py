@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from megacpp_assets.contract.disk import naming
@@ -45,22 +47,39 @@ def promote(temporary: Path, path: Path) -> None:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old bytes or the new, never a part. One writer at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_through(temporary_path(path), path, data)
+    temporary = temporary_path(path)
+    with _promoted(temporary, path):
+        temporary.write_bytes(data)
 
 
 def write_any(path: Path, data: bytes) -> None:
     """As `write_atomic`, for any number of writers at once: the last one stays."""
+    with _own_temporary(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def copy_any(path: Path, source: Path) -> None:
+    """As `write_any`, with the bytes of `source`, which may be many."""
+    with _own_temporary(path) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+@contextmanager
+def _own_temporary(path: Path) -> Iterator[Path]:
+    """A temporary path that no other writer of `path` has; what is written there gets the name on a clean exit."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX)
     os.close(descriptor)
-    _write_through(Path(name), path, data)
+    with _promoted(Path(name), path):
+        yield Path(name)
 
 
-def _write_through(temporary: Path, path: Path, data: bytes) -> None:
+@contextmanager
+def _promoted(temporary: Path, path: Path) -> Iterator[None]:
     """Nothing is left of it where it fails."""
     try:
         with naming(path):
-            temporary.write_bytes(data)
+            yield
             promote(temporary, path)
     except BaseException:
         with suppress(OSError):

@@ -14,7 +14,7 @@ from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe import TrainingRecipe
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
+from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, input_paths
 
 JOB_FILE: Final = "job.json"
 LIVE_METRICS_FILE: Final = "metrics.jsonl"
@@ -25,7 +25,8 @@ STORE_FOLDER: Final = "ranks"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each artifact that is read.
+    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each artifact that is read, and
+    `version` is that of the training code.
 
     Nothing here is a place, a process or a command of the machine that asks for the training.
     """
@@ -37,6 +38,7 @@ class Job:
     dataset_version: str
     inputs: Mapping[str, str]
     phase_before: str = ""
+    version: str = VERSION
 
     @staticmethod
     def of(spec: TrainedCheckpointSpec) -> Job:
@@ -51,7 +53,12 @@ class Job:
         return f"megacpp-{sha256_bytes(self.to_bytes())[:22]}"
 
     def spec(self) -> TrainedCheckpointSpec:
-        """What to train in the root, which must be a folder of this machine. `LineageGap` if an input is another's."""
+        """What to train in the root, which must be a folder of this machine. `LineageGap` if an input is another's,
+        `SpecError` if the job was made for other code.
+        """
+        if self.version != VERSION:
+            do = "install the same release of megacpp_assets on both sides"
+            raise SpecError(f"job {self.name}", expected=f"version {VERSION} of training", found=self.version, do=do)
         spec = TrainedCheckpointSpec(
             self.folder,
             self.dataset,

@@ -19,7 +19,7 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_targe
 def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, list[Artifact]]:
     """The checkpoint to resume from, None to start over; and the newer ones that fail verification."""
     damaged: list[Artifact] = []
-    for artifact in _current(spec, range(spec.recipe.steps, 0, -1)):
+    for artifact in sealed_checkpoints(spec, range(spec.recipe.steps, 0, -1)):
         if next(artifact.problems(), None) is None:
             return artifact, damaged
         damaged.append(artifact)
@@ -29,7 +29,7 @@ def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, lis
 def interim_checkpoints(spec: TrainedCheckpointSpec) -> list[Artifact]:
     """What interrupted runs saved between the scheduled steps: an undisturbed run leaves no such thing."""
     unscheduled = (step for step in range(1, spec.recipe.steps) if not is_saved(spec.recipe, step))
-    return list(_current(spec, unscheduled))
+    return list(sealed_checkpoints(spec, unscheduled))
 
 
 def remove(artifacts: Iterable[Artifact]) -> None:
@@ -38,8 +38,8 @@ def remove(artifacts: Iterable[Artifact]) -> None:
         remove_artifact(artifact)
 
 
-def _current(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
-    """The sealed checkpoints of this work among `steps`, in that order."""
+def sealed_checkpoints(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
+    """The sealed checkpoints of this work among `steps`, in that order. No data file is read."""
     root = str(spec.root)
     for step in steps:
         # Long runs have many steps and few checkpoints: most are ruled out by one system call.

@@ -15,16 +15,17 @@ import torch
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training import trainees
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch.drive import drive
 from megacpp_assets.training.launchers import local
-from megacpp_assets.training.launchers.local import command
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.record import read_metrics
 from megacpp_assets.training.spec import checkpoint_target
 from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
+from megacpp_assets.training.trainees import command
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
@@ -159,7 +160,7 @@ def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
     broken = [sys.executable, "-c", "raise SystemError('no memory left')"]
-    monkeypatch.setattr(local, "command", lambda job, directory: broken)
+    monkeypatch.setattr(trainees, "command", lambda job, directory: broken)
     with pytest.raises(TrainingFailed, match="no memory left"):
         run(spec)
 

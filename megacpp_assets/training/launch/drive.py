@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from megacpp_assets.contract.errors import TrainingFailed
+from megacpp_assets.contract.errors import SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
-from megacpp_assets.training.launch.launcher import Launcher, Report, State, Unanswered
+from megacpp_assets.training.launch import records
+from megacpp_assets.training.launch.launcher import Launcher, Order, Report, State, Unanswered, open_launcher
+from megacpp_assets.training.launch.records import Record
+from megacpp_assets.training.launch.side import Side, open_side, withdraw
+
+_LOG = logging.getLogger(__name__)
 
 Launch = Callable[[Job, Path], None]
 """Run a job to its end. The folder is the launcher's to write logs in, and has the job file.
@@ -33,7 +39,7 @@ class _Life:
     since: float = 0.0
 
     def renew(self) -> None:
-        """An attempt begins."""
+        """An attempt begins, or says that it does something else than before."""
         self.since = time.monotonic()
 
     def silence(self) -> float:
@@ -49,13 +55,15 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
 
     A job whose machine was taken away is started again, `recipe.attempts` times in all. `TrainingFailed` says why it
     ended otherwise, or that it gave no sign of life for `recipe.silence_seconds`. However this ends, nothing of the job
-    is left running.
+    is left running; what a killed process had left running is released first.
     """
-    life = _Life(directory / LIVE_METRICS_FILE)
-    for attempt in range(1, recipe.attempts + 1):
+    release_lost(job.folder, {recipe.launcher: launcher})
+    side, life = open_side(recipe, job, directory), _Life(directory / LIVE_METRICS_FILE)
+    for _ in range(recipe.attempts):
+        order = Order(job, records.next_attempt(job.folder, job.name), side.place)
         life.renew()
-        with _handed_over(launcher, recipe, job, attempt, directory) as handle:
-            report = _watch(launcher, recipe, handle, life)
+        with _handed_over(launcher, recipe, order, side) as look:
+            report = _watch(look, recipe, life)
         if report.state is State.SUCCEEDED:
             return
         if report.state is State.FAILED:
@@ -68,24 +76,78 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     )
 
 
+def release_lost(root: Path, launchers: Mapping[str, Launcher] | None = None) -> list[str]:
+    """Release every attempt that nobody drives any more; their names.
+
+    Where an API gives no answer now, the log says so and the record stays open for the next command.
+    """
+    known = launchers or {}
+    return [each.name for each in records.records(root) if not each.ended and _released(root, each, known)]
+
+
+def _released(root: Path, record: Record, launchers: Mapping[str, Launcher]) -> bool:
+    with ExitStack() as held:
+        try:
+            held.enter_context(records.driving(root, record.name))
+        except SpecError:
+            return False  # somebody drives it
+        launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
+        try:
+            withdraw(record)
+            launcher.release(record.name)
+        except Unanswered as error:
+            _LOG.warning("%s, left by a launcher that has ended, cannot be released now: %s", record.name, error)
+            return False
+        records.end(root, record.name, "released after its launcher had ended")
+        return True
+
+
 @contextmanager
-def _handed_over(launcher: Launcher, recipe: LaunchRecipe, job: Job, attempt: int, directory: Path) -> Iterator[str]:
-    handle = _answered(lambda: launcher.submit(job, attempt, directory), recipe)
-    try:
-        yield handle
-    finally:
-        _answered(lambda: launcher.release(handle), recipe)
+def _handed_over(launcher: Launcher, recipe: LaunchRecipe, order: Order, side: Side) -> Iterator[Callable[[], Report]]:
+    """The attempt, from its record to its release; what is given says how it stands."""
+    root = order.job.folder
+
+    def release() -> None:
+        _answered(lambda: launcher.release(order.name), recipe)
+        records.end(root, order.name, "released")
+
+    # Left from the last to the first, each whatever becomes of the others.
+    with records.driving(root, order.name), ExitStack() as leaving:
+        leaving.callback(_answered, side.collect, recipe)
+        records.begin(root, order, recipe)
+        leaving.callback(release)
+        leaving.callback(_answered, side.close, recipe)
+        _answered(lambda: side.open(order.attempt), recipe)
+        _answered(lambda: launcher.submit(order), recipe)
+        yield lambda: _look(launcher, side, records.read(root, order.name))
 
 
-def _watch(launcher: Launcher, recipe: LaunchRecipe, handle: str, life: _Life) -> Report:
+def _look(launcher: Launcher, side: Side, record: Record) -> Report:
+    """What the job itself says of its end goes before what its launcher says, who knows an exit code at best."""
+    if record.cancelled:
+        return Report(State.FAILED, "a request to cancel it")
+    launched = launcher.look(record.name)
+    said = side.look()
+    if launched.state is State.RUNNING or said.state is not State.RUNNING:
+        return said
+    if launched.state is State.SUCCEEDED and record.launch.exchange:
+        return Report(State.FAILED, "the end of its machine without a word of the job")
+    return launched
+
+
+def _watch(look: Callable[[], Report], recipe: LaunchRecipe, life: _Life) -> Report:
     """Look until it has ended, first often, later seldom."""
-    pause = 0.02
+    pause, doing = 0.02, ""
     while True:
-        report = _answered(lambda: launcher.look(handle), recipe)
+        report = _answered(look, recipe)
         if report.state is not State.RUNNING:
             return report
+        if report.reason != doing:
+            doing = report.reason
+            life.renew()
         if life.silence() > recipe.silence_seconds:
-            reason = f"no sign of life for {recipe.silence_seconds} s (launch.silence_seconds)"
+            said = f" after {doing!r}" if doing else ""
+            reason = f"no sign of life for {recipe.silence_seconds} s (launch.silence_seconds){said}"
             return Report(State.FAILED, reason)
         time.sleep(pause)
         pause = min(pause * 1.5, recipe.look_seconds)

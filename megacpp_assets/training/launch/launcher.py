@@ -8,6 +8,7 @@ from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast, get_type_hints
+from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import LaunchRecipe
@@ -34,23 +35,48 @@ class Report:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One attempt at a job: `place` is the URI of the folder with the job file, of this machine or of an exchange."""
+
+    job: Job
+    attempt: int
+    place: str
+
+    @property
+    def name(self) -> str:
+        """Of what the launcher starts: at most 40 lower-case letters, digits and '-', no other attempt's."""
+        return f"{self.job.name}-{self.attempt}"
+
+    @property
+    def folder(self) -> Path:
+        """`place` as a folder of this machine."""
+        return Path(unquote(urlsplit(self.place).path))
+
+    def command(self, folder: str, python: str = "python") -> list[str]:
+        """What carries it out where the wheel is installed, with `folder` to write in."""
+        module = "megacpp_assets.training.launch.remote"
+        return [python, "-m", module, self.place, "--attempt", str(self.attempt), "--folder", folder]
+
+
 class Launcher(Protocol):
     """Where training runs. It speaks to its API only; patience, retries and release are `launch/drive.py`'s.
 
-    A handle names what was started so that another process can look at it and release it. `Unanswered` means that the
-    API did not answer, now: it is asked again. Any other error ends the attempt.
+    What it starts bears the order's name, by which any process can look at it and release it. `Unanswered` means that
+    the API did not answer, now: it is asked again. Any other error ends the attempt. `NEEDS_EXCHANGE` of its module
+    says whether the data root must travel.
     """
 
-    def plan(self, job: Job) -> str:
+    def plan(self, order: Order) -> str:
         """Exactly what `submit` would ask for, as text that a person can read."""
 
-    def submit(self, job: Job, attempt: int, directory: Path) -> str:
-        """Start the job whose file stands in `directory`, where logs go too; a handle. Asked twice it starts once."""
+    def submit(self, order: Order) -> None:
+        """Start it. Asked twice it starts once."""
 
-    def look(self, handle: str) -> Report:
+    def look(self, name: str) -> Report:
         """What has become of it."""
 
-    def release(self, handle: str) -> None:
+    def release(self, name: str) -> None:
         """Stop it and free all that it holds; nothing to do for what is gone."""
 
 
@@ -64,11 +90,16 @@ def names() -> tuple[str, ...]:
 
 
 def open_launcher(recipe: LaunchRecipe) -> Launcher:
-    """The launcher that the recipe names, with its settings. `SpecError` for another name and for settings that are
-    not those of this launcher."""
+    """The launcher that the recipe names, with its settings. `SpecError` for another name, for settings that are not
+    those of this launcher, and for an exchange that it lacks or has no use for.
+    """
     if recipe.launcher not in names():
         raise SpecError("launch.launcher", expected=" or ".join(names()), found=repr(recipe.launcher))
     module = import_module(f"{launchers.__name__}.{recipe.launcher}")
+    if module.NEEDS_EXCHANGE != bool(recipe.exchange):
+        expected = "file:///FOLDER or gs://BUCKET/FOLDER" if module.NEEDS_EXCHANGE else "none: it trains in the root"
+        found = recipe.exchange or "none"
+        raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found)
     return cast(Launcher, module.open_launcher(_settings(module.Settings, recipe)))
 
 

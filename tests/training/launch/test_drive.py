@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.errors import TrainingFailed
+from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.drive import drive
-from megacpp_assets.training.launch.launcher import Report, State, Unanswered
+from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 from tests.training.world import tiny_root, tiny_spec
 
 QUICK = LaunchRecipe(attempts=3, silence_seconds=1, look_seconds=0.01)
@@ -28,25 +29,24 @@ class Scripted:
     started: int = 0
     _script: Iterator[Report | Exception] = field(default_factory=lambda: iter(()))
 
-    def plan(self, job: Job) -> str:
-        return job.name
+    def plan(self, order: Order) -> str:
+        return order.name
 
-    def submit(self, job: Job, attempt: int, directory: Path) -> str:
-        assert attempt == self.started + 1 and not self.running, "one attempt at a time"
-        self.started = attempt
-        self._script = iter(self.attempts[attempt - 1])
-        self.running.add(f"{job.name}-{attempt}")
-        return f"{job.name}-{attempt}"
+    def submit(self, order: Order) -> None:
+        assert not self.running, "one attempt at a time"
+        self.started += 1
+        self._script = iter(self.attempts[self.started - 1])
+        self.running.add(order.name)
 
-    def look(self, handle: str) -> Report:
-        assert handle in self.running
+    def look(self, name: str) -> Report:
+        assert name in self.running
         report = next(self._script, RUNNING)
         if isinstance(report, Exception):
             raise report
         return report
 
-    def release(self, handle: str) -> None:
-        self.running.remove(handle)
+    def release(self, name: str) -> None:
+        self.running.discard(name)
 
 
 @pytest.fixture(scope="module")
@@ -112,5 +112,36 @@ def test_whatever_interrupts_the_watch_leaves_nothing_running(job: Job, tmp_path
     assert not launcher.running
 
 
-def _interrupted(handle: str) -> Report:
+def _interrupted(of: object) -> Report:
     raise KeyboardInterrupt
+
+
+def test_each_attempt_is_on_record_before_it_is_asked_for_and_numbered_on(job: Job, tmp_path: Path) -> None:
+    before = records.next_attempt(job.folder, job.name)
+    launcher = Scripted([[Report(State.SUCCEEDED)]])
+    launcher.submit = lambda order: found.append(records.read(job.folder, order.name))  # type: ignore[method-assign]
+    found: list[records.Record] = []
+    launcher.look = lambda name: Report(State.SUCCEEDED)  # type: ignore[method-assign]
+    drive(launcher, QUICK, job, tmp_path)
+    assert [each.name for each in found] == [f"{job.name}-{before}"] and not found[0].ended
+    assert records.read(job.folder, found[0].name).ended == "released"
+
+
+def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[]])
+    released: list[str] = []
+    launcher.submit = _interrupted  # type: ignore[method-assign]
+    launcher.release = released.append  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        drive(launcher, QUICK, job, tmp_path)
+    assert len(released) == 1 and records.read(job.folder, released[0]).ended
+
+
+def test_a_record_that_is_none_and_a_run_that_is_unknown_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"run '\.\./x'; expected a name that megacpp launch status shows"):
+        records.read(tmp_path, "../x")
+    name = f"megacpp-{'a' * 22}-1"
+    (tmp_path / ".launches").mkdir()
+    (tmp_path / f".launches/{name}.json").write_text("{}")
+    with pytest.raises(LineageGap, match="expected the record of a launch"):
+        records.records(tmp_path)

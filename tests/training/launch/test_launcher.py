@@ -24,3 +24,8 @@ def test_another_name_is_refused_with_those_there_are(name: str) -> None:
 def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
     with pytest.raises(SpecError, match=r"launch.settings.queue; expected one of none; found an unknown key"):
         open_launcher(LaunchRecipe("local", settings={"queue": "gpu"}))
+
+
+def test_an_exchange_that_a_launcher_has_no_use_for_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
+        open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))

@@ -1,0 +1,192 @@
+"""The job's own side: fetch by hash, verify, train in a root of its own, send back what comes of it, stop.
+
+`python -m megacpp_assets.training.launch.remote JOB_URI --attempt N --folder FOLDER`. It needs no inbound port and
+believes nothing that it has not hashed. Exit codes are the trainer's: 0 done, 75 stopped after saving, others failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from megacpp_assets.contract.disk import disk_failure
+from megacpp_assets.contract.errors import LineageGap, MegacppError
+from megacpp_assets.contract.manifest import FileEntry
+from megacpp_assets.storage import layout
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.launch.launcher import Unanswered
+from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
+from megacpp_assets.training.launch.post import Ended, Heartbeat, Lease, Post, Sealed
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest
+from megacpp_assets.training.resume import newest_checkpoint, sealed_checkpoints
+from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.training.trainees import Trainees
+
+_FAILED: Final = 1
+_OF_A_SIGNAL: Final = 128
+_PATIENCE_SECONDS: Final = 600
+"""How long an exchange that gives no answer is asked again before the attempt gives up."""
+
+
+_T = TypeVar("_T")
+
+
+class Unwanted(Exception):
+    """The attempt is to end before it has begun to train."""
+
+
+@dataclass
+class Tenure:
+    """Whether the launching side still wants this attempt, by this machine's clock."""
+
+    post: Post
+    last: Lease = field(default_factory=lambda: Lease(0, _PATIENCE_SECONDS, 1.0))
+    since: float = field(default_factory=time.monotonic)
+
+    def over(self) -> bool:
+        """Withdrawn, gone, or not renewed for as long as it says. An exchange that gives no answer renews nothing."""
+        with suppress(Unanswered):
+            found = self.post.lease()
+            if found is None or found.seconds <= 0:
+                return True
+            if found.beat != self.last.beat:
+                self.last, self.since = found, time.monotonic()
+        return time.monotonic() - self.since > self.last.seconds
+
+
+@dataclass
+class Attempt:
+    """One attempt, from the first file fetched to the record of its end."""
+
+    post: Post
+    folder: Path
+    stop: StopRequest
+    tenure: Tenure
+    beat: int = 0
+    metrics: bytes = b""
+    last_step: int = 0
+
+    def run(self) -> Ended:
+        """Everything; how it ended."""
+        self._say("fetching its inputs")
+        job = _insist(self._fetch)
+        spec = job.spec()
+        self._say("starting")
+        directory = self.folder / "job"
+        directory.mkdir(exist_ok=True)
+        (directory / JOB_FILE).write_bytes(job.to_bytes())
+        with Trainees(job, directory) as trainees:
+            code, reason = self._accompany(trainees, spec, directory)
+        _insist(lambda: self._pass_on(spec, directory))
+        if code not in (0, EXIT_STOPPED):
+            failure = directory / FAILURE_FILE
+            why = failure.read_text(encoding="utf-8") if failure.is_file() else f"{code}: …{trainees.last_words()}"
+            _insist(lambda: self.post.put_failure(why.strip()))
+        return Ended(code, reason)
+
+    def _fetch(self) -> Job:
+        """The job over a root of this machine, with its inputs and the newest checkpoint that is whole."""
+        sent = self.post.job()
+        root = self.folder / "root"
+        root.mkdir(parents=True, exist_ok=True)
+        for path, sha256 in sent.inputs.items():
+            receive_artifact(self.post.exchange, root, path, sha256, each=self._fetching)
+        job = replace(sent, root=root.resolve().as_uri())
+        spec = job.spec()
+        for sealed in reversed(self.post.sealed()):
+            with suppress(LineageGap):  # an older one is good too; what is damaged there costs steps, not the run
+                path = layout.checkpoint_path(spec.dataset, spec.mixture, sealed.step)
+                receive_artifact(self.post.exchange, root, path, sealed.sha256, each=self._fetching)
+                break
+        newest, _ = newest_checkpoint(spec)
+        self.last_step = newest.manifest.stats["steps"] if newest else 0
+        return job
+
+    def _accompany(self, trainees: Trainees, spec: TrainedCheckpointSpec, directory: Path) -> tuple[int, str]:
+        """Send what it writes until it has ended; its code, and why it was made to end, "" if it was not."""
+        reason = ""
+        while (code := trainees.code(self.tenure.last.look_seconds)) is None:
+            if reason := self._unwanted():
+                trainees.stop()
+            with suppress(Unanswered):
+                self._pass_on(spec, directory)
+        return code, reason
+
+    def _fetching(self, entry: FileEntry) -> None:
+        if reason := self._unwanted():
+            raise Unwanted(reason)
+        self._say(f"fetching {entry.name}, {entry.bytes} bytes")
+
+    def _unwanted(self) -> str:
+        if self.stop.asked:
+            return "its machine was taken away"
+        return "its lease is over" if self.tenure.over() else ""
+
+    def _pass_on(self, spec: TrainedCheckpointSpec, directory: Path) -> None:
+        file = directory / LIVE_METRICS_FILE
+        lines = file.read_bytes() if file.is_file() else b""
+        lines = lines[: lines.rfind(b"\n") + 1]
+        done = lines.count(b"\n")
+        # Only after the checkpoints, so that metrics of a step never come before what they belong to.
+        for artifact in sealed_checkpoints(spec, range(self.last_step + 1, done + 1)):
+            send_artifact(self.post.exchange, artifact)
+            step = int(artifact.manifest.stats["steps"])
+            known = [each for each in self.post.sealed() if each.step != step]
+            self.post.put_sealed([*known, Sealed(step, artifact.manifest.sha256)])
+            self.last_step = step
+        if lines != self.metrics:
+            self.post.put_metrics(lines)
+            self.metrics = lines
+        self._say(f"step {done} of {spec.recipe.steps}")
+
+    def _say(self, doing: str) -> None:
+        self.beat += 1
+        self.post.put_heartbeat(Heartbeat(self.beat, doing))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out the attempt named on the command line; its exit code."""
+    parser = argparse.ArgumentParser(prog="megacpp_assets.training.launch.remote")
+    parser.add_argument("job")
+    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    told = parser.parse_args(arguments)
+    stop = StopRequest()
+    stop.install()
+    post = Post.at(told.job, told.attempt)
+    tenure = Tenure(post)
+    if tenure.over():
+        return EXIT_STOPPED
+    try:
+        ended = Attempt(post, told.folder, stop, tenure).run()
+    except Unwanted as unwanted:
+        ended = Ended(EXIT_STOPPED, str(unwanted))
+    except (MegacppError, OSError) as error:
+        reason = str(error if isinstance(error, MegacppError) else disk_failure(error))
+        _insist(lambda: post.put_failure(reason))
+        ended = Ended(_FAILED)
+    _insist(lambda: post.put_ended(ended))
+    return ended.code if ended.code >= 0 else _OF_A_SIGNAL - ended.code
+
+
+def _insist(say: Callable[[], _T]) -> _T:
+    """Once more, after growing pauses, for as long as the exchange gives no answer; then `Unanswered`."""
+    end, pause = time.monotonic() + _PATIENCE_SECONDS, 1.0
+    while True:
+        try:
+            return say()
+        except Unanswered:
+            if time.monotonic() + pause > end:
+                raise
+        time.sleep(pause)
+        pause *= 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
