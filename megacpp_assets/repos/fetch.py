@@ -7,6 +7,7 @@ from pathlib import Path
 from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable
 from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.repos.again import asked_again
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
@@ -40,7 +41,7 @@ def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, ke
     source = source_url(url, root)
     arguments = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", source)
     try:
-        git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir)
+        asked_again(lambda: git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir))
     except GitFailed as error:
         raise SourceUnreachable(
             f"repository {url}",
