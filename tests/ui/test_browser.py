@@ -1,0 +1,170 @@
+"""What a person does in the UI, done in a real browser; each step leaves a picture in the test run's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import megacpp_assets
+from tests.pipeline.roots import megacpp
+from tests.ui.running import Ui, running_ui, wait_for
+
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("no chromium (apt-get install chromium)", allow_module_level=True)
+
+from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
+
+SECOND, BARE = "drivers@v2", "drivers@v3"
+REPOS = "/assets/browsed/pinned_repos"
+CHECKPOINT = "/assets/browsed/4k/trained_checkpoint?view=partitions&partition=base"
+PATIENCE = 120_000
+"""Milliseconds that a run may take on a busy machine."""
+RECIPE = """
+dataset = "browsed"
+catalogue = "./catalogue.toml"
+repos = ["drivers"]
+curriculum = ["4k"]
+[semantic]
+chars_per_token = 1.8
+[tokenizer]
+vocabulary_size = 7680
+[training]
+layers = 1
+hidden = 32
+heads = 1
+steps = 8
+learning_rate = 3e-3
+threads = 1
+"""
+Shoot = Callable[[str], None]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(folder))
+    subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One release that was trained on, one like it, and one that lost all of its sources."""
+    folder = tmp_path_factory.mktemp("browsed")
+    upstream = folder / "drivers"
+    shutil.copytree(Path(megacpp_assets.__file__).parent / "sample" / "repos" / "sample-kernel", upstream)
+    git(upstream, "init", "--quiet")
+    for tag in ("v1", "v2"):
+        (upstream / "NEWS").write_text(tag)
+        git(upstream, "add", ".")
+        git(upstream, "commit", "--quiet", "-m", tag)
+        git(upstream, "tag", tag)
+    git(upstream, "rm", "-r", "--quiet", "*.c", "*.h", "*.cpp", "*.hpp", "--ignore-unmatch")
+    git(upstream, "commit", "--quiet", "-m", "v3")
+    git(upstream, "tag", "v3")
+    (folder / "catalogue.toml").write_text(f'[repo.drivers]\nurl = "{upstream}"\nref = "v1"\nlicense = "MIT"\n')
+    (folder / "mine.toml").write_text(RECIPE)
+    done = megacpp(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def ui(root: Path) -> Iterator[Ui]:
+    with running_ui(root) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def opened(ui: Ui) -> Iterator[Page]:
+    """A browser of its own, in which somebody opened the address that the terminal printed."""
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start for root.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page = browser.new_page(base_url=f"http://127.0.0.1:{ui.port}", viewport={"width": 1500, "height": 1000})
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto(f"/?token={ui.token}")
+        expect(page).not_to_have_url("token")
+        yield page
+        browser.close()
+
+
+@pytest.fixture
+def shoot(opened: Page, tmp_path: Path) -> Shoot:
+    return lambda name: opened.screenshot(path=tmp_path / f"{name}.png") and None
+
+
+def materialise(page: Page, shoot: Shoot, tag: str) -> None:
+    """Add the tag in the dialog, launch it there, and watch its dot until the run has ended."""
+    page.goto(f"{REPOS}?view=partitions")
+    page.get_by_role("button", name="Materialize").first.click()
+    page.get_by_text("Add a partition").click()
+    page.get_by_placeholder("name", exact=True).fill(tag)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    shoot("added")
+    page.get_by_role("button", name="Launch").last.click()
+    expect(page.get_by_text("Materializing (1)")).to_be_visible()
+    shoot("under way")
+    expect(page.get_by_text("Materializing (0)")).to_be_visible()
+
+
+def test_a_tag_is_added_materialised_and_watched_to_its_end(opened: Page, shoot: Shoot) -> None:
+    materialise(opened, shoot, SECOND)
+    expect(opened.get_by_text("Materialized (2)")).to_be_visible()
+    opened.goto(f"{REPOS}?view=partitions&partition={quote(SECOND)}")
+    expect(opened.get_by_text("source files")).to_be_visible()
+    shoot("materialised")
+
+
+def test_a_backfill_is_launched_and_succeeds(opened: Page, shoot: Shoot, ui: Ui) -> None:
+    opened.goto(f"{REPOS}?view=partitions")
+    opened.get_by_role("button", name="Materialize").first.click()
+    dialog = opened.get_by_role("dialog")
+    dialog.get_by_role("button", name="All", exact=True).click()
+    expect(dialog.get_by_text("2 partitions")).to_be_visible()
+    shoot("backfill")
+    dialog.get_by_role("button", name="Launch").click()
+    expect(dialog).to_have_count(0)
+    assert wait_for(lambda: ended(ui)) == "COMPLETED_SUCCESS"
+    opened.goto("/runs")
+    expect(opened.get_by_text("2 partitions").first).to_be_visible()
+    shoot("backfills")
+
+
+def ended(ui: Ui) -> str:
+    """How the backfill ended, or nothing while it is under way."""
+    known = ui.graphql("{ partitionBackfillsOrError { ... on PartitionBackfills { results { status } } } }")
+    status = [each["status"] for each in known["partitionBackfillsOrError"]["results"]]
+    return "".join(each for each in status if each not in ("REQUESTED", "STARTED"))
+
+
+def test_a_failed_check_says_why(opened: Page, shoot: Shoot) -> None:
+    materialise(opened, shoot, BARE)
+    opened.goto(f"{REPOS}?view=checks&checkDetail=has_sources")
+    expect(opened.get_by_text("at least one C or C++ file").last).to_be_visible()
+    expect(opened.get_by_text("Failed", exact=True).first).to_be_visible()
+    expect(opened.get_by_text(BARE).first).to_be_visible()
+    shoot("failed check")
+    assert "found\n0" in " ".join(opened.inner_text("body").replace("\t", "").split(" "))
+
+
+def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: Page, shoot: Shoot, root: Path) -> None:
+    commit = tomllib.loads((root / "corpus.lock").read_text())["dataset"]["browsed"]["tokenizer"]["commit"]
+    opened.goto(CHECKPOINT)
+    expect(opened.get_by_text(commit).first).to_be_visible()
+    shoot("checkpoint")
+    with opened.expect_popup() as clicked:
+        opened.locator('a[href*="/megacpp/audit/"]').first.click()
+    audit = clicked.value
+    expect(audit.get_by_text(commit).first).to_be_visible()
+    expect(audit).to_have_title("Audit of checkpoints/browsed/base/4k/step_00000008")
+    audit.screenshot(path=root.parent / "audit.png")
+    audit.close()
