@@ -1,0 +1,82 @@
+"""`python -m tests.training.launchers.fake_slurm FOLDER COMMAND …`: the four commands over a folder of jobs.
+
+A job is a folder: its script, its process group, and its state once it has ended. With a file `away` in FOLDER every
+command fails as Slurm's do while the controller is away.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_GROUP, _STATE = "group", "state"
+_RUNNER = """
+trap : TERM  # the script's own business; a handler, unlike an ignored signal, is not inherited
+bash script && word=COMPLETED || word=FAILED
+[ -e state ] || { echo $word > state.new; mv state.new state; }
+"""
+
+
+def main(folder: Path, command: str, arguments: list[str]) -> int:
+    if (folder / "away").exists():
+        print("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", file=sys.stderr)
+        return 1
+    options = dict(argument[2:].split("=", 1) for argument in arguments if "=" in argument)
+    if command == "sbatch":
+        return _submit(folder, sys.stdin.read())
+    jobs = sorted((folder / "jobs").glob(f"*.{options['name']}"), key=lambda job: int(job.name.split(".")[0]))
+    if command == "scancel":
+        for job in jobs:
+            _end(job, "CANCELLED")
+        return 0
+    for job in jobs:
+        state = _state(job)
+        if command == "sacct" or state == "RUNNING":
+            print(state if options["format"] in ("%T", "State") else job.name.split(".")[0])
+    return 0
+
+
+def _submit(folder: Path, script: str) -> int:
+    name = re.findall(r"#SBATCH --job-name=(\S+)", script)[0]
+    number = len(list((folder / "jobs").glob("*"))) + 1
+    job = folder / "jobs" / f"{number}.{name}"
+    job.mkdir(parents=True)
+    (job / "script").write_text(script)
+    null = subprocess.DEVNULL
+    clean = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ["PYTHONPATH"]}
+    process = subprocess.Popen(
+        ["bash", "-c", _RUNNER], cwd=job, env=clean, stdin=null, stdout=null, stderr=null, start_new_session=True
+    )
+    (job / _GROUP).write_text(str(process.pid))
+    print(number)
+    return 0
+
+
+def _state(job: Path) -> str:
+    file = job / _STATE
+    return file.read_text().strip() if file.is_file() else "RUNNING"
+
+
+def _end(job: Path, state: str) -> None:
+    """As Slurm does: first ask, with the state noted."""
+    if _state(job) == "RUNNING":
+        (job / _STATE).write_text(state)
+        with suppress(ProcessLookupError):
+            os.killpg(int((job / _GROUP).read_text()), signal.SIGTERM)
+
+
+def preempt(folder: Path, name: str) -> None:
+    """Take the machine away, without notice."""
+    for job in (folder / "jobs").glob(f"*.{name}"):
+        (job / _STATE).write_text("PREEMPTED")
+        with suppress(ProcessLookupError):
+            os.killpg(int((job / _GROUP).read_text()), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

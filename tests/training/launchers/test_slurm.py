@@ -1,0 +1,139 @@
+"""Training as a job of Slurm, on a cluster of this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
+from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.training.job import Job
+from megacpp_assets.training.launch import records
+from megacpp_assets.training.launch.drive import drive
+from megacpp_assets.training.launch.exchange import Folder
+from megacpp_assets.training.launch.launcher import Order, Unanswered, open_launcher
+from megacpp_assets.training.launch.post import Post
+from megacpp_assets.training.launchers.slurm import Settings, Slurm
+from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.training.stage import run
+from tests.training.launchers.cluster import fake_cluster, real_cluster
+from tests.training.launchers.fake_slurm import preempt
+from tests.training.test_stage import wait_for
+from tests.training.world import tiny_root, tiny_spec, tree_hashes
+
+KINDS = {"fake": fake_cluster, "real": real_cluster}
+
+
+@pytest.fixture(params=sorted(KINDS))
+def cluster(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with KINDS[request.param](tmp_path, monkeypatch):
+        yield request.param
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with fake_cluster(tmp_path, monkeypatch):
+        yield tmp_path
+
+
+def recipe_in(folder: Path, **changes: Any) -> LaunchRecipe:
+    settings = {"python": sys.executable, "scratch": str(folder / "scratch")}
+    values = {"silence_seconds": 120, "look_seconds": 0.2, "exchange": (folder / "exchange").as_uri()} | changes
+    return LaunchRecipe("slurm", settings=settings, **values)
+
+
+def train(spec: TrainedCheckpointSpec, recipe: LaunchRecipe) -> None:
+    run(spec, launch=partial(drive, open_launcher(recipe), recipe))
+
+
+def left(name: str) -> list[str]:
+    """Jobs of the queue, and processes of this machine, that belong to the job of that name."""
+    command = ["squeue", "--noheader", "--format=%i", f"--name={name}"]
+    queued = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
+    return queued.stdout.split() + [line for line in lines if name in line and "launch.remote" in line]
+
+
+def test_a_job_of_the_cluster_trains_what_a_training_here_does(cluster: str, tmp_path: Path) -> None:
+    here, there = (tiny_spec(tiny_root(tmp_path / name)) for name in ("here", "there"))
+    run(here)
+    train(there, recipe_in(tmp_path))
+    assert tree_hashes(there.root, "checkpoints") == tree_hashes(here.root, "checkpoints")
+    name = f"{Job.of(there).name}-1"
+    wait_for(lambda: not left(name) and not (tmp_path / "scratch" / name).exists())
+
+
+def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    name = f"{post.name}-1"
+    seen: list[BaseException] = []
+
+    def wanted() -> None:
+        try:
+            train(spec, recipe_in(tmp_path))
+        except TrainingFailed as error:
+            seen.append(error)
+
+    launching = threading.Thread(target=wanted)
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    records.cancel(spec.root, name)
+    launching.join()
+    assert "a request to cancel it" in str(seen[0])
+    wait_for(lambda: not left(name))
+    assert post.sealed()
+
+
+def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
+    spec = tiny_spec(tiny_root(fake / "root"), steps=400, save_every=50)
+    post = Post(Folder(fake / "exchange"), Job.of(spec).name, 1)
+    launching = threading.Thread(target=train, args=(spec, recipe_in(fake)))
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    preempt(fake, f"{post.name}-1")
+    launching.join()
+    assert [(each.attempt, each.ended) for each in records.records(spec.root)] == [(1, "released"), (2, "released")]
+    assert post.sealed()[-1].step == 400
+    wait_for(lambda: not left(post.name))
+
+
+def test_a_controller_that_is_away_is_asked_again_and_a_refusal_is_not(fake: Path) -> None:
+    launcher = Slurm(Settings())
+    (fake / "away").touch()
+    with pytest.raises(Unanswered, match="Unable to contact slurm controller"):
+        launcher.look("megacpp-x-1")
+    (fake / "away").unlink()
+    (fake / "commands/sbatch").write_text(
+        "#!/bin/sh\necho 'sbatch: error: invalid partition specified: gpu' >&2; exit 1\n"
+    )
+    spec = tiny_spec(tiny_root(fake / "root"))
+    with pytest.raises(TrainingFailed, match="sbatch; expected exit code 0; found 1: sbatch: error: invalid partition"):
+        train(spec, recipe_in(fake))
+    assert not left(Job.of(spec).name)
+
+
+def test_where_there_is_no_slurm_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EnvironmentLacks, match=r"the command squeue; .* set launch.settings.ssh to a login node"):
+        Slurm(Settings()).look("megacpp-x-1")
+
+
+def test_the_plan_asks_for_what_the_recipe_trains_on_and_holds_no_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
+    spec = tiny_spec(tiny_root(tmp_path), device="cuda", processes=8, batch_rows=8)
+    order = Order(Job.of(spec), 3, "gs://bucket/jobs/x")
+    plan = Slurm(Settings(partition="gpu", memory_gib=64, options="--qos=spot --constraint=h200")).plan(order)
+    for line in (f"job-name={order.name}", "gpus-per-node=8", "partition=gpu", "mem=64G", "qos=spot", "export=NIL"):
+        assert f"#SBATCH --{line}\n" in plan
+    assert "gs://bucket/jobs/x --attempt 3" in plan and "canary" not in plan
