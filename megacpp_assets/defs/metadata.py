@@ -31,14 +31,13 @@ Metadata = dict[str, Any]
 def describe(corpus: Corpus, done: Done) -> Metadata:
     """All metadata of a finished step."""
     artifact = done.artifact
-    shown: Metadata = {**figures(done), **pictures(artifact)}
+    shown: Metadata = {**figures(done), **identity(corpus, artifact), **pictures(artifact)}
     shown |= {
         "path": dg.MetadataValue.path(str(artifact.directory)),
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
         MANIFEST_METADATA: artifact.manifest.sha256,
         "dataset": corpus.dataset,
-        **identity(corpus, artifact),
     }
     shown |= _tables(artifact.manifest.stats) | _budgets(artifact.manifest.stats.get(BUDGETS, {}))
     if done.receipt.warnings:
