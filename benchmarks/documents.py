@@ -199,7 +199,7 @@ class Texts:
         import torch
         from _bits import told
 
-        from megacpp_assets.training.checkpoint import restore
+        from megacpp_assets.training.checkpoints.checkpoint import restore
         from megacpp_assets.training.network.model import GPT
         from megacpp_assets.training.network.size import model_config
         from megacpp_assets.training.optimizer import AdamW

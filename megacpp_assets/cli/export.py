@@ -24,7 +24,7 @@ def export_command(checkpoint: str, folder: Path, dtype: str, data_root: str | N
     # torch takes seconds to load; the help does not wait for it.
     from megacpp_assets.quality.upstream import input_of
     from megacpp_assets.storage.artifact import open_artifact
-    from megacpp_assets.training.export import export
+    from megacpp_assets.training.checkpoints.export import export
 
     made = open_artifact(*find_checkpoint(checkpoint, data_root)).verify()
     rows = int(input_of(made, "megatron_bin_idx").manifest.stats["row_tokens"])

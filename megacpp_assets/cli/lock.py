@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, user_name
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock

@@ -56,7 +56,7 @@ def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None
 
     With --automate upstream's releases are looked for and made, and each night what is missing or stale.
     """
-    from megacpp_assets.defs.automation import AUTOMATE_VARIABLE
+    from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
     from megacpp_assets.ui.server import serve
 
     if automate and read_only:

@@ -27,7 +27,7 @@ def quality_command(data_root: str | None) -> None:
     dbt makes tables in quality/quality.duckdb of the data root, tests them and writes their docs. Exit code 1 if a test
     fails; the rows that failed stay in the database.
     """
-    from megacpp_assets.cli.bars import wide_console
+    from megacpp_assets.cli.screen.bars import wide_console
     from megacpp_assets.reports.build import build
     from megacpp_assets.reports.place import database
     from megacpp_assets.reports.summary import summaries

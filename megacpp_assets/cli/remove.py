@@ -11,7 +11,7 @@ from megacpp_assets.cli.options import data_root_option, dataset_option, user_na
 from megacpp_assets.cli.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.removal import Removal
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import look_at

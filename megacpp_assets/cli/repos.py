@@ -11,9 +11,9 @@ import click
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry, load_catalogue
+from megacpp_assets.repos.licensing.spdx import spdx_expression
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
-from megacpp_assets.repos.spdx import spdx_expression
 from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.layout import data_root as resolve_root
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from megacpp_assets.cli.bars import Bars, wide_console
-from megacpp_assets.cli.table import stage_table
+from megacpp_assets.cli.screen.bars import Bars, wide_console
+from megacpp_assets.cli.screen.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.repos.sample import EMBEDDED
+from megacpp_assets.storage.caching.seen import forget
 from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.seen import forget
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
 
     Until it has succeeded the tokenizer that is pinned stays pinned.
     """
-    from megacpp_assets.cli.bars import Bars, wide_console
+    from megacpp_assets.cli.screen.bars import Bars, wide_console
     from megacpp_assets.defs.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
     from megacpp_assets.pipeline.stages import STAGES, TOKENIZER

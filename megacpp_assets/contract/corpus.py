@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from megacpp_assets.contract.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.recipe import Recipe

@@ -9,7 +9,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
-from megacpp_assets.defs.automation import automation_of
+from megacpp_assets.defs.automate.automation import automation_of
 from megacpp_assets.defs.keys import REPORTS, asset_key
 from megacpp_assets.defs.reports import build_reports
 from megacpp_assets.pipeline.corpus import open_corpus

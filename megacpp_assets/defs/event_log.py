@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
+from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
 from megacpp_assets.lineage.audit import EventLog
 
 _MATERIALIZATIONS: Final = """

@@ -11,7 +11,7 @@ import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.paths import home_of
+from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
 

@@ -7,7 +7,7 @@ from typing import Final
 import dagster as dg
 
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.paths import asset_path, path_of
+from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
 REPORTS: Final = "quality"

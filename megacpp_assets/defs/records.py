@@ -10,9 +10,9 @@ from dagster import AssetCheckEvaluation, DagsterEvent, DagsterEventType, Dagste
 from dagster._core.events import StepMaterializationData  # no public name; the event that `dg` itself writes
 from dagster._core.storage.tags import BACKFILL_ID_TAG
 
-from megacpp_assets.defs.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
 from megacpp_assets.defs.keys import key_of
-from megacpp_assets.defs.metadata import describe
+from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
+from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.steps import Step
 

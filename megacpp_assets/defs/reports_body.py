@@ -10,7 +10,7 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.paths import DOCS_PAGE
+from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from megacpp_assets.reports.build import Outcome, build
 from megacpp_assets.reports.summary import Head, heads
 

@@ -12,7 +12,7 @@ from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 
 from megacpp_assets.defs.instance import served_root
-from megacpp_assets.defs.paths import home_of
+from megacpp_assets.defs.showing.paths import home_of
 
 
 class DataRootStorage(DagsterSqliteStorage):

@@ -10,7 +10,7 @@ from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.lineage.history import History, Made
-from megacpp_assets.training.record import WEIGHTS_FILE
+from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE
 
 NOTHING: Final = "none"
 _OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})

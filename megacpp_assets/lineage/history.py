@@ -20,7 +20,7 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import InputRef, Manifest
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.history import kept_manifest, kept_manifests
 from megacpp_assets.storage.layout import ARTIFACT_DEPTHS, lineage_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY

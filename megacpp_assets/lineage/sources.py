@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from megacpp_assets.contract.corpus_lock import LockFile
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.lock.corpus_lock import LockFile
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git

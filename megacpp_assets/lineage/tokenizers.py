@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.columns import TOKENIZER_FILE
-from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
+from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.lineage.sources import Finding, read_corpus_lock
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact

@@ -10,11 +10,11 @@ from typing import Any
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.contract.removal import Removal
 from megacpp_assets.pipeline.references import References
 from megacpp_assets.repos.pins import TIP
 from megacpp_assets.storage.artifact import open_artifact

@@ -12,15 +12,15 @@ from dataclasses import asdict
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import CheckFailed, MegacppError
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.pipeline.execute import look_at
 from megacpp_assets.pipeline.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.quality.release import Comparison, Made, compare
-from megacpp_assets.repos.tags import version_order
+from megacpp_assets.repos.upstream.tags import version_order
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.layout import enriched_path, jsonl_path
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.pipeline.references import References
 from megacpp_assets.repos.pins import pin_at
-from megacpp_assets.repos.tags import upstream_tags, version_order
+from megacpp_assets.repos.upstream.tags import upstream_tags, version_order
 
 _SHOWN = 8
 

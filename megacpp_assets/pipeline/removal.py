@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.removal import Removal, takes
+from megacpp_assets.contract.lock.removal import Removal, takes
 from megacpp_assets.lineage.history import History
 from megacpp_assets.lineage.queries import Answer, that_saw
 from megacpp_assets.lineage.whole import artifact_paths

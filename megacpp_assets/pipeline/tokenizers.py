@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact, find_artifact

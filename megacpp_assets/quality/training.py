@@ -14,7 +14,7 @@ from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.training.record import (
+from megacpp_assets.training.checkpoints.record import (
     OPTIMIZER_FILE,
     WEIGHTS_FILE,
     CheckpointConfig,

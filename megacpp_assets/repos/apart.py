@@ -10,8 +10,8 @@ from pathlib import Path
 
 from megacpp_assets.compute.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import MegacppError, OverLimit, WorkerDied
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.recipe import SourcesRecipe
 from megacpp_assets.repos.fetch import fetch_commit
 from megacpp_assets.repos.git import GitStopped

@@ -14,9 +14,9 @@ import tomlkit
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef, require_label
-from megacpp_assets.repos.licences import UNKNOWN
+from megacpp_assets.repos.licensing.licences import UNKNOWN
+from megacpp_assets.repos.licensing.spdx import spdx_expression
 from megacpp_assets.repos.sources import require_known_scheme
-from megacpp_assets.repos.spdx import spdx_expression
 from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.atomic import write_atomic
 

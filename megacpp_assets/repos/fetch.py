@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.recipe import SourcesRecipe
-from megacpp_assets.repos.again import asked_again
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
 from megacpp_assets.repos.submodules import find_submodules
 from megacpp_assets.repos.survey import Survey, Surveyor
+from megacpp_assets.repos.upstream.again import asked_again
 
 PIN_REF = "refs/megacpp/pin"
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.contract.corpus_lock import RepoPin
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.sources.source_file import SourceFile, dump_files
 from megacpp_assets.repos.heads import BlobHeads, blob_heads
-from megacpp_assets.repos.licences import HEAD_BYTES, TEXT_BYTES, UNKNOWN, file_licence, repository_licence
+from megacpp_assets.repos.licensing.licences import HEAD_BYTES, TEXT_BYTES, UNKNOWN, file_licence, repository_licence
 from megacpp_assets.repos.selection import source_file
 from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.repos.survey import Survey

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SourcePinMismatch, SpecError
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.references import commit_of, remote_references
+from megacpp_assets.repos.upstream.references import commit_of, remote_references
 
 TIP = "tip"
 _LONGEST = 200

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import RepoPin
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import SourcesRecipe
 from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
-from megacpp_assets.contract.corpus_lock import RepoPin
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.sources.urls import shown_url
 from megacpp_assets.repos.git import git
 from megacpp_assets.repos.sources import owner_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.git import RecordTooLong
-from megacpp_assets.repos.licences import is_licence_file
+from megacpp_assets.repos.licensing.licences import is_licence_file
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.selection import LanguageCount
 from megacpp_assets.repos.submodules import MODULES_FILE, Submodule

@@ -15,11 +15,11 @@ import numpy as np
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.select import open_executor
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.lock.removal import without_removed
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe, as_config
-from megacpp_assets.contract.removal import without_removed
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
@@ -44,7 +44,7 @@ from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish

@@ -11,7 +11,7 @@ from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, InputRef, Manifest
-from megacpp_assets.storage.seen import FileState, Seen, now_ns, read_seen, settled, state_of, write_seen
+from megacpp_assets.storage.caching.seen import FileState, Seen, now_ns, read_seen, settled, state_of, write_seen
 
 Finding = tuple[str, str, str]
 """(file relative to the data root, expected, found)."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import LOCK_FILE, LOCK_HISTORY
 from megacpp_assets.storage.locks import writing

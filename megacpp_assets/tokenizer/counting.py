@@ -15,7 +15,7 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.recipe import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenizer import _bpe, model, train, whitespace
 from megacpp_assets.tokenizer._bpe import Counter

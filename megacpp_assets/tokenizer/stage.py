@@ -15,15 +15,15 @@ from typing import Any
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, fingerprint, sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
+from megacpp_assets.contract.lock.removal import Removal, without_removed
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import TokenizerRecipe
-from megacpp_assets.contract.removal import Removal, without_removed
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import raw_path, tokenizer_path, words_cache_path
 from megacpp_assets.storage.locks import reading, writing

@@ -8,7 +8,7 @@ from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
-from megacpp_assets.training.record import DataIdentity
+from megacpp_assets.training.checkpoints.record import DataIdentity
 
 
 def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> DataIdentity:

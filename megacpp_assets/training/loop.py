@@ -19,15 +19,15 @@ from megacpp_assets.contract.recipe import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.checkpoint import RunState, load_weights, restore, save
+from megacpp_assets.training.checkpoints.checkpoint import RunState, load_weights, restore, save
+from megacpp_assets.training.checkpoints.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
+from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
-from megacpp_assets.training.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
-from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, data_paths
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.paths import AUDIT_PAGE, DOCS_PAGE
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE
 from megacpp_assets.lineage.export.write import page_of
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import known_checkpoint

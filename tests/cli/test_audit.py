@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.cli.audit import find_checkpoint
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 
 MIXTURE = "checkpoints/corpus/base/4k"
 LAST = f"{MIXTURE}/step_00000020"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.removal import Removal
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 _NAME = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,11}", fullmatch=True)

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from megacpp_assets.contract.recipe_text import load_recipe
-from megacpp_assets.defs.automation import AUTOMATE_VARIABLE
+from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions

@@ -11,7 +11,7 @@ from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import key_of
-from megacpp_assets.defs.paths import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA
 
 STEPS = (
     ("pinned_repos", "fmt@11.0.0"),

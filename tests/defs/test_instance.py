@@ -13,7 +13,7 @@ import yaml
 
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.instance import HOME_VARIABLE, SETTINGS, open_instance, served_root
-from megacpp_assets.defs.paths import home_of
+from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE
 
 CHECKOUT = Path(__file__).parents[2]

@@ -13,10 +13,10 @@ import dagster as dg
 import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
-from megacpp_assets.defs.charts import bars, category_shares
-from megacpp_assets.defs.figures import MOST, REST
-from megacpp_assets.defs.metadata import describe
-from megacpp_assets.defs.paths import AUDIT_PAGE
+from megacpp_assets.defs.showing.charts import bars, category_shares
+from megacpp_assets.defs.showing.figures import MOST, REST
+from megacpp_assets.defs.showing.metadata import describe
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt

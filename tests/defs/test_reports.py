@@ -9,8 +9,8 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.paths import DOCS_PAGE
 from megacpp_assets.defs.reports import GRAPH_FILE, build_reports
+from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.defs.reports_graph import text
 from tests.packed.enriched_documents import small_corpus
 

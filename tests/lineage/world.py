@@ -9,7 +9,7 @@ from typing import Any
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.storage.publish import Publication, Target, publish
-from megacpp_assets.training.record import StepMetrics
+from megacpp_assets.training.checkpoints.record import StepMetrics
 
 DATASET = "corpus"
 RECIPE = {"steps": 20, "learning_rate": 0.1}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
-from megacpp_assets.contract.corpus_lock import TokenizerPin
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus

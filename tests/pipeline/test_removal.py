@@ -12,8 +12,8 @@ import pytest
 from roots import data_hashes, megacpp
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.removal import Removal
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import that_saw
 from megacpp_assets.pipeline.corpus import open_corpus

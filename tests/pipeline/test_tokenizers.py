@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 from roots import command, environment, megacpp
 
-from megacpp_assets.contract.corpus_lock import TokenizerPin
+from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.alone import only_run

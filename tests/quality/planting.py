@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
-from megacpp_assets.contract.corpus_lock import CorpusLock, TokenizerPin
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.lock_file import update_lock

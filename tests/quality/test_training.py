@@ -14,10 +14,10 @@ from safetensors.numpy import load_file, save_file
 
 from megacpp_assets.quality.training import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
-from megacpp_assets.training.record import StepMetrics, read_metrics
 from megacpp_assets.training.stage import target
 from tests.quality.planting import pin_another_tokenizer, seal
 from tests.training.world import tiny_root, tiny_spec

@@ -12,12 +12,12 @@ import pytest
 
 from megacpp_assets.contract.errors import SourceUnreachable
 from megacpp_assets.contract.recipe import SourcesRecipe
-from megacpp_assets.repos import again
-from megacpp_assets.repos.again import asked_again
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.fetch import fetch_commit
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.pins import pin_at
+from megacpp_assets.repos.upstream import again
+from megacpp_assets.repos.upstream.again import asked_again
 
 TRIES = len(again.WAITS_S) + 1
 

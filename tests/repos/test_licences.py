@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.compute.isolated import run_isolated
-from megacpp_assets.repos.licences import HEAD_BYTES, UNKNOWN, file_licence, is_licence_file, repository_licence
+from megacpp_assets.repos.licensing.licences import (
+    HEAD_BYTES,
+    UNKNOWN,
+    file_licence,
+    is_licence_file,
+    repository_licence,
+)
 
 _BSD = b"Redistribution and use in source and binary forms"
 _WORDS = (

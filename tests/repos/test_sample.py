@@ -12,8 +12,8 @@ import pytest
 import megacpp_assets.sample
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.repos.pins import pin
-from megacpp_assets.repos.references import remote_references
 from megacpp_assets.repos.sample import TAGS, make_sample_repositories
+from megacpp_assets.repos.upstream.references import remote_references
 
 SAMPLE = Path(megacpp_assets.sample.__file__).parent / "repos"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.catalogue import SHIPPED, load_catalogue
-from megacpp_assets.repos.spdx import spdx_expression
+from megacpp_assets.repos.licensing.spdx import spdx_expression
 
 
 @pytest.mark.parametrize(

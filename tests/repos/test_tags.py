@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import OverLimit, SourceUnreachable, SpecError
 from megacpp_assets.repos import git as git_module
-from megacpp_assets.repos import references
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.tags import upstream_tags, version_order
+from megacpp_assets.repos.upstream import references
+from megacpp_assets.repos.upstream.tags import upstream_tags, version_order
 
 
 def _names(entry: CatalogueEntry, root: Path) -> list[str]:

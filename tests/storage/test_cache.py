@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 
 NAMES = [hashlib.sha256(bytes([number])).hexdigest() for number in range(4)]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
 from megacpp_assets.storage.lock_file import update_lock

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.storage.code import code_identity, imported
+from megacpp_assets.storage.caching.code import code_identity, imported
 
 
 def test_what_is_imported_through_others_is_found_and_native_code_with_it() -> None:

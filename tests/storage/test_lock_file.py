@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.storage.layout import LOCK_FILE
 from megacpp_assets.storage.lock_file import read_corpus, read_lock, update_lock
 from tests.storage.crash import run_killed_at

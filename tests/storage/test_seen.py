@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.storage import artifact as artifacts
-from megacpp_assets.storage import seen
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.seen import forget, read_seen
+from megacpp_assets.storage.caching import seen
+from megacpp_assets.storage.caching.seen import forget, read_seen
 from tests.storage.test_publish import RESULT, make_result, make_source, times, tree
 
 FILES = ["part/word_0", "part/word_1"]

@@ -13,10 +13,10 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
-from megacpp_assets.training.record import read_metrics
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.loader.rows_artifact import DATASET, publish_rows, random_rows
 from tests.training.world import VOCABULARY, tiny_root, tiny_spec, tree_hashes

@@ -13,8 +13,8 @@ from transformers import AutoModelForCausalLM
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.training.checkpoint import load_weights
-from megacpp_assets.training.export import export
+from megacpp_assets.training.checkpoints.checkpoint import load_weights
+from megacpp_assets.training.checkpoints.export import export
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config

@@ -11,15 +11,15 @@ from safetensors.torch import load_file
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import CheckFailed, LineageGap, SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.training.checkpoint import restore
+from megacpp_assets.training.checkpoints.checkpoint import restore
+from megacpp_assets.training.checkpoints.record import StepMetrics, read_config, read_metrics
+from megacpp_assets.training.checkpoints.resume import newest_checkpoint
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.structure import StructureConfig
 from megacpp_assets.training.optimizer import AdamW
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
-from megacpp_assets.training.record import StepMetrics, read_config, read_metrics
-from megacpp_assets.training.resume import newest_checkpoint
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from tests.loader.rows_artifact import PREFIX
 from tests.training.world import COMMIT, tiny_root, tiny_spec, tree_hashes

@@ -7,7 +7,13 @@ import json
 import pytest
 
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.training.record import CheckpointConfig, StepMetrics, loss_fell, parse_metrics, quarter_losses
+from megacpp_assets.training.checkpoints.record import (
+    CheckpointConfig,
+    StepMetrics,
+    loss_fell,
+    parse_metrics,
+    quarter_losses,
+)
 
 
 def test_a_metrics_line_gives_back_the_exact_loss() -> None:

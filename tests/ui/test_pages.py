@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.defs.paths import AUDIT_PAGE, DOCS_PAGE
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.reports.place import docs

@@ -11,7 +11,7 @@ from megacpp_assets.lineage.export.drawings import bars, curve
 from megacpp_assets.lineage.export.facts import Chain, Link
 from megacpp_assets.lineage.export.licences import attributions
 from megacpp_assets.storage.budgets import BUDGETS
-from megacpp_assets.training.record import WEIGHTS_FILE, StepMetrics
+from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE, StepMetrics
 
 _DIGITS: Final = 12
 _STYLE: Final = """

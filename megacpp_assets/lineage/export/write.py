@@ -16,7 +16,7 @@ from megacpp_assets.lineage.export.page import audit_page
 from megacpp_assets.lineage.history import History, Made
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
-from megacpp_assets.training.record import StepMetrics, read_metrics
+from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
 
 EVENTS: Final = "openlineage.jsonl"
 CARD: Final = "croissant.json"

@@ -19,8 +19,8 @@ from megacpp_assets.semantic.parsing import unit_entry
 from megacpp_assets.semantic.parsing.lots import is_machines
 from megacpp_assets.semantic.parsing.worker import READS_OUTSIDE, Batch, Header, UnitResult
 from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
-from megacpp_assets.storage.cache import Cache
-from megacpp_assets.storage.code import code_identity
+from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.caching.code import code_identity
 
 _UNBUILT = b"unbuilt"
 

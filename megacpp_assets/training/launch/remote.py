@@ -19,12 +19,12 @@ from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import LineageGap, MegacppError
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage import layout
+from megacpp_assets.training.checkpoints.resume import newest_checkpoint, sealed_checkpoints
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.launcher import Unanswered
 from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
 from megacpp_assets.training.launch.post import Ended, Heartbeat, Lease, Post, Sealed
 from megacpp_assets.training.process import EXIT_STOPPED, StopRequest
-from megacpp_assets.training.resume import newest_checkpoint, sealed_checkpoints
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 from megacpp_assets.training.trainees import Trainees
 

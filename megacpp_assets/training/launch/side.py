@@ -13,6 +13,7 @@ from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.exchange import open_exchange
 from megacpp_assets.training.launch.launcher import Report, State
@@ -20,7 +21,6 @@ from megacpp_assets.training.launch.parcel import receive_artifact, send_artifac
 from megacpp_assets.training.launch.post import Heartbeat, Lease, Post, Sealed
 from megacpp_assets.training.launch.records import Record
 from megacpp_assets.training.process import EXIT_STOPPED
-from megacpp_assets.training.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import checkpoint_target
 

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.parsing.parse import COLLISION, DEFAULT_OPTIONS, Pa
 from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.parsing.worker import Limits
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
 GOOD = {

@@ -18,7 +18,7 @@ from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile, Symbol
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.parsing.unit_entry import from_bytes, to_bytes
 from megacpp_assets.semantic.parsing.worker import UnitResult, parse_batch
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 from tests.semantic.slow_parser import as_columns
 

@@ -18,7 +18,7 @@ from typing import Final
 import psutil
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
-from megacpp_assets.storage.cache import Cache
+from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.layout import seen_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 

@@ -12,7 +12,7 @@ import dagster as dg
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.defs.charts import bars, category_shares, histogram, line_chart, svg
+from megacpp_assets.defs.showing.charts import bars, category_shares, histogram, line_chart, svg
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS

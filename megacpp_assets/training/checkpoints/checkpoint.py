@@ -16,9 +16,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.recipe import as_config
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
-from megacpp_assets.training.network.model import GPT
-from megacpp_assets.training.optimizer import Optimizer
-from megacpp_assets.training.record import (
+from megacpp_assets.training.checkpoints.record import (
     CONFIG_FILE,
     METRICS_FILE,
     OPTIMIZER_FILE,
@@ -28,6 +26,8 @@ from megacpp_assets.training.record import (
     StepMetrics,
     read_metrics,
 )
+from megacpp_assets.training.network.model import GPT
+from megacpp_assets.training.optimizer import Optimizer
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 

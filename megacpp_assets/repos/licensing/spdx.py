@@ -9,7 +9,7 @@ from boolean.boolean import ParseError
 from license_expression import ExpressionError, Licensing, get_spdx_licensing
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.repos.licences import UNKNOWN
+from megacpp_assets.repos.licensing.licences import UNKNOWN
 
 _LONGEST = 500
 _OWN = re.compile(r"LicenseRef-[A-Za-z0-9.-]+")

@@ -10,10 +10,10 @@ import dagster as dg
 
 from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.figures import figures
-from megacpp_assets.defs.identity import identity
-from megacpp_assets.defs.paths import AUDIT_PAGE, EARLIER_METADATA, MANIFEST_METADATA
-from megacpp_assets.defs.pictures import METRICS_FILE, pictures
+from megacpp_assets.defs.showing.figures import figures
+from megacpp_assets.defs.showing.identity import identity
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.pictures import METRICS_FILE, pictures
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.storage.artifact import Artifact, find_artifact

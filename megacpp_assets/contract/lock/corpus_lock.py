@@ -12,8 +12,8 @@ from typing import Any, Final
 import tomlkit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.removal import Removal
 
 FORMAT: Final = 3
 _WITHOUT_REMOVALS: Final = 2

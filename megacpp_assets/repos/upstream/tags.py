@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.references import PEELED, remote_references
+from megacpp_assets.repos.upstream.references import PEELED, remote_references
 
 _TAGS = "refs/tags/"
 

@@ -47,7 +47,7 @@ def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = Fa
 
     @dg.op(name=f"{dataset}__{work}", description=description)
     def body(context: dg.OpExecutionContext) -> None:
-        from megacpp_assets.defs import nightly
+        from megacpp_assets.defs.automate import nightly
 
         try:
             nightly.WORK[work](open_corpus(root, dataset), context)
@@ -75,7 +75,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         "beside it and has them made. A tag that moved is told, never made again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        from megacpp_assets.defs.polling import poll
+        from megacpp_assets.defs.automate.polling import poll
 
         return poll(open_corpus(root, dataset), context.cursor or "", context.log)
 

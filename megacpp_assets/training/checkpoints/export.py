@@ -20,9 +20,9 @@ from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE, read_config
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
-from megacpp_assets.training.record import WEIGHTS_FILE, read_config
 
 CONFIG_FILE: Final = "config.json"
 TOKENIZER_CONFIG_FILE: Final = "tokenizer_config.json"

@@ -1,0 +1,1 @@
+"""What `corpus.lock` says."""

@@ -1,0 +1,1 @@
+"""What runs by itself: the sensor of releases and the nightly runs."""

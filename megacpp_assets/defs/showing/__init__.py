@@ -1,0 +1,1 @@
+"""What a materialization shows a person: figures, pictures, identity, and where to click."""

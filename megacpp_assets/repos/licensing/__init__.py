@@ -1,0 +1,1 @@
+"""Which licence a file is under."""

@@ -1,0 +1,1 @@
+"""What a server is asked about a repository, and asking again."""

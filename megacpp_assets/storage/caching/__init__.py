@@ -1,0 +1,1 @@
+"""What spares work and decides no byte."""
