@@ -10,7 +10,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_file
 
-NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d"}
+NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d", ".launches"}
 """Folders of a data root that hold facts of the machine, not data."""
 
 SMALL_DATASET = "sample_semantic_4k_v1__sample_format__sample_kernel"

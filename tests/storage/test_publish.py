@@ -12,6 +12,7 @@ import pytest
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
+from megacpp_assets.storage.history import HISTORY
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
 from tests.storage.crash import run_killed_at
@@ -162,9 +163,11 @@ def test_each_file_is_durable_before_it_is_named_and_the_seal_comes_last(
 
     monkeypatch.setattr(os, "fsync", spy_fsync)
     monkeypatch.setattr(Path, "replace", spy_replace)
-    make_result(tmp_path)
+    kept = make_result(tmp_path).manifest.sha256
     folder = "fmt@11.0.0"
-    assert log == [
+    own = [step for step in log if kept not in step[1] and step[1] != HISTORY]
+    assert log.index(("fsync", HISTORY)) < log.index(("rename", MANIFEST_FILE)), "a manifest is kept before it is named"
+    assert own == [
         step
         for name, parent in (("word_0", "part"), ("word_1", "part"), (MANIFEST_FILE, folder), (COMPLETE_FILE, folder))
         for step in (("fsync", f".{name}.tmp"), ("rename", name), ("fsync", parent))

@@ -62,7 +62,10 @@ def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     recipe = SemanticRecipe(strategy="per_chunk")
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
     made = [entry for entry in documents(repository, store, recipe, LIMIT) if isinstance(entry, Document)]
-    return {entry.root.name: Split(entry, record(entry, repository, origin)) for entry in made}
+    return {
+        entry.root.name: Split(entry, record(entry, repository, origin, SemanticRecipe().chars_per_token))
+        for entry in made
+    }
 
 
 @pytest.fixture(params=["shape::Box", "shape::longest"])
