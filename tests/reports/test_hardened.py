@@ -73,7 +73,12 @@ def test_what_lies_in_the_data_root_is_read(root: Path) -> None:
 
 def test_a_second_connection_to_the_same_database_is_no_error(root: Path) -> None:
     with open_database(root) as connection:
-        harden(connection.cursor(), root)
+        second = connection.cursor()
+        harden(second, root)
+        query = "SELECT content FROM read_text(?)"
+        assert second.execute(query, [str(root / "inside.txt")]).fetchall() == [("inside",)]
+        with pytest.raises(duckdb.Error):
+            second.execute(query, [str(root.parent / "outside.txt")]).fetchall()
 
 
 def test_a_data_root_may_be_called_what_globs_and_sql_mean(tmp_path: Path) -> None:
