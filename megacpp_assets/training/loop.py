@@ -152,7 +152,10 @@ def _save(run: Run, state: RunState) -> None:
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
         raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
-    measured = validate(state.model, run.held_out, run.ranks).as_stats() if run.held_out else {}
+    measured = {}
+    # A request to stop has seconds: what it saves off the schedule is gone on from and removed, and is not measured.
+    if run.held_out is not None and is_saved(recipe, state.step):
+        measured = validate(state.model, run.held_out, run.ranks).as_stats()
     if run.ranks.rank == 0:
         if state.step == recipe.steps:
             remove(interim_checkpoints(run.spec))
