@@ -37,7 +37,7 @@ from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
 from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path, tokenizer_path
-from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.stage import TrainedCheckpointSpec
 from megacpp_assets.training.stage import run as train
 from megacpp_assets.training.trainer import numerics
@@ -185,8 +185,7 @@ class Texts:
         tokenizers = {name: open_artifact(root, tokenizer_path(recipe.dataset)) for name, recipe in recipes.items()}
         if len({artifact.manifest.file(c.TOKENIZER_FILE).sha256 for artifact in tokenizers.values()}) != 1:
             raise SystemExit("the corpora have different tokenizers: their figures cannot be compared")
-        model = Encoder.load(next(iter(tokenizers.values())).directory).model
-        self.lengths = np.array([len(token) for token in model.token_bytes()], dtype=np.int64)
+        self.lengths = byte_lengths(next(iter(tokenizers.values())).file(c.TOKENIZER_FILE).read_bytes())
         self._rows = {}
         for name, recipe in recipes.items():
             artifact = open_artifact(root, megatron_path(recipe.dataset, self._mixture))
@@ -207,8 +206,7 @@ class Texts:
         torch.set_num_threads(training.threads)
         model = GPT(model_config(training, len(self.lengths))).to(training.device)
         restore(checkpoint, model, AdamW(dict(model.named_parameters()), 0.0))
-        with torch.no_grad():
-            found = {name: told(model, *measured, self.lengths) for name, measured in self._rows.items()}
+        found = {name: told(model, *measured, self.lengths) for name, measured in self._rows.items()}
         return {
             form: {text: each.bits_per_byte for text, each in zip(TEXTS, by_text, strict=True)}
             for form, by_text in found.items()

@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy, linear
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.names import ROLE_NAMES, ROOT_ROLE, STRUCTURE_CATEGORIES, VALID_SPLIT
-from megacpp_assets.loader.rows import PackedRows, open_rows
+from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.network.model import GPT, model_input
@@ -89,19 +89,21 @@ def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
     )
     nats, sizes = np.zeros(len(names)), np.zeros(len(names))
     for number in held_out.numbers[ranks.rank :: ranks.world].tolist():
-        paid, targets, places = _paid(model, held_out.rows, number, ranks.device)
-        for group in _groups(held_out, number, places):
+        batch = held_out.rows.batch(np.array([number]))
+        paid, targets, places = nats_of(model, batch, ranks.device)
+        for group in _groups(held_out, number, batch, places):
             np.add.at(nats, group, paid)
             np.add.at(sizes, group, held_out.lengths[targets])
     nats, sizes = (ranks.sum(torch.from_numpy(values).to(ranks.device)).cpu().numpy() for values in (nats, sizes))
     return Validation(names, nats, sizes.astype(np.int64))
 
 
-def _paid(
-    model: GPT, rows: PackedRows, number: int, device: torch.device
+@torch.no_grad()
+def nats_of(
+    model: GPT, batch: RowBatch, device: torch.device
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Of one row the nats paid for each token that has a loss, the tokens, and the positions that they are at."""
-    given = model_input(rows.batch(np.array([number])), device, softcap=model.config.softcap)
+    """What `model` pays for each token of a batch of one row that has a loss: nats, the token, and where it stands."""
+    given = model_input(batch, device, softcap=model.config.softcap)
     places = torch.nonzero(given.loss_mask[0])[:, 0]
     dtype = getattr(torch, model.config.dtype)
     weight = model.output_weight.to(dtype)
@@ -113,14 +115,15 @@ def _paid(
     return _on_cpu(torch.cat(losses).double()), _on_cpu(targets), _on_cpu(places) + 1
 
 
-def _groups(held_out: HeldOut, number: int, places: NDArray[np.int64]) -> tuple[NDArray[np.integer[Any]], ...]:
+def _groups(
+    held_out: HeldOut, number: int, batch: RowBatch, places: NDArray[np.int64]
+) -> tuple[NDArray[np.integer[Any]], ...]:
     """The indices among `Validation.names` that each token counts for: its role's, category's and repository's."""
-    row = held_out.rows.batch(np.array([number]))
     start = int(held_out.rows.starts[number])
-    categories = row.structure["structure_ids"][0][places]
+    categories = batch.structure["structure_ids"][0][places]
     repositories = held_out.repository_of[start : int(held_out.rows.starts[number + 1])][places]
     first = len(ROLE_NAMES) + len(STRUCTURE_CATEGORIES)
-    return row.roles[0][places], categories + len(ROLE_NAMES), repositories + first
+    return batch.roles[0][places], categories + len(ROLE_NAMES), repositories + first
 
 
 def _on_cpu(values: Tensor) -> NDArray[Any]:
