@@ -19,7 +19,7 @@ _EDGES = {
 """Token edge column -> its source, and which of the source's ends become `from` and `to`."""
 
 
-def materialize_tokenized_enriched_batch(table: pa.Table) -> pa.Table:
+def materialize_table(table: pa.Table) -> pa.Table:
     """A table of `schemas.TOKENIZED` as a table of `schemas.ENRICHED`, row by row, in the same order (seed 000).
 
     Raises `SchemaViolation` for the legacy character-level format, for tokens without spans, and for spans, chunks or

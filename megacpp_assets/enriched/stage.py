@@ -16,7 +16,7 @@ from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import ENRICHED, ROW_GROUP_ROWS
-from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_tokenized_enriched_batch
+from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.enriched.totals import Totals
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, shards_of
@@ -82,7 +82,7 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
 
 
 def _enriched(table: pa.Table, totals: Totals) -> pa.Table:
-    enriched = materialize_tokenized_enriched_batch(table)
+    enriched = materialize_table(table)
     if not has_materialized_token_metadata(enriched):
         raise SchemaViolation("enriched batch", expected="metadata for every token and chunk", found="a misfit")
     totals.add(table, enriched)

@@ -14,7 +14,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import CATEGORY_ID
 from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
-from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_tokenized_enriched_batch
+from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.split import Limits
@@ -33,20 +33,20 @@ def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
 
 
 def enriched_row(*documents: dict[str, Any]) -> dict[str, Any]:
-    return materialize_tokenized_enriched_batch(tokenized(*documents)).to_pylist()[0]
+    return materialize_table(tokenized(*documents)).to_pylist()[0]
 
 
 @given(st.lists(records(nested=True), max_size=5), st.integers(0, 4))
 def test_a_batch_equals_the_slow_twin_row_by_row(documents: list[dict[str, Any]], skipped: int) -> None:
     table = tokenized(*documents).slice(skipped)
-    enriched = materialize_tokenized_enriched_batch(table)
+    enriched = materialize_table(table)
     assert enriched.to_pylist() == [enrich(row) for row in table.to_pylist()]
     assert has_materialized_token_metadata(enriched)
 
 
 @given(st.lists(records(), min_size=2, max_size=5))
 def test_a_document_is_enriched_alike_whatever_its_neighbours(documents: list[dict[str, Any]]) -> None:
-    together = materialize_tokenized_enriched_batch(tokenized(*documents)).to_pylist()
+    together = materialize_table(tokenized(*documents)).to_pylist()
     assert together == [enriched_row(document) for document in documents]
 
 
@@ -62,12 +62,12 @@ def test_every_byte_token_of_a_character_has_that_character_s_value() -> None:
 
 def test_a_token_that_covers_no_character_has_zero() -> None:
     table = with_column(tokenized(record("d", "int x", ast_depth=[9] * 5)), c.TOKEN_CHAR_STARTS, [[0, 0, 4, 4]])
-    assert materialize_tokenized_enriched_batch(table)[c.TOKEN_AST_DEPTH_COLUMN].to_pylist() == [[0, 9, 0, 9]]
+    assert materialize_table(table)[c.TOKEN_AST_DEPTH_COLUMN].to_pylist() == [[0, 9, 0, 9]]
 
 
 def test_an_empty_source_array_gives_zeros() -> None:
     table = with_column(tokenized(record("d", "int x")), c.SYMBOL_IDS, [[]])
-    assert materialize_tokenized_enriched_batch(table)[c.TOKEN_SYMBOL_IDS_COLUMN].to_pylist() == [[0, 0, 0, 0]]
+    assert materialize_table(table)[c.TOKEN_SYMBOL_IDS_COLUMN].to_pylist() == [[0, 0, 0, 0]]
 
 
 def test_a_chunk_spans_the_first_to_the_last_token_it_overlaps() -> None:
@@ -122,19 +122,19 @@ def test_an_unknown_kind_is_other_and_case_does_not_matter() -> None:
 def test_spans_that_do_not_align_are_refused(column: str, values: list[Any], message: str) -> None:
     table = with_column(tokenized(record("d", "int x")), column, values)
     with pytest.raises(SchemaViolation, match=message):
-        materialize_tokenized_enriched_batch(table)
+        materialize_table(table)
 
 
 def test_a_table_without_spans_is_refused() -> None:
     table = tokenized(record("d", "int x")).drop_columns([c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS])
     with pytest.raises(SchemaViolation, match="tokenizer without spans"):
-        materialize_tokenized_enriched_batch(table)
+        materialize_table(table)
 
 
 def test_the_legacy_character_level_format_is_refused() -> None:
     table = documents_table([record("d", "int x")])
     with pytest.raises(SchemaViolation, match="enriched_code_v3"):
-        materialize_tokenized_enriched_batch(table)
+        materialize_table(table)
 
 
 def test_a_column_of_another_type_is_refused() -> None:
@@ -142,7 +142,7 @@ def test_a_column_of_another_type_is_refused() -> None:
     index = table.column_names.index(c.TOKEN_IDS_COLUMN)
     wide = table.set_column(index, c.TOKEN_IDS_COLUMN, table[c.TOKEN_IDS_COLUMN].cast(pa.list_(pa.int64())))
     with pytest.raises(SchemaViolation, match="token_ids"):
-        materialize_tokenized_enriched_batch(wide)
+        materialize_table(wide)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ EDGE = {"from": 0, "to": 0}
     ],
 )
 def test_metadata_that_is_not_whole_is_seen(column: str, value: list[Any]) -> None:
-    enriched = materialize_tokenized_enriched_batch(tokenized(record("d", "a b", [(0, 1), (2, 3)])))
+    enriched = materialize_table(tokenized(record("d", "a b", [(0, 1), (2, 3)])))
     assert has_materialized_token_metadata(enriched)
     assert not has_materialized_token_metadata(with_column(enriched, column, [value]))
 
@@ -193,7 +193,7 @@ def test_token_parquet_is_not_taken_for_enriched() -> None:
 
 
 def test_an_empty_table_gives_an_empty_enriched_table() -> None:
-    enriched = materialize_tokenized_enriched_batch(TOKENIZED.empty_table())
+    enriched = materialize_table(TOKENIZED.empty_table())
     assert enriched.schema == ENRICHED and enriched.num_rows == 0
     assert has_materialized_token_metadata(enriched)
 
@@ -201,7 +201,7 @@ def test_an_empty_table_gives_an_empty_enriched_table() -> None:
 @given(records())
 def test_the_text_and_its_provenance_are_untouched(document: dict[str, Any]) -> None:
     table = tokenized(document)
-    enriched = materialize_tokenized_enriched_batch(table)
+    enriched = materialize_table(table)
     for name in (*c.PROVENANCE_COLUMNS, c.CONSTITUENTS, c.TEXT, c.TOKEN_IDS_COLUMN):
         assert enriched[name].equals(table[name])
     assert np.array_equal(enriched[c.ACTUAL_TOKEN_COUNT].to_numpy(), table[c.ACTUAL_TOKEN_COUNT].to_numpy())
