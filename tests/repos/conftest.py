@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git_tree import make_repository
 
 from megacpp_assets.repos.catalogue import CatalogueEntry
+from tests.repos.git_tree import make_repository
 
 FILES = {
     "src/main.cpp": b"// SPDX-License-Identifier: MIT\nint main() { return 0; }\n",

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_tree import bare_repository, make_repository
 
 from megacpp_assets.contract.errors import OverLimit
 from megacpp_assets.contract.recipe import SourcesRecipe
@@ -16,6 +15,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec, run
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import source_files
+from tests.repos.git_tree import bare_repository, make_repository
 
 _MB = 1 << 20
 Git = Callable[..., str]

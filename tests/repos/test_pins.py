@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git_tree import commit, git
 
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable, SpecError
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin, verify_pin
+from tests.repos.git_tree import commit, git
 
 
 def test_an_annotated_tag_is_pinned_to_the_commit_it_names(entry: CatalogueEntry, upstream: Path, root: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git_tree import commit, make_repository
 
 from megacpp_assets.contract.errors import SourcePinMismatch
 from megacpp_assets.contract.sources.source_file import FILES_LIST, SourceFile, dump_files
@@ -19,6 +18,7 @@ from megacpp_assets.repos.stage import PinnedReposSpec, run
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from tests.quality.planting import seal
+from tests.repos.git_tree import commit, make_repository
 
 
 def _fetch(entry: CatalogueEntry, root: Path, ref: str = "v1") -> Artifact:

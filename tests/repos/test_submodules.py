@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git_tree import commit, git, make_repository
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.sources.source_file import SourceFile
@@ -16,6 +15,7 @@ from megacpp_assets.repos.sources import MIRROR_VARIABLE
 from megacpp_assets.repos.stage import PinnedReposSpec, run, target
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import blob_reader, source_files
+from tests.repos.git_tree import commit, git, make_repository
 
 _PRIVATE = b"int private_of_this_machine;\n"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git_tree import git, make_repository
 
 from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
 from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.repos.tree import tree_entries, whole_tree
+from tests.repos.git_tree import git, make_repository
 
 _LINK = "deps/inner"
 _AROUND = [

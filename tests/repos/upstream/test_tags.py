@@ -7,7 +7,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from git_tree import commit, git
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from megacpp_assets.repos import git as git_module
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.upstream import references
 from megacpp_assets.repos.upstream.tags import upstream_tags, version_order
+from tests.repos.git_tree import commit, git
 
 
 def _names(entry: CatalogueEntry, root: Path) -> list[str]:
