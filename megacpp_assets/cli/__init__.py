@@ -20,6 +20,7 @@ _SIGNALLED = 128
 
 _COMMANDS: Final = {
     "run": "run:run_command",
+    "launch": "launch:launch_group",
     "backfill": "backfill:backfill_command",
     "remove": "remove:remove_command",
     "audit": "audit:audit_command",

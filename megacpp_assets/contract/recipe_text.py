@@ -37,6 +37,14 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     return parse_recipe(raw, where)
 
 
+def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """`recipe` with `settings` of the form `KEY=VALUE`. `SpecError` as for a file."""
+    raw = _toml(recipe_toml(recipe), "recipe")
+    for setting in settings:
+        _set(raw, setting)
+    return parse_recipe(raw, "recipe")
+
+
 def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     """The recipe that the tables of a TOML file say. `SpecError` naming `where` and the key."""
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.

@@ -43,7 +43,11 @@ class Job:
     @staticmethod
     def of(spec: TrainedCheckpointSpec) -> Job:
         """The job that makes `spec`'s last checkpoint. `LineageGap` for an input that is missing."""
-        inputs = {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)}
+        return Job.over(spec, {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)})
+
+    @staticmethod
+    def over(spec: TrainedCheckpointSpec, inputs: Mapping[str, str]) -> Job:
+        """The same, of `inputs` as they are given."""
         root = spec.root.resolve().as_uri()
         return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs, spec.phase_before)
 

@@ -51,8 +51,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
     checkpoint (the loss did not fall, it was stopped or killed: run again and it goes on from what it saved), and
     whatever `launch` raises.
     """
-    path = layout.checkpoints_path(spec.dataset, spec.mixture)
-    scratch = spec.root / SCRATCH_DIRECTORY / path.replace("/", "__")
+    path, scratch = layout.checkpoints_path(spec.dataset, spec.mixture), scratch_folder(spec)
     with writing(spec.root, path), reading(spec.root, input_paths(spec)):
         withdraw_damaged(target(spec))
         final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)
@@ -60,6 +59,11 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
             shutil.rmtree(scratch)
     progress(spec.recipe.steps, spec.recipe.steps)
     return final
+
+
+def scratch_folder(spec: TrainedCheckpointSpec) -> Path:
+    """For the job file, the log and the live metrics of a training that runs."""
+    return spec.root / SCRATCH_DIRECTORY / layout.checkpoints_path(spec.dataset, spec.mixture).replace("/", "__")
 
 
 def _launcher(spec: TrainedCheckpointSpec) -> Launch:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from megacpp_assets.contract.errors import SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.launcher import Launcher, Order, Report, State, Unanswered, open_launcher
+from megacpp_assets.training.launch.pace import Pace
 from megacpp_assets.training.launch.records import Record
 from megacpp_assets.training.launch.side import Side, open_side, withdraw
 
@@ -26,28 +27,10 @@ Launch = Callable[[Job, Path], None]
 Raises whatever it likes if the job fails; what counts is the checkpoint that the job publishes.
 """
 
-_LONGEST_PAUSE = 30.0
+_LONGEST_PAUSE: Final = 30.0
+_CANCEL_PAUSE: Final = 0.1
+_INTERRUPTED: Final = Report(State.RUNNING, "interrupted")
 _T = TypeVar("_T")
-
-
-@dataclass
-class _Life:
-    """When the job last showed that it lives: an attempt began, or its metrics grew."""
-
-    metrics: Path
-    size: int = 0
-    since: float = 0.0
-
-    def renew(self) -> None:
-        """An attempt begins, or says that it does something else than before."""
-        self.since = time.monotonic()
-
-    def silence(self) -> float:
-        """Seconds since the last sign."""
-        size = self.metrics.stat().st_size if self.metrics.is_file() else 0
-        if size != self.size:
-            self.size, self.since = size, time.monotonic()
-        return time.monotonic() - self.since
 
 
 def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -> None:
@@ -58,12 +41,12 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     is left running; what a killed process had left running is released first.
     """
     release_lost(job.folder, {recipe.launcher: launcher})
-    side, life = open_side(recipe, job, directory), _Life(directory / LIVE_METRICS_FILE)
+    side, pace = open_side(recipe, job, directory), Pace(directory / LIVE_METRICS_FILE)
     for _ in range(recipe.attempts):
         order = Order(job, records.next_attempt(job.folder, job.name), side.place)
-        life.renew()
-        with _handed_over(launcher, recipe, order, side) as look:
-            report = _watch(look, recipe, life)
+        pace.begin()
+        with _handed_over(launcher, recipe, order, side, pace) as attempt:
+            report = attempt.report = _watch(attempt.look, recipe, pace)
         if report.state is State.SUCCEEDED:
             return
         if report.state is State.FAILED:
@@ -102,14 +85,43 @@ def _released(root: Path, record: Record, launchers: Mapping[str, Launcher]) -> 
         return True
 
 
+def cancel(root: Path, name: str, launchers: Mapping[str, Launcher] | None = None) -> str:
+    """Have the attempt given up; how it ended. Its driver saves and releases it; without one that is done here.
+
+    `SpecError` for a name that is not on record, `TrainingFailed` where its API gives no answer now.
+    """
+    records.cancel(root, name)
+    while not records.read(root, name).ended and records.driven(root, name):
+        time.sleep(_CANCEL_PAUSE)
+    record = records.read(root, name)
+    if record.ended or _released(root, record, launchers or {}):
+        return records.read(root, name).ended
+    do = "see that its API can be reached, then cancel it again"
+    raise TrainingFailed(f"run {name}", expected=f"an answer of {record.launch.launcher}", found="none", do=do)
+
+
+@dataclass
+class _Attempt:
+    """`look` says how it stands, `report` how it ended, once that is known."""
+
+    look: Callable[[], Report]
+    report: Report = _INTERRUPTED
+
+    def how(self) -> str:
+        """In words, for its record."""
+        state, reason = self.report.state, self.report.reason
+        return reason if state is State.RUNNING else state.value + (f": {reason}" if reason else "")
+
+
 @contextmanager
-def _handed_over(launcher: Launcher, recipe: LaunchRecipe, order: Order, side: Side) -> Iterator[Callable[[], Report]]:
-    """The attempt, from its record to its release; what is given says how it stands."""
+def _handed_over(launcher: Launcher, recipe: LaunchRecipe, order: Order, side: Side, pace: Pace) -> Iterator[_Attempt]:
+    """The attempt, from its record to its release."""
     root = order.job.folder
+    attempt = _Attempt(lambda: _look(launcher, side, records.read(root, order.name)))
 
     def release() -> None:
         _answered(lambda: launcher.release(order.name), recipe)
-        records.end(root, order.name, "released")
+        records.end(root, order.name, attempt.how(), pace.rate())
 
     # Left from the last to the first, each whatever becomes of the others.
     with records.driving(root, order.name), ExitStack() as leaving:
@@ -119,7 +131,7 @@ def _handed_over(launcher: Launcher, recipe: LaunchRecipe, order: Order, side: S
         leaving.callback(_answered, side.close, recipe)
         _answered(lambda: side.open(order.attempt), recipe)
         _answered(lambda: launcher.submit(order), recipe)
-        yield lambda: _look(launcher, side, records.read(root, order.name))
+        yield attempt
 
 
 def _look(launcher: Launcher, side: Side, record: Record) -> Report:
@@ -135,7 +147,7 @@ def _look(launcher: Launcher, side: Side, record: Record) -> Report:
     return launched
 
 
-def _watch(look: Callable[[], Report], recipe: LaunchRecipe, life: _Life) -> Report:
+def _watch(look: Callable[[], Report], recipe: LaunchRecipe, pace: Pace) -> Report:
     """Look until it has ended, first often, later seldom."""
     pause, doing = 0.02, ""
     while True:
@@ -144,8 +156,8 @@ def _watch(look: Callable[[], Report], recipe: LaunchRecipe, life: _Life) -> Rep
             return report
         if report.reason != doing:
             doing = report.reason
-            life.renew()
-        if life.silence() > recipe.silence_seconds:
+            pace.renew()
+        if pace.silence() > recipe.silence_seconds:
             said = f" after {doing!r}" if doing else ""
             reason = f"no sign of life for {recipe.silence_seconds} s (launch.silence_seconds){said}"
             return Report(State.FAILED, reason)

@@ -58,6 +58,11 @@ class Ended:
     reason: str = ""
 
 
+def job_uri(exchange: str, name: str) -> str:
+    """The folder of the job `name` in the exchange of that URI."""
+    return f"{exchange.rstrip('/')}/{_JOBS}/{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Post:
     """The folder of one job, and in it that of one attempt (from 1)."""
@@ -77,7 +82,7 @@ class Post:
     @property
     def uri(self) -> str:
         """Of the job."""
-        return f"{self.exchange.uri}/{_JOBS}/{self.name}"
+        return job_uri(self.exchange.uri, self.name)
 
     def put_job(self, job: Job) -> None:
         """For every attempt."""

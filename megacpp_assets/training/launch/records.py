@@ -15,10 +15,11 @@ from typing import Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe import LaunchRecipe, TrainingRecipe
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.launch.launcher import Order
+from megacpp_assets.training.launch.pace import Rate
 
 FOLDER: Final = ".launches"
 _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
@@ -26,7 +27,8 @@ _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An attempt: its name, partition and place, the launcher with its settings, and what became of it, "" while open.
+    """An attempt: its name, partition and place, the launcher with its settings, what it trains, what became of it, ""
+    while open, and the rate that was measured.
 
     No secret is here: launchers take those from the environment alone.
     """
@@ -35,8 +37,10 @@ class Record:
     partition: str
     place: str
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
+    training: TrainingRecipe = field(default_factory=TrainingRecipe)
     ended: str = ""
     cancelled: bool = False
+    rate: Rate | None = None
 
     @property
     def attempt(self) -> int:
@@ -52,17 +56,19 @@ def next_attempt(root: Path, job: str) -> int:
 
 def begin(root: Path, order: Order, recipe: LaunchRecipe) -> None:
     """Write the record of an attempt that is about to be asked for."""
-    write(root, Record(order.name, order.job.mixture.key, order.place, recipe))
+    write(root, Record(order.name, order.job.mixture.key, order.place, recipe, order.job.recipe))
 
 
-def end(root: Path, name: str, how: str) -> None:
+def end(root: Path, name: str, how: str, rate: Rate | None = None) -> None:
     """The attempt holds nothing any more."""
-    write(root, replace(read(root, name), ended=how))
+    write(root, replace(read(root, name), ended=how, rate=rate))
 
 
 def cancel(root: Path, name: str) -> None:
-    """Whoever drives the attempt is to give it up."""
-    write(root, replace(read(root, name), cancelled=True))
+    """Whoever drives the attempt is to give it up. `SpecError` for a name that is not on record."""
+    record = read(root, name)
+    if not record.ended:
+        write(root, replace(record, cancelled=True))
 
 
 def records(root: Path) -> list[Record]:
@@ -79,7 +85,9 @@ def read(root: Path, name: str) -> Record:
         raise SpecError(f"run {name!r}", expected="a name that megacpp launch status shows", found="no such record")
     try:
         raw = json.loads(file.read_bytes())
-        return Record(launch=LaunchRecipe(**raw.pop("launch")), **raw)
+        launch, training = LaunchRecipe(**raw.pop("launch")), TrainingRecipe(**raw.pop("training"))
+        rate = raw.pop("rate")
+        return Record(launch=launch, training=training, rate=Rate(**rate) if rate else None, **raw)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LineageGap(str(file), expected="the record of a launch", found=str(error), do="remove it") from error
 
@@ -95,6 +103,15 @@ def driving(root: Path, name: str) -> Iterator[None]:
     do = "wait for it, or cancel it: megacpp launch cancel"
     with alone(root, f"launch-{name}", f"run {name}", expected="nobody else at work on it", do=do):
         yield
+
+
+def driven(root: Path, name: str) -> bool:
+    """Whether somebody does so now."""
+    try:
+        with driving(root, name):
+            return False
+    except SpecError:
+        return True
 
 
 def _names(root: Path) -> list[tuple[str, str]]:

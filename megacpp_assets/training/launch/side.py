@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import Manifest
@@ -181,6 +182,15 @@ def withdraw(record: Record) -> None:
         post = Post.at(record.place, record.attempt)
         last = post.lease()
         post.put_lease(Lease(last.beat + 1 if last else 1, 0, record.launch.look_seconds))
+
+
+def doing(record: Record) -> str:
+    """What an attempt that has not ended says that it does. `Unanswered` where its exchange gives no answer now."""
+    if record.launch.exchange:
+        return _words(Post.at(record.place, record.attempt).heartbeat())
+    file = Path(unquote(urlsplit(record.place).path)) / LIVE_METRICS_FILE
+    done = file.read_bytes().count(b"\n") if file.is_file() else 0
+    return f"step {done} of {record.training.steps}"
 
 
 def _words(heartbeat: Heartbeat | None) -> str:

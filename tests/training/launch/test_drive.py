@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,7 +126,7 @@ def test_each_attempt_is_on_record_before_it_is_asked_for_and_numbered_on(job: J
     launcher.look = lambda name: Report(State.SUCCEEDED)  # type: ignore[method-assign]
     drive(launcher, QUICK, job, tmp_path)
     assert [each.name for each in found] == [f"{job.name}-{before}"] and not found[0].ended
-    assert records.read(job.folder, found[0].name).ended == "released"
+    assert records.read(job.folder, found[0].name).ended == "succeeded"
 
 
 def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: Job, tmp_path: Path) -> None:
@@ -145,3 +147,30 @@ def test_a_record_that_is_none_and_a_run_that_is_unknown_are_named(tmp_path: Pat
     (tmp_path / f".launches/{name}.json").write_text("{}")
     with pytest.raises(LineageGap, match="expected the record of a launch"):
         records.records(tmp_path)
+
+
+def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_path: Path) -> None:
+    metrics, begun = tmp_path / LIVE_METRICS_FILE, time.time()
+    metrics.write_text("of an attempt before\n")
+    launcher = Scripted([[]])
+    reports = iter([(1, 20.0), (3, 21.0), (5, 24.0)])
+
+    def look(name: str) -> Report:
+        step = next(reports, None)
+        if step is None:
+            return Report(State.SUCCEEDED)
+        metrics.write_text('{"tokens": 8}\n' * step[0])
+        os.utime(metrics, (begun, begun + step[1]))
+        return RUNNING
+
+    launcher.look = look  # type: ignore[method-assign]
+    drive(launcher, QUICK, job, tmp_path)
+    rate = records.records(job.folder)[-1].rate
+    assert rate is not None and (rate.steps, rate.tokens) == (4, 8)
+    assert rate.seconds_per_step == pytest.approx(1.0) and rate.tokens_per_second == pytest.approx(8.0)
+    assert rate.start_seconds == pytest.approx(20.0, abs=1.0)
+
+
+def test_where_too_few_steps_were_seen_there_is_no_rate(job: Job, tmp_path: Path) -> None:
+    drive(Scripted([[Report(State.SUCCEEDED)]]), QUICK, job, tmp_path)
+    assert records.records(job.folder)[-1].rate is None

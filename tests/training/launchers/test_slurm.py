@@ -101,7 +101,10 @@ def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
     wait_for(lambda: post.sealed() or not launching.is_alive())
     preempt(fake, f"{post.name}-1")
     launching.join()
-    assert [(each.attempt, each.ended) for each in records.records(spec.root)] == [(1, "released"), (2, "released")]
+    assert [(each.attempt, each.ended) for each in records.records(spec.root)] == [
+        (1, "preempted: PREEMPTED"),
+        (2, "succeeded"),
+    ]
     assert post.sealed()[-1].step == 400
     wait_for(lambda: not left(post.name))
 

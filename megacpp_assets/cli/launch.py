@@ -1,0 +1,143 @@
+"""`megacpp launch`: what a launch would ask for and take; what runs, and giving it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+if TYPE_CHECKING:
+    from megacpp_assets.training.launch.records import Record
+
+_DEFAULT = "base"
+
+
+@click.group("launch", invoke_without_command=True)
+@click.option("--dry-run", is_flag=True, help="Print exactly what the launcher would ask for.")
+@click.option("--estimate", "estimating", is_flag=True, help="Print how long it would take, by rates measured before.")
+@click.option("--hourly", type=float, metavar="PRICE", help="What an hour of the whole job costs, for --estimate.")
+@click.option(
+    "--partition", default="", metavar="SPECIALIST/PHASE", help="Default: base in the first phase of the curriculum."
+)
+@click.option("--recipe", metavar="NAME|FILE", help="Default: the one that the dataset follows.")
+@recipe_settings_option
+@dataset_option
+@data_root_option
+@click.pass_context
+def launch_group(
+    context: click.Context,
+    *,
+    dry_run: bool,
+    estimating: bool,
+    hourly: float | None,
+    partition: str,
+    recipe: str | None,
+    settings: tuple[str, ...],
+    dataset: str,
+    data_root: str | None,
+) -> None:
+    """Say what training a partition would ask for and take, on the launcher that its recipe names, and change nothing.
+
+    megacpp run launches it; megacpp launch status shows what runs, megacpp launch cancel gives it up.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not (dry_run or estimating):
+        raise click.UsageError("one of --dry-run, --estimate, status or cancel; megacpp run launches")
+    corpus = _corpus(data_root, dataset, recipe, settings)
+    partition = partition or f"{_DEFAULT}/{corpus.recipe.curriculum[0]}"
+    if dry_run:
+        _preview(corpus, partition)
+    if estimating:
+        _estimate(corpus, partition, hourly)
+
+
+@launch_group.command("status")
+@data_root_option
+def status_command(data_root: str | None) -> None:
+    """Print every attempt that was launched from the data root: its run, partition, launcher, state and rate."""
+    from megacpp_assets.training.launch import records
+
+    root = resolve_root(data_root)
+    for record in records.records(root):
+        rate = f"  {record.rate.tokens_per_second:,.0f} tokens/s" if record.rate else ""
+        click.echo(f"{record.name}  {record.partition:<16} {record.launch.launcher:<10} {_state(root, record)}{rate}")
+
+
+@launch_group.command("cancel")
+@click.argument("run", metavar="RUN")
+@data_root_option
+def cancel_command(run: str, data_root: str | None) -> None:
+    """Give up RUN, a name that megacpp launch status shows: it saves the step that it reached and ends.
+
+    Returns when nothing of it is left running.
+    """
+    from megacpp_assets.training.launch.drive import cancel
+
+    click.echo(f"{run}  {cancel(resolve_root(data_root), run)}")
+
+
+def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: Sequence[str]) -> Corpus:
+    """The dataset, followed by its own recipe or by the one that was asked for; it need not have been run yet."""
+    from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+    from megacpp_assets.contract.recipe_text import changed_recipe, load_recipe
+    from megacpp_assets.pipeline.corpus import open_corpus
+    from megacpp_assets.storage.lock_file import read_lock
+
+    root = resolve_root(data_root)
+    if recipe is None:
+        corpus = open_corpus(root, dataset)
+        return Corpus(root, corpus.lock, changed_recipe(corpus.recipe, settings))
+    asked = load_recipe(recipe, settings)
+    return Corpus(root, read_lock(root).datasets.get(asked.dataset, CorpusLock(asked.dataset, "")), asked)
+
+
+def _preview(corpus: Corpus, partition: str) -> None:
+    from megacpp_assets.training.launch.preview import preview
+    from megacpp_assets.training.stage import scratch_folder, spec
+
+    asked = spec(corpus, partition)
+    shown = preview(asked, scratch_folder(asked))
+    click.echo(shown.plan, nl=False)
+    for path in shown.missing:
+        click.secho(f"not made yet: {path}; the name of the job will be another", fg="yellow", err=True)
+
+
+def _estimate(corpus: Corpus, partition: str, hourly: float | None) -> None:
+    from megacpp_assets.training.launch import records
+    from megacpp_assets.training.launch.preview import estimate
+
+    found = estimate(corpus.recipe, corpus.mixture(partition).phase, records.records(corpus.root))
+    how = "as it trained" if found.same else "scaled by parameters x tokens of a step"
+    click.echo(f"model      {found.parameters:,} parameters, {found.steps:,} steps")
+    click.echo(f"rate       {found.rate.seconds_per_step:.3g} s a step, {found.rate.tokens_per_second:,.0f} tokens/s")
+    click.echo(f"measured   {found.measured.name} of {found.measured.partition}, {how}")
+    click.echo(
+        f"duration   {timedelta(seconds=round(found.seconds))} (h:mm:ss), {found.rate.start_seconds:.1f} s of it"
+    )
+    click.echo("           before the first step")
+    if hourly is not None:
+        click.echo(f"cost       {hourly * found.seconds / 3600:,.2f} at {hourly:g} an hour")
+
+
+def _state(root: Path, record: Record) -> str:
+    from megacpp_assets.training.launch import records
+    from megacpp_assets.training.launch.launcher import Unanswered
+    from megacpp_assets.training.launch.side import doing
+
+    if record.ended:
+        return record.ended
+    try:
+        said = doing(record)
+    except Unanswered as error:
+        said = f"no answer: {error}"
+    if not records.driven(root, record.name):
+        return f"left by a launcher that has ended ({said}); the next run or megacpp launch cancel releases it"
+    return f"{'to be given up' if record.cancelled else 'running'}: {said}"
