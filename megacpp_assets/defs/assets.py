@@ -7,7 +7,7 @@ repository through several of them.
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import dagster as dg
@@ -20,7 +20,8 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage
+from megacpp_assets.pipeline.stages import CHECKPOINT, COMPARED, STAGES, Kind, Stage
+from megacpp_assets.quality import release
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _dependency(corpus: Corpus, stage: Stage, upstream: Stage, phase: str) -> dg
 
 
 def _checks(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetCheckSpec]:
-    for check in stage.quality.CHECKS:
+    promotion = [replace(check, blocking=False) for check in release.CHECKS] if stage.name == COMPARED else []
+    for check in (*stage.quality.CHECKS, *promotion):
         with warnings.catch_warnings():
             # Partitioned checks are a preview in the Dagster that we pin; nothing a user could act on.
             warnings.simplefilter("ignore", dg.PreviewWarning)

@@ -10,7 +10,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.keys import partition_of, register
-from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.records import recording
 from megacpp_assets.defs.watch import LogWatch
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import add_references
@@ -29,7 +29,8 @@ def run_selected(
         corpus = knowing(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
-    run_steps(corpus, steps, LogWatch(context.log), DagsterRecords(context.instance, context.run), machine_budget())
+    with recording(context.instance, context.run) as records:
+        run_steps(corpus, steps, LogWatch(context.log), records, machine_budget())
     if of_repositories:
         tell_promotions(corpus, context.log)
 

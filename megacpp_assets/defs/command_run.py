@@ -57,6 +57,7 @@ class CommandRun:
         """Tell Dagster how the command ended."""
         if not self._begun:
             return
+        self._records.tell_comparisons()
         if failure:
             self._instance.report_run_failed(self._run, failure)
         else:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 import dagster as dg
-from dagster import AssetCheckEvaluation, DagsterEvent, DagsterEventType, DagsterRun
-from dagster._core.events import StepMaterializationData  # no public name; the event that `dg` itself writes
+from dagster import DagsterEvent, DagsterEventType, DagsterRun
 from dagster._core.storage.tags import BACKFILL_ID_TAG
 
+from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
-from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.stages import COMPARED
 from megacpp_assets.pipeline.steps import Step
 
 _PAGE = 1000
@@ -28,6 +29,7 @@ class DagsterRecords:
         self._backfill = run.tags.get(BACKFILL_ID_TAG, "")
         self._latest: dict[dg.AssetKey, dict[str | None, str]] = {}
         self._tagged: dict[str, str] = {}
+        self._uncompared: list[Step] = []
 
     def has(self, step: Step, done: Done) -> bool:
         """Whether the latest materialization of the step's partition is of this very manifest.
@@ -42,15 +44,30 @@ class DagsterRecords:
         return recorded and (not self._backfill or (key, partition) in self._of_backfill)
 
     def record(self, step: Step, done: Done) -> None:
-        """Store the materialization with its metadata and the outcome of every check."""
+        """Store that it was materialized or refused, and the outcome of every check."""
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         facts = identity(step.corpus, done.artifact)
-        for event in self._events(step, done, key, partition, tags_of(done.artifact, facts)):
-            self._instance.report_dagster_event(event, self._run.run_id)
+        self._report(events_of(step, done, tags_of(done.artifact, facts)))
         self._tag_run(run_tags_of(facts))
+        if not done.receipt.passed:
+            return
         self._latest.setdefault(key, {})[partition] = done.artifact.manifest.sha256
         if self._backfill:
             self._of_backfill.add((key, partition))
+        if step.stage.name == COMPARED:
+            self._uncompared.append(step)
+
+    def tell_comparisons(self) -> None:
+        """Store how each reference that was recorded compares with the one that mixtures read, which may have been made
+        after it: at the end of a run, however it ended.
+        """
+        while self._uncompared:
+            self._report(comparison_of(self._uncompared.pop()))
+
+    def _report(self, events: Iterable[Event]) -> None:
+        for kind, data in events:
+            event = DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
+            self._instance.report_dagster_event(event, self._run.run_id)
 
     @cached_property
     def _of_backfill(self) -> set[tuple[dg.AssetKey, str | None]]:
@@ -83,28 +100,12 @@ class DagsterRecords:
         tags = self._instance.event_log_storage.get_latest_tags_by_partition(key, kind, [DATA_VERSION_TAG])
         return {partition: found.get(DATA_VERSION_TAG, "") for partition, found in tags.items()}
 
-    def _events(
-        self, step: Step, done: Done, key: dg.AssetKey, partition: str | None, tags: dict[str, str]
-    ) -> Iterator[DagsterEvent]:
-        materialization = dg.AssetMaterialization(
-            key,
-            partition=partition,
-            metadata=describe(step.corpus, done),
-            tags=tags,
-        )
-        yield self._event(DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(materialization))
-        for check in done.receipt.checks:
-            severity = dg.AssetCheckSeverity.ERROR if check.blocking else dg.AssetCheckSeverity.WARN
-            evaluation = AssetCheckEvaluation(
-                key,
-                check.name,
-                check.passed,
-                metadata={"expected": check.expected, "found": check.found},
-                severity=severity,
-                blocking=check.blocking,
-                partition=partition,
-            )
-            yield self._event(DagsterEventType.ASSET_CHECK_EVALUATION, evaluation)
 
-    def _event(self, kind: DagsterEventType, data: StepMaterializationData | AssetCheckEvaluation) -> DagsterEvent:
-        return DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
+@contextmanager
+def recording(instance: dg.DagsterInstance, run: DagsterRun) -> Iterator[DagsterRecords]:
+    """`Records` under a run that Dagster started."""
+    records = DagsterRecords(instance, run)
+    try:
+        yield records
+    finally:
+        records.tell_comparisons()

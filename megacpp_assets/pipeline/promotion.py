@@ -35,12 +35,19 @@ def findings(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
     stale = [step.name for step, done in look_at(steps) if done is None]
     expected = "every stage of it current, its checks passed"
     first = CheckResult(_MADE, not stale, expected, f"to make: {', '.join(stale)}" if stale else "all of them")
-    new = _made(corpus, repo)
-    if stale or new is None:
-        return [first]
-    read = corpus.lock.pin(repo.name).partition
-    earlier = _made(corpus, read) if read != repo else None
-    return [first, *compare(Comparison(new, earlier, corpus.recipe.promotion))]
+    return [first] if stale else [first, *comparison(corpus, repo)]
+
+
+def comparison(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
+    """What was made of `repo` against what mixtures read of that repository; none where its stages are not made."""
+    read, new = held_against(corpus, repo), _made(corpus, repo)
+    earlier = _made(corpus, read) if read else None
+    return compare(Comparison(new, earlier, corpus.recipe.promotion)) if new else []
+
+
+def held_against(corpus: Corpus, repo: RepoRef) -> RepoRef | None:
+    """The other reference of the same repository that mixtures read, if they read one."""
+    return next((read for read in corpus.repo_refs if read.name == repo.name and read != repo), None)
 
 
 def promote(corpus: Corpus, text: str, *, who: str, why: str, unchecked: bool = False) -> Corpus:

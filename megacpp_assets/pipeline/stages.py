@@ -133,6 +133,8 @@ STAGES: Final = {stage.name: stage for stage in _TABLE}
 STAGE_NAMES: Final = tuple(STAGES)
 REPOSITORY_STAGES: Final = tuple(name for name, stage in STAGES.items() if stage.kind is Kind.REPOSITORY)
 """Those that each known `NAME@REF` has."""
+COMPARED: Final = REPOSITORY_STAGES[-1]
+"""The stage whose artifact of one reference is held against that of another."""
 TOKENIZER: Final = "tokenizer"
 """The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
 CHECKPOINT: Final = "trained_checkpoint"

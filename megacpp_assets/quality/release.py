@@ -83,7 +83,7 @@ def _amount(name: str) -> Any:
 
 def _columns(comparison: Comparison) -> Verdict:
     if comparison.earlier is None:
-        return Verdict(True, f"{len(comparison.new.empty)} empty; nothing earlier to hold it against")
+        return Verdict(True, "nothing earlier to hold it against")
     lost = sorted(comparison.new.empty - comparison.earlier.empty)
     return Verdict(not lost, ", ".join(lost) or "none that had values before")
 

@@ -70,7 +70,7 @@ def _unique(repository: _Repository) -> Verdict:
 
 
 def _has_sources(repository: _Repository) -> Verdict:
-    return Verdict(repository.sources > 0, str(repository.sources))
+    return Verdict(repository.sources > 0, f"{repository.sources} among its {len(repository.paths)} entries")
 
 
 CHECKS: Final = (

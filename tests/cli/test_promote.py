@@ -6,10 +6,15 @@ import json
 import shutil
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.keys import key_of
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.promotion import promote_by_policy
+from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+from megacpp_assets.quality.release import CHECKS
 from megacpp_assets.storage.lock_file import lock_history, lock_notes
 from tests.cli.commands import exit_code
 from tests.cli.conftest import make_root, make_upstream
@@ -75,6 +80,28 @@ def test_a_release_that_became_nearly_empty_is_refused_unless_somebody_answers_f
     assert not _megacpp(monkeypatch, root, "lock", "promote", "lib@v3.0", "--unchecked", "--why", "upstream moved it")
     assert open_corpus(root).lock.pin("lib").ref == "v3.0"
     assert [note["checked"] for note in lock_notes(root).values()] == [False]
+
+
+def _evaluations(root: Path, partition: str) -> dict[str, dg.AssetCheckEvaluation]:
+    """Check -> its outcome for the token-level documents of `partition`, as Dagster's page of it shows them."""
+    key, shown = key_of("mine", REPOSITORY_STAGES[-1], partition)
+    kind = dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    with open_instance(root) as instance:
+        every = [
+            record.event_log_entry.dagster_event.asset_check_evaluation_data
+            for run_id in instance.get_run_ids()
+            for record in instance.get_records_for_run(run_id, of_type=kind, limit=1000).records
+            if record.event_log_entry.dagster_event
+        ]
+    return {check.check_name: check for check in every if (check.asset_key, check.partition) == (key, shown)}
+
+
+def test_a_release_that_became_nearly_empty_has_a_warning_on_its_page_before_anybody_promotes_it(root: Path) -> None:
+    odd, usual = _evaluations(root, "lib@v3.0"), _evaluations(root, "lib@v1.1")
+    assert not odd["tokens_hold"].passed and all(usual[check.name].passed for check in CHECKS)
+    assert odd["tokens_hold"].severity is dg.AssetCheckSeverity.WARN
+    assert odd["tokens_hold"].metadata["held against"].value == "lib@v1.0"
+    assert " before: " in str(odd["tokens_hold"].metadata["found"].value)
 
 
 def test_a_release_whose_stages_are_missing_or_stale_is_refused_with_the_command_that_makes_them(

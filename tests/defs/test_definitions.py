@@ -16,7 +16,8 @@ from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
-from megacpp_assets.pipeline.stages import STAGES, Kind
+from megacpp_assets.pipeline.stages import COMPARED, STAGES, Kind
+from megacpp_assets.quality import release
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.storage.recipes import keep_recipe
 
@@ -70,6 +71,7 @@ def test_every_stage_is_an_asset_with_a_description_and_checks_that_block_unless
         assert node.description
         assert node.check_keys
         blocking = {check.name: check.blocking for check in stage.quality.CHECKS}
+        blocking |= {check.name: False for check in release.CHECKS if stage.name == COMPARED}
         assert {key.name: graph.get(key).blocking for key in node.check_keys} == blocking
         assert any(graph.get(key).blocking for key in node.check_keys)
 

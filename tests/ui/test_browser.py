@@ -148,12 +148,13 @@ def ended(ui: Ui) -> str:
 
 def test_a_failed_check_says_why(opened: Page, shoot: Shoot) -> None:
     materialise(opened, shoot, BARE)
+    expect(opened.get_by_text("Failed (1)")).to_be_visible()
     opened.goto(f"{REPOS}?view=checks&checkDetail=has_sources")
     expect(opened.get_by_text("at least one C or C++ file").last).to_be_visible()
     expect(opened.get_by_text("Failed", exact=True).first).to_be_visible()
     expect(opened.get_by_text(BARE).first).to_be_visible()
     shoot("failed check")
-    assert "found\n0" in " ".join(opened.inner_text("body").replace("\t", "").split(" "))
+    assert "found\n0 among its" in " ".join(opened.inner_text("body").replace("\t", "").split(" "))
 
 
 def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: Page, shoot: Shoot, root: Path) -> None:

@@ -12,7 +12,7 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.body import knowing, tell_promotions
 from megacpp_assets.defs.keys import register
-from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.records import recording
 from megacpp_assets.defs.watch import LogWatch
 from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_plan
@@ -58,8 +58,8 @@ def _make(corpus: Corpus, refs: tuple[RepoRef, ...], context: dg.OpExecutionCont
 
 
 def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
-    records = DagsterRecords(context.instance, context.run)
-    run_plan(corpus, plan, LogWatch(context.log), records, machine_budget())
+    with recording(context.instance, context.run) as records:
+        run_plan(corpus, plan, LogWatch(context.log), records, machine_budget())
 
 
 WORK: Final[Mapping[str, Callable[[Corpus, dg.OpExecutionContext], None]]] = {

@@ -24,7 +24,7 @@ def empty_columns(enriched: Artifact) -> set[str]:
     """The token columns that have one and the same value everywhere, and the edges that there are none of."""
     left = {name: set[int]() for name in (*c.TOKEN_METADATA_COLUMNS, *_EDGES)}
     for file in enriched.files(".parquet"):
-        for table in row_groups(file):
+        for table in row_groups(file, list(left)):
             for name in list(left):
                 left[name] |= _some_values(table, name)
                 if len(left[name]) > 1:

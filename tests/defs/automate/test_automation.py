@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 
 from megacpp_assets.contract.recipe_text import load_recipe
 from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
@@ -16,6 +17,7 @@ from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import move_pin, pin_corpus
+from tests.pipeline.roots import megacpp
 from tests.repos.git_tree import commit, git, make_repository
 
 SOURCE = b"int answer(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"
@@ -222,6 +224,41 @@ def test_a_branch_added_in_the_ui_is_not_made_under_a_name_that_moves(root: Path
     assert data is not None and f"materialise the partition {stays}" in str(data.description)
     with open_instance(root) as instance:
         assert stays in instance.get_dynamic_partitions("repo_ref__mine")
+
+
+def _status(root: Path, partition: str) -> AssetPartitionStatus | None:
+    """Dagster's word for the partition of the first stage, from which its page takes the colour."""
+    with open_instance(root) as instance:
+        key = dg.AssetKey(["mine", "pinned_repos"])
+        found = instance.get_status_by_partition(key, [partition], repo_partitions("mine"))
+    return (found or {})[partition]
+
+
+def _observations(root: Path) -> list[str]:
+    with open_instance(root) as instance:
+        records = instance.fetch_observations(dg.AssetKey(["mine", "pinned_repos"]), limit=10).records
+    return [str(record.asset_observation.description) for record in records if record.asset_observation]
+
+
+@pytest.mark.parametrize("asked", ["in the UI", "by the command"])
+def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
+    root: Path, tmp_path: Path, asked: str
+) -> None:
+    (tmp_path / "lib" / "lib.cc").unlink()
+    commit(tmp_path / "lib", {"README": b"gone\n"}, "v1.1")
+    with open_instance(root) as instance:
+        instance.add_dynamic_partitions("repo_ref__mine", ["lib@v1.0", "lib@v1.1"])
+    for tag in ("v1.0", "v1.1"):
+        if asked == "in the UI":
+            done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key=f"lib@{tag}").success
+        else:
+            done = megacpp(root, "run", "--refs", f"lib@{tag}", "--until", "pinned_repos").returncode == 0
+        assert done is (tag == "v1.0")
+    assert _status(root, "lib@v1.0") is AssetPartitionStatus.MATERIALIZED
+    assert _status(root, "lib@v1.1") is AssetPartitionStatus.FAILED
+    assert _observations(root) == [
+        "made, and refused by its checks: has_sources: expected at least one C or C++ file, found 0 among its 1 entries"
+    ]
 
 
 def test_the_cursor_says_what_was_dealt_with(ticks: Ticks, tmp_path: Path) -> None:

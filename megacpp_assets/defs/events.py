@@ -1,0 +1,76 @@
+"""What Dagster is told of a finished step: that it is materialized, or refused, and the outcome of every check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import dagster as dg
+from dagster import AssetCheckEvaluation, DagsterEventType
+
+# No public names; the events that `dg` itself writes.
+from dagster._core.events import AssetMaterializationPlannedData, AssetObservationData, StepMaterializationData
+
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.keys import key_of
+from megacpp_assets.defs.showing.metadata import describe
+from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.promotion import comparison, held_against
+from megacpp_assets.pipeline.steps import Step
+
+Data = AssetMaterializationPlannedData | AssetObservationData | StepMaterializationData | AssetCheckEvaluation
+Event = tuple[DagsterEventType, Data]
+
+
+def events_of(step: Step, done: Done, tags: Mapping[str, str]) -> Iterator[Event]:
+    """The events of a step that was made, in their order; `tags` are those of its materialization."""
+    key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
+    if done.receipt.passed:
+        made = dg.AssetMaterialization(key, partition=partition, metadata=describe(step.corpus, done), tags=tags)
+        yield DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(made)
+    else:
+        yield from _refused(step, done, key, partition)
+    for check in done.receipt.checks:
+        yield _evaluation(key, partition, check, {})
+
+
+def comparison_of(step: Step) -> Iterator[Event]:
+    """What a promotion would say of the reference that `step` made: a sign on its partition, which stops nothing."""
+    key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
+    repo = RepoRef.parse(step.partition)
+    read = held_against(step.corpus, repo)
+    for check in comparison(step.corpus, repo):
+        yield _evaluation(
+            key, partition, replace(check, blocking=False), {"held against": read.key if read else "none"}
+        )
+
+
+def _refused(step: Step, done: Done, key: dg.AssetKey, partition: str | None) -> Iterator[Event]:
+    """Not a materialization, which Dagster shows as green whatever its checks say: what was planned and did not come,
+    by which it shows the partition as failed, and an observation with the reason and the figures.
+    """
+    yield DagsterEventType.ASSET_MATERIALIZATION_PLANNED, AssetMaterializationPlannedData(key, partition)
+    failed = "; ".join(
+        f"{check.name}: expected {check.expected}, found {check.found}" for check in done.receipt.failures
+    )
+    seen = dg.AssetObservation(
+        key,
+        partition=partition,
+        description=f"made, and refused by its checks: {failed}",
+        metadata=describe(step.corpus, done),
+    )
+    yield DagsterEventType.ASSET_OBSERVATION, AssetObservationData(seen)
+
+
+def _evaluation(key: dg.AssetKey, partition: str | None, check: CheckResult, more: Mapping[str, str]) -> Event:
+    evaluation = AssetCheckEvaluation(
+        key,
+        check.name,
+        check.passed,
+        metadata={"expected": check.expected, "found": check.found, **more},
+        severity=dg.AssetCheckSeverity.ERROR if check.blocking else dg.AssetCheckSeverity.WARN,
+        blocking=check.blocking,
+        partition=partition,
+    )
+    return DagsterEventType.ASSET_CHECK_EVALUATION, evaluation
