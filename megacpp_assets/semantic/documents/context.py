@@ -11,6 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cache
 
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.graph.repository import Repository
@@ -71,6 +72,10 @@ class Surroundings:
         self._repository = repository
         self._items = items
         self._reach = reach
+        self._least_chars = cache(self._least_chars_of)
+        self._needed = cache(self._needed_by)
+        self._members_need = cache(self._needed_by_members)
+        self._body_needs = cache(self._needed_by_body)
 
     def choose(self, roots: Collection[Item], room: Room, barred: AbstractSet[Item] = frozenset()) -> Context:
         """Context for `roots`, ranges of chunk numbers, within `room`. Of items that are `barred` a short signature may
@@ -127,7 +132,7 @@ class Surroundings:
             growth.context.heads |= {item} if self._items.head_chars(item) else set()
         return list(taken)
 
-    def _needed(self, item: Item) -> list[Item]:
+    def _needed_by(self, item: Item) -> list[Item]:
         """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
         holder = self._items.owner(item)
         leads = [-1 - item[0]] if self._items.head_chars(item) else self._short_leads(item, ())
@@ -139,7 +144,7 @@ class Surroundings:
         short = 0 < chars <= _LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
         return item in growth.barred and not short
 
-    def _least_chars(self, item: Item) -> int:
+    def _least_chars_of(self, item: Item) -> int:
         return self._items.head_chars(item) or self._items.declared_chars(item)
 
     def _open_class(self, item: Item, growth: _Growth) -> list[Item]:
@@ -148,7 +153,7 @@ class Surroundings:
             return []
         more = self._items.declared_chars(item) - self._items.head_chars(item)
         left = growth.room.chars
-        fresh = self._declare(self._used(self._short_leads(item, ())), growth, more, item[1] - item[0] - 1)
+        fresh = self._declare(self._members_need(item), growth, more, item[1] - item[0] - 1)
         if growth.room.chars == left:
             return []
         growth.context.heads.discard(item)
@@ -163,14 +168,17 @@ class Surroundings:
             hidden = self._items.declared_chars(item) == 0
             cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(number)
             left = growth.room.chars
-            named = self._declare(self._used([number]), growth, cost, int(hidden))
+            named = self._declare(self._body_needs(number), growth, cost, int(hidden))
             if growth.room.chars < left:
                 growth.context.whole[item].add(number)
                 fresh += [item, *named]
         return fresh
 
-    def _used(self, numbers: Iterable[int]) -> list[Item]:
-        return self._order(self._reached(numbers))
+    def _needed_by_members(self, item: Item) -> list[Item]:
+        return self._order(self._reached(self._short_leads(item, ())))
+
+    def _needed_by_body(self, number: int) -> list[Item]:
+        return self._order(self._reached([number]))
 
     def _leading(self, item: Item, context: Context) -> list[int]:
         """Chunks of `item` to go on from: those shown, and as -1 - number those whose signature alone is."""

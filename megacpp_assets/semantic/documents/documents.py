@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.contract.recipe import SemanticRecipe
@@ -96,6 +97,7 @@ class _Assembly:
         self._repository = repository
         self._chars = chars
         self._items = Items(repository)
+        self._includes = cache(self._spelled)
         self._layout = Layout(repository, self._items)
         self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
         self._strategy = STRATEGIES[recipe.strategy]
@@ -136,14 +138,12 @@ class _Assembly:
         present = {self._repository.files[piece.file].source.path for piece in pieces}
         told: set[tuple[str, ...]] = set()
         for distance, file in order:
-            text = self._repository.files[file].source.text
-            for span in self._repository.files[file].includes:
-                found = _SPELLING.search(text, span.char_start, span.char_end)
-                spelling = found.groups() if found else ("", text[span.char_start : span.char_end])
-                held = any(piece.file == file and self._holds(piece, span) for piece in pieces)
-                outside = spelling[0] == "<" or (distance == 0 and not _names_one(spelling[1], present))
+            for span, spelling in self._includes(file):
                 length = span.char_end - span.char_start + 1
-                if outside and not held and spelling not in told and length <= room:
+                outside = spelling[0] == "<" or (distance == 0 and not _names_one(spelling[1], present))
+                if length > room or spelling in told or not outside:
+                    continue
+                if not any(piece.file == file and self._holds(piece, span) for piece in pieces):
                     told.add(spelling)
                     room -= length
                     if pen.size:
@@ -151,6 +151,15 @@ class _Assembly:
                     pen.slice(file, span, CONTEXT_ROLE)
         if pen.size:
             pen.context(0, "preamble", "")
+
+    def _spelled(self, file: int) -> list[tuple[Span, tuple[str, ...]]]:
+        """The include directives of a file, each with its bracket and the name behind it."""
+        facts = self._repository.files[file]
+        text = facts.source.text
+        found = [(span, _SPELLING.search(text, span.char_start, span.char_end)) for span in facts.includes]
+        return [
+            (span, match.groups() if match else ("", text[span.char_start : span.char_end])) for span, match in found
+        ]
 
     def _holds(self, piece: Piece, span: Span) -> bool:
         last = self._repository.nodes[piece.item[1] - 1].chunk

@@ -1,13 +1,15 @@
 """What documents are laid out from: a class with all its members, a function, a run's chunk; whole or as declared.
 
 As declared, a function is its signature and a class has its larger inline methods as signatures, or is its head alone;
-all else is short and has one form.
+all else is short and has one form. An item stands in many documents, so what its text says is found out once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
 
 from megacpp_assets.semantic.graph.repository import Repository
 
@@ -27,6 +29,11 @@ class Items:
         for place in repository.roots:
             if place.root.kind == "class_decl":
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
+        self.declared_chars = cache(self._declared_chars)
+        """Characters of an item without its bodies; of a method that a class declares, none."""
+        self.named = cache(self._named)
+        """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
+        self._names = cache(self._names_of)
 
     def owner(self, item: Item) -> Item | None:
         """The class whose method the function `item` defines outside of it."""
@@ -57,8 +64,7 @@ class Items:
         node = self._repository.nodes[number]
         return node.char_end - node.signature.char_end if node.signature else 0
 
-    def declared_chars(self, item: Item) -> int:
-        """Characters of an item without its bodies; of a method that a class declares, none."""
+    def _declared_chars(self, item: Item) -> int:
         if self.owner(item) is not None:
             return 0
         return self.whole_chars(item) - sum(map(self.body_chars, self.bodies(item)))
@@ -73,13 +79,12 @@ class Items:
         """Chunks that chunk `number` uses."""
         return [target for target, _, _ in self._repository.out[number]]
 
-    def named(self, number: int) -> list[int]:
-        """Chunks that the signature of chunk `number`, or the macro that opens its namespace, uses."""
+    def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
         words |= {space.macro for space in self._spaces[self._repository.nodes[number].root]}
-        return [target for target in self.used(number) if not words.isdisjoint(self._names(target))]
+        return tuple(target for target in self.used(number) if not words.isdisjoint(self._names(target)))
 
-    def _names(self, number: int) -> set[str]:
+    def _names_of(self, number: int) -> AbstractSet[str]:
         """What chunk `number` may be called by: its name, or of short declarations in a run any of their words."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):

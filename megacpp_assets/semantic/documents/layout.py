@@ -33,6 +33,8 @@ class Piece:
     head: bool
     distance: int
     spaces: tuple[Space, ...]
+    names: tuple[str, ...]
+    """Of its namespaces."""
 
     @property
     def is_root(self) -> bool:
@@ -63,7 +65,7 @@ class Layout:
         told: set[tuple[str, ...]] = set()
         kept = []
         for piece in pieces:
-            said = (*_names(piece), *self._says(piece).split())
+            said = (*piece.names, *self._says(piece).split())
             if piece.is_root or said not in told:
                 kept.append(piece)
             told.add(said)
@@ -77,7 +79,9 @@ class Layout:
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, *, head: bool = False) -> Piece:
         node = self._repository.nodes[item[0]]
-        return Piece(item, node.file, node.chunk.start, whole, head, distance, self._spaces[node.root])
+        spaces = self._spaces[node.root]
+        names = tuple(space.name for space in spaces)
+        return Piece(item, node.file, node.chunk.start, whole, head, distance, spaces, names)
 
     def _needs(self, pieces: Sequence[Piece]) -> list[set[int]]:
         """Of each piece, the numbers of those that it uses: what it shows decides."""
@@ -208,12 +212,8 @@ def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Rep
 
 def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
     goes_on = last is not None and piece.file == last.file and piece.start > last.start
-    stays = last is not None and _names(piece) == _names(last)
+    stays = last is not None and piece.names == last.names
     return not goes_on, not stays, -piece.distance, piece.file, piece.start
-
-
-def _names(piece: Piece) -> list[str]:
-    return [space.name for space in piece.spaces]
 
 
 def _broken(pieces: Sequence[Piece], needs: Sequence[set[int]], left: set[int], repository: Repository) -> int:
