@@ -23,7 +23,7 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec
 from megacpp_assets.training.stage import spec
 from tests.cli.commands import exit_code
 from tests.loader.rows_artifact import DATASET
-from tests.training.test_stage import wait_for
+from tests.training.waiting import wait_for
 from tests.training.world import tiny_recipe, tiny_root
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -26,6 +25,7 @@ from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.spec import checkpoint_target
 from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
 from megacpp_assets.training.trainees import command
+from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
@@ -102,25 +102,9 @@ def test_no_process_outlives_a_killed_launcher(tmp_path: Path, processes: int, m
     assert metrics.is_file()
 
 
-def wait_for(condition):  # type: ignore[no-untyped-def]
-    """Poll until true; three minutes is the end of patience."""
-    end = time.monotonic() + 180
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-    raise AssertionError("it did not happen within three minutes")
-
-
 def descendants(pid: int) -> list[int]:
 
     return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ class Processes:
     preemptible: bool = True
     unanswered: int = 0
     grace_seconds: float = 60
+    python: str = sys.executable
     machines: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     attempts: int = 0
 
@@ -28,7 +29,7 @@ class Processes:
 
     def submit(self, order: Order) -> None:
         self.attempts += 1
-        self.machines[order.name] = subprocess.Popen(order.command(str(self.scratch / order.name), sys.executable))
+        self.machines[order.name] = subprocess.Popen(order.command(str(self.scratch / order.name), self.python))
 
     def look(self, name: str) -> Report:
         if self.unanswered:

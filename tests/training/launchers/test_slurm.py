@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -15,6 +14,7 @@ import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.drive import drive
@@ -22,12 +22,13 @@ from megacpp_assets.training.launch.exchange import Folder
 from megacpp_assets.training.launch.launcher import Order, Unanswered, open_launcher
 from megacpp_assets.training.launch.post import Post
 from megacpp_assets.training.launchers.slurm import Settings, Slurm
-from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.stage import run
+from tests.training.launch.quick import quick_python
 from tests.training.launchers.cluster import fake_cluster, real_cluster
 from tests.training.launchers.fake_slurm import preempt
-from tests.training.test_stage import wait_for
-from tests.training.world import tiny_root, tiny_spec, tree_hashes
+from tests.training.waiting import wait_for
+from tests.training.world import tiny_root, tiny_spec
 
 KINDS = {"fake": fake_cluster, "real": real_cluster}
 
@@ -45,7 +46,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def recipe_in(folder: Path, **changes: Any) -> LaunchRecipe:
-    settings = {"python": sys.executable, "scratch": str(folder / "scratch")}
+    settings = {"python": quick_python(folder / "python"), "scratch": str(folder / "scratch")}
     values = {"silence_seconds": 120, "look_seconds": 0.2, "exchange": (folder / "exchange").as_uri()} | changes
     return LaunchRecipe("slurm", settings=settings, **values)
 
@@ -62,12 +63,11 @@ def left(name: str) -> list[str]:
     return queued.stdout.split() + [line for line in lines if name in line and "launch.remote" in line]
 
 
-def test_a_job_of_the_cluster_trains_what_a_training_here_does(cluster: str, tmp_path: Path) -> None:
-    here, there = (tiny_spec(tiny_root(tmp_path / name)) for name in ("here", "there"))
-    run(here)
-    train(there, recipe_in(tmp_path))
-    assert tree_hashes(there.root, "checkpoints") == tree_hashes(here.root, "checkpoints")
-    name = f"{Job.of(there).name}-1"
+def test_a_job_of_the_cluster_brings_its_checkpoint_and_leaves_nothing(cluster: str, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    train(spec, recipe_in(tmp_path))
+    assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
+    name = f"{Job.of(spec).name}-1"
     wait_for(lambda: not left(name) and not (tmp_path / "scratch" / name).exists())
 
 
@@ -94,7 +94,7 @@ def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path
 
 
 def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
-    spec = tiny_spec(tiny_root(fake / "root"), steps=400, save_every=50)
+    spec = tiny_spec(tiny_root(fake / "root"), steps=100, save_every=20)
     post = Post(Folder(fake / "exchange"), Job.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(fake)))
     launching.start()
@@ -105,7 +105,7 @@ def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
         (1, "preempted: PREEMPTED"),
         (2, "succeeded"),
     ]
-    assert post.sealed()[-1].step == 400
+    assert post.sealed()[-1].step == 100
     wait_for(lambda: not left(post.name))
 
 

@@ -1,0 +1,28 @@
+"""Waiting for what other processes do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+
+def wait_for(condition: Callable[[], _T]) -> _T:
+    """Poll until true; three minutes is the end of patience."""
+    end = time.monotonic() + 180
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.02)  # a waiting test takes no core from what it waits for
+    raise AssertionError("it did not happen within three minutes")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of that number runs; one that nobody has waited for does not."""
+    try:
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
+    except OSError:
+        return False
