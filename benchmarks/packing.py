@@ -16,7 +16,8 @@ from _cores import choose, hold
 from _harness import Figure, compare, report
 from numpy.typing import NDArray
 
-from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
+from megacpp_assets.packed.plan import RowLimits, RowPlan
+from megacpp_assets.packed.strategies.best_fit import best_fit
 
 BENCH = "packing"
 PEER = "per-document BFD (numpy/python)"

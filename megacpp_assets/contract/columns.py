@@ -139,6 +139,7 @@ COMPLETE_FILE: Final = "_COMPLETE"
 MANIFEST_FILE: Final = "manifest.json"
 VAL_SHARD: Final = "val_shard.parquet"
 TOKENIZER_FILE: Final = "tokenizer.json"
+_NAMED_DIGITS: Final = 12
 
 
 def of_budget(budget: int, name: str) -> str:
@@ -156,6 +157,11 @@ def parquet_shard(index: int) -> str:
     return f"shard_{index:05d}.parquet"
 
 
-def packed_shard(split: str, index: int) -> str:
-    """Name of the packed rows file `index` of `split` (one of `names.SPLITS`)."""
-    return f"{split}_{index:05d}.parquet"
+def packed_shard(split: str, index: int, sha256: str) -> str:
+    """Name of the packed rows file `index` of `split` (one of `names.SPLITS`), by its content."""
+    return f"{split}_{index:05d}_{sha256[:_NAMED_DIGITS]}.parquet"
+
+
+def overflow_file(split: str) -> str:
+    """Name of the file beside the packed rows of `split` with the documents that no row holds."""
+    return f"overflow_{split}.jsonl.zst"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import BASE_SPECIALIST, DOCUMENT_TOKENS
+from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import require_label
+from megacpp_assets.contract.recipe_rows import DATASET_NAME, PackingRecipe, PhaseRecipe, standard_phases
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 POLICIES = ("manual", "when_checked")
@@ -20,8 +20,6 @@ SCHEDULES = ("cosine", "wsd")
 OPTIMIZERS = ("adamw", "muon")
 STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
-_DATASET = re.compile(r"[A-Za-z0-9_]{1,100}")
-_MOST_ROW_TOKENS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,36 +170,6 @@ class PromotionRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseRecipe:
-    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
-    budget that they are made for.
-
-    `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
-    """
-
-    row_tokens: int
-    document_tokens: int = DOCUMENT_TOKENS
-    dataset_version: str = ""
-
-    def problem(self) -> tuple[str, str, object] | None:
-        """(key, expected, found) of the first value that cannot be."""
-        if not DOCUMENT_TOKENS <= self.document_tokens:
-            return "document_tokens", f"at least {DOCUMENT_TOKENS}", self.document_tokens
-        if not self.document_tokens <= self.row_tokens <= _MOST_ROW_TOKENS:
-            expected = f"{self.document_tokens} (its document_tokens) to {_MOST_ROW_TOKENS}"
-            return "row_tokens", expected, self.row_tokens
-        if self.dataset_version and not _DATASET.fullmatch(self.dataset_version):
-            return "dataset_version", "1 to 100 letters, digits and '_'", repr(self.dataset_version)
-        return None
-
-
-def standard_phases() -> dict[str, PhaseRecipe]:
-    """The phases that every recipe has; it may change them and add others."""
-    tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
-    return {name: PhaseRecipe(row_tokens=each, document_tokens=each) for name, each in tokens.items()}
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingRecipe:
     """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run.
 
@@ -319,25 +287,33 @@ class Recipe:
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
+    packing: PackingRecipe = field(default_factory=PackingRecipe)
     promotion: PromotionRecipe = field(default_factory=PromotionRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
 
     def __post_init__(self) -> None:
-        if not _DATASET.fullmatch(self.dataset):
+        if not DATASET_NAME.fullmatch(self.dataset):
             raise SpecError("dataset", expected="1 to 100 letters, digits and '_'", found=repr(self.dataset))
         for name, value in (("repos", self.repos), ("curriculum", self.curriculum)):
             if not value or len(set(value)) < len(value):
                 raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
         for phase in self.curriculum:
             self._require_phase("curriculum", phase)
-        _require_phases(self.phases)
+        _require_phases(self.phases, longer=self.packing.overflow != "refuse")
         _require_specialists(self.specialists, {text.partition("@")[0] for text in self.repos})
 
     @property
     def budgets(self) -> tuple[int, ...]:
         """The `document_tokens` of the curriculum's phases, each once, ascending: documents are made for each."""
         return tuple(sorted({self.phases[name].document_tokens for name in self.curriculum}))
+
+    def token_limit(self, budget: int) -> int:
+        """The most tokens of a document of `budget`: where longer ones are split, as its shortest row."""
+        if self.packing.overflow != "split":
+            return budget
+        phases = (self.phases[name] for name in self.curriculum)
+        return min(budget, *(phase.row_tokens for phase in phases if phase.document_tokens == budget))
 
     def phase(self, name: str) -> PhaseRecipe:
         """The phase of that name; `SpecError` with those there are, or if nobody makes documents for its budget."""
@@ -364,10 +340,10 @@ class Recipe:
             raise SpecError(where, expected=f"one of {', '.join(self.phases)}", found=repr(name), do=do)
 
 
-def _require_phases(phases: Mapping[str, PhaseRecipe]) -> None:
+def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:
     for name, phase in phases.items():
         require_label(f"phases.{name}", name)
-        if problem := phase.problem():
+        if problem := phase.problem(longer=longer):
             key, expected, found = problem
             raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,21 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import NEAR_COPY
+from megacpp_assets.contract.recipe import NEAR_COPY, as_config
+from megacpp_assets.contract.recipe_rows import PackingRecipe
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
-from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.packed.mixture import repetitions, repository_weight
+from megacpp_assets.packed.overflow import write_overflow
+from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rows import RowBlock, gather_rows
 from megacpp_assets.packed.spool import Spool, spool_documents
+from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "3"
+VERSION = "4"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -48,7 +52,8 @@ class PackedRowsSpec:
     """One mixture of one dataset, in rows of `row_tokens` tokens, of documents of the budget `document_tokens`.
 
     `weights` are the times that it takes the training documents of a repository where that is not once; `seed` shuffles
-    the rows. Documents with a `near_copy` of what another repository holds out stay out.
+    the rows, which `packing` says how to fill. Documents with a `near_copy` of what another repository holds out stay
+    out.
     """
 
     root: Path
@@ -60,6 +65,7 @@ class PackedRowsSpec:
     document_tokens: int
     seed: int
     near_copy: float = NEAR_COPY
+    packing: PackingRecipe = field(default_factory=PackingRecipe)
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
@@ -94,6 +100,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         document_tokens=phase.document_tokens,
         seed=recipe.mixture.seed,
         near_copy=recipe.holdout.near_copy,
+        packing=recipe.packing,
     )
 
 
@@ -113,6 +120,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "row_tokens": spec.limits.tokens,
             "document_tokens": spec.document_tokens,
             "max_chunks": spec.limits.chunks,
+            "packing": as_config(spec.packing),
         },
         inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
     )
@@ -131,14 +139,15 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
             [shards_of_split(artifact, spec.document_tokens, split) for artifact in inputs]
             for split in (TRAIN_SPLIT, VALID_SPLIT)
         )
-        outside = np.concatenate(left_out(trained, held, spec.near_copy))
-        train = _split(spec, TRAIN_SPLIT, trained, scratch, outside)
+        train = _split(spec, TRAIN_SPLIT, trained, scratch, left_out(trained, held, spec.near_copy))
         valid = _split(spec, VALID_SPLIT, held, scratch)
         if not len(train.taken):
             raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
         rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
         _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
         _write(publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(first + done, rows))
+        write_overflow(publication, TRAIN_SPLIT, trained, train.over)
+        write_overflow(publication, VALID_SPLIT, held, valid.over)
         shutil.rmtree(scratch)
         return _stats(spec, train, valid)
 
@@ -147,12 +156,17 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries."""
+    """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries.
+
+    `near` flags the documents that stay out as near copies of held-out ones, `over` those that no row holds.
+    """
 
     spool: Spool
     times: NDArray[np.int64]
     taken: NDArray[np.int64]
     plan: RowPlan
+    near: NDArray[np.bool_]
+    over: NDArray[np.bool_]
 
     def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
         """Sum of a per-document quantity by repository."""
@@ -170,22 +184,31 @@ def _split(
     split: str,
     shards: Sequence[Sequence[Path]],
     scratch: Path,
-    outside: NDArray[np.bool_] | None = None,
+    near: Sequence[NDArray[np.bool_]] = (),
 ) -> _Split:
-    """The documents of `shards`, by repository, but for those that are `outside`, and the rows made of them."""
+    """The documents of `shards`, by repository, but for those that are `near` copies, and the rows made of them."""
     spool = spool_documents(shards, scratch / split, spec.document_tokens)
     times = np.concatenate([_times(spec, split, spool, index) for index in range(len(shards))])
-    if outside is not None:
-        times[outside] = 0
+    is_near = np.concatenate(near) if near else np.zeros(spool.documents, dtype=np.bool_)
+    over = _over(spec, spool) & ~is_near
+    times[is_near | over] = 0
     taken = np.repeat(np.arange(spool.documents), times)
-    plan = best_fit(
+    plan = STRATEGIES[spec.packing.strategy](
         spool.tokens.lengths(taken),
         spool.chunks.lengths(taken),
         limits=spec.limits,
         seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
-    return _Split(spool, times, taken, plan)
+    return _Split(spool, times, taken, plan, is_near, over)
+
+
+def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
+    """The documents that no row holds, where the recipe keeps them in a file."""
+    if spec.packing.overflow != "file":
+        return np.zeros(spool.documents, dtype=np.bool_)
+    tokens, chunks = (np.diff(group.offsets) for group in (spool.tokens, spool.chunks))
+    return np.asarray((tokens > spec.limits.tokens) | (chunks > spec.limits.chunks))
 
 
 def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int) -> NDArray[np.int64]:
@@ -203,7 +226,7 @@ def _write(publication: Publication, split: str, packed: _Split, row_tokens: int
     rows, file_rows = packed.plan.rows, max(1, FILE_TOKENS // row_tokens)
     for index, first in enumerate(range(0, rows, file_rows)):
         end = min(rows, first + file_rows)
-        with publication.file(c.packed_shard(split, index)) as pending:
+        with publication.file_by_content(partial(c.packed_shard, split, index)) as pending:
             for written in _write_rows(pending.path, packed, row_tokens, range(first, end)):
                 told(written)
             pending.rows = end - first
@@ -225,7 +248,7 @@ def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Ite
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
     tokens, valid_tokens = (int((split.lengths * split.times).sum()) for split in (train, valid))
     keys = [repo.key for repo in spec.ordered_repos]
-    ones, outside = np.ones_like(train.times), (train.times == 0).astype(np.int64)
+    ones, near = np.ones_like(train.times), train.near.astype(np.int64)
     return {
         "documents": len(train.taken),
         "tokens": tokens,
@@ -234,8 +257,10 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_tokens": valid_tokens,
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
+        "overflow_documents": int(train.over.sum()),
+        "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
-        "left_out_per_repo": dict(zip(keys, train.per_source(outside), strict=True)),
+        "left_out_per_repo": dict(zip(keys, train.per_source(near), strict=True)),
         "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
         "tokens_per_repo": dict(zip(keys, train.per_source(train.lengths * train.times), strict=True)),
         "row_tokens": spec.limits.tokens,

@@ -122,6 +122,10 @@ def _whole(packed: Packed) -> Verdict:
     return Verdict(not changed, f"{changed} documents otherwise")
 
 
+def _kept(packed: Packed) -> Verdict:
+    return Verdict(not packed.overflow, f"{packed.overflow} documents otherwise")
+
+
 def _held_out(packed: Packed) -> Verdict:
     leaked, held = packed.sides.leaked()
     return Verdict(leaked * 1000 <= held, f"{leaked} of {held} bytes of held-out roots stand in training")
@@ -162,6 +166,7 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
     Check("pads_carry_fill_values", "every pad its column's fill value", _None(_other_pads, "pads")),
     Check("documents_are_taken_as_the_mixture_says", "each source document as often as its weight says", _taken),
     Check("documents_are_whole_and_unchanged", "every token column as in the source document", _whole),
+    Check("overflow_is_kept", "each document that no row holds, whole, in the file that the recipe asks for", _kept),
     Check(
         "held_out_stays_out",
         "at most 0.1 % of the bytes of held-out roots of 200 bytes or more in training documents",

@@ -83,6 +83,17 @@ class Publication:
             promote(pending.path, final)
         self._record(name, final, pending.rows)
 
+    @contextmanager
+    def file_by_content(self, name_of: Callable[[str], str]) -> Iterator[PendingFile]:
+        """As `file`, for a file whose name is `name_of` its SHA-256."""
+        pending = PendingFile(temporary_path(self.directory / "content"))
+        with naming(pending.path):
+            yield pending
+            digest = sha256_file(pending.path)
+            final = self.directory / name_of(digest)
+            promote(pending.path, final)
+        self.entries.append(FileEntry(final.name, final.stat().st_size, digest, pending.rows))
+
     def write(self, name: str, data: bytes, rows: int | None = None) -> None:
         """Write a small data file from memory."""
         with self.file(name) as pending:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -43,28 +43,35 @@ BATCH_DOCUMENTS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class TokenizedParquetSpec:
-    """One repository of one dataset, with documents of each of `budgets`."""
+    """One repository of one dataset, with documents of each of `budgets`.
+
+    `limits` are the most tokens of a document of each budget that is not the limit itself.
+    """
 
     root: Path
     dataset: str
     repo: RepoRef
     budgets: tuple[int, ...]
+    limits: Mapping[int, int] = field(default_factory=dict)
 
 
 def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
     """What the partition `NAME@REF` of `corpus` is made from."""
-    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.budgets)
+    recipe = corpus.recipe
+    limits = {budget: limit for budget in recipe.budgets if (limit := recipe.token_limit(budget)) < budget}
+    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), recipe.budgets, limits)
 
 
 def target(spec: TokenizedParquetSpec) -> Target:
     """The work of tokenizing one repository; the tokenizer's identity is in the manifest of the second input."""
+    limits = {"limits": {str(budget): limit for budget, limit in spec.limits.items()}} if spec.limits else {}
     return Target(
         root=spec.root,
         path=parquet_path(spec.dataset, spec.repo),
         stage="tokenized_parquet",
         partition=spec.repo.key,
         version=VERSION,
-        config={"dataset": spec.dataset, BUDGETS: list(spec.budgets), "shard_documents": SHARD_DOCUMENTS},
+        config={"dataset": spec.dataset, BUDGETS: list(spec.budgets), "shard_documents": SHARD_DOCUMENTS, **limits},
         inputs=(jsonl_path(spec.dataset, spec.repo), tokenizer_path(spec.dataset)),
     )
 
@@ -88,7 +95,14 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
             progress(done, max(done, total))
 
         told = {
-            budget: write_shards(publication, read_records(jsonl, budget), encoder, budget, heard=heard)
+            budget: write_shards(
+                publication,
+                read_records(jsonl, budget),
+                encoder,
+                budget,
+                limit=spec.limits.get(budget, budget),
+                heard=heard,
+            )
             for budget in spec.budgets
         }
         return by_budget(told, SUMS)
@@ -108,14 +122,16 @@ def write_shards(
     encoder: TextEncoder,
     budget: int,
     *,
+    limit: int,
     heard: Callable[[int], None],
 ) -> dict[str, Any]:
-    """Write every record as token parquet of `budget` into `publication`; gives the statistics.
+    """Write every record as token parquet of `budget` into `publication`, at most `limit` tokens a document; gives the
+    statistics.
 
     `heard` is told how many records each batch had.
     """
     totals = Totals(budget)
-    limits = Limits(budget, fixed_max_chunks(budget))
+    limits = Limits(limit, fixed_max_chunks(limit))
     with ShardWriter(publication, budget) as shards:
         for documents in _batches(iter(records), documents_at_once(BATCH_DOCUMENTS, budget)):
             tokenized = tokenize(documents, encoder, limits)

@@ -8,13 +8,12 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import (
-    PhaseRecipe,
     Recipe,
     SemanticRecipe,
     SourcesRecipe,
     TokenizerRecipe,
-    standard_phases,
 )
+from megacpp_assets.contract.recipe_rows import PackingRecipe, PhaseRecipe, standard_phases
 
 
 def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
@@ -58,6 +57,21 @@ def test_a_phase_that_nobody_makes_documents_for_is_refused_and_one_that_shares_
 
 def test_a_phase_whose_documents_do_not_fit_its_rows_is_refused_by_its_key() -> None:
     with pytest.raises(
-        SpecError, match=r"phases.long.row_tokens; expected 8192 \(its document_tokens\) .*; found 4096"
+        SpecError,
+        match=r"phases.long.row_tokens; expected 8192 \(its document_tokens, as packing.overflow is refuse\) .*; found 4096",
     ):
         _recipe("4k", long=PhaseRecipe(4096, 8192))
+
+
+def test_documents_may_be_longer_than_rows_where_the_recipe_says_what_becomes_of_them() -> None:
+    phases = {**standard_phases(), "long": PhaseRecipe(4096, 8192)}
+    for overflow, limit in (("split", 4096), ("file", 8192)):
+        packing = PackingRecipe(overflow=overflow)
+        recipe = Recipe("mine", "sample", ("sample-format",), ("long",), phases, packing=packing)
+        assert (recipe.budgets, recipe.token_limit(8192)) == ((8192,), limit)
+
+
+@pytest.mark.parametrize("key", ["strategy", "overflow"])
+def test_a_way_of_packing_that_there_is_not_is_refused_by_its_key(key: str) -> None:
+    with pytest.raises(SpecError, match=rf"packing.{key}; expected .* or .*; found 'crop'"):
+        PackingRecipe(**{key: "crop"})

@@ -24,7 +24,7 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from tests.megatron.pairs import megatron_spec, part
-from tests.packed.enriched_documents import DATASET, FMT, MIXTURE, Corpus, documents, publish_enriched
+from tests.packed.enriched_documents import DATASET, FMT, MIXTURE, Corpus, documents, publish_enriched, shard
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +110,13 @@ def _republish(spec: MegatronBinIdxSpec, root: Path, change: dict[str, list[Any]
     """Packed rows of `spec` under `root` with columns of the first training file replaced."""
     megatron_spec(root)
     packed = open_artifact(root, packed_path(DATASET, MIXTURE))
-    table = pq.read_table(packed.file(c.packed_shard(TRAIN_SPLIT, 0)))
+    table = pq.read_table(packed.file(shard(packed)))
     for name, values in change.items():
         index = table.schema.get_field_index(name)
         table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        with publication.file(c.packed_shard(TRAIN_SPLIT, 0)) as pending:
+        with publication.file(c.packed_shard(TRAIN_SPLIT, 0, "0" * 64)) as pending:
             pq.write_table(table, pending.path)
             pending.rows = table.num_rows
         return {}

@@ -131,6 +131,11 @@ class Corpus:
         )
 
 
+def shard(artifact: Artifact, split: str = TRAIN_SPLIT, index: int = 0) -> str:
+    """The name of a file of packed rows, which its content decides."""
+    return artifact.files(".parquet", f"{split}_{index:05d}_")[0].name
+
+
 def small_corpus(root: Path, count: int = 60) -> Corpus:
     """A corpus whose first repository has two shards."""
     train = {FMT: documents(FMT, count, seed=1000), ABSEIL: documents(ABSEIL, count // 2, seed=2000)}

@@ -5,21 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, PackOverflow, SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.recipe_rows import PackingRecipe
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.packed import stage
 from megacpp_assets.packed.stage import run
+from megacpp_assets.packed.strategies.choose import STRATEGIES
+from megacpp_assets.quality.packed import check
 from megacpp_assets.storage.artifact import Artifact
-from tests.packed.enriched_documents import ABSEIL, FMT, Corpus, document, documents, publish_enriched, small_corpus
+from megacpp_assets.storage.jsonl import write_lines
+from tests.packed.enriched_documents import (
+    ABSEIL,
+    FMT,
+    Corpus,
+    document,
+    documents,
+    publish_enriched,
+    shard,
+    small_corpus,
+)
+from tests.quality.planting import seal
 
 
 def _rows(artifact: Artifact, split: str) -> pa.Table:
@@ -96,7 +113,7 @@ def test_long_runs_of_rows_are_cut_into_files_and_blocks(corpus: Corpus, monkeyp
     assert [entry.rows for entry in entries] == [3] * (whole.num_rows // 3) + [whole.num_rows % 3] * (
         whole.num_rows % 3 > 0
     )
-    assert pq.ParquetFile(artifact.file(c.packed_shard(TRAIN_SPLIT, 0))).metadata.num_row_groups == 2
+    assert pq.ParquetFile(artifact.file(shard(artifact))).metadata.num_row_groups == 2
     assert _rows(artifact, TRAIN_SPLIT).equals(whole)
 
 
@@ -136,10 +153,50 @@ def test_a_document_with_too_many_chunks_stops_the_stage_by_name(tmp_path: Path)
         run(Corpus(tmp_path, {FMT: []}, {}).spec())
 
 
+def _lines(artifact: Artifact, split: str) -> list[dict[str, Any]]:
+    data = zstandard.ZstdDecompressor().decompress(artifact.file(c.overflow_file(split)).read_bytes())
+    return [orjson.loads(line) for line in data.splitlines()]
+
+
+def test_documents_that_no_row_holds_lie_whole_in_a_file_where_the_recipe_says_so(tmp_path: Path) -> None:
+    long = document(FMT, "too-long", tokens=4097, chunks=3, seed=1)
+    dense = document(FMT, "dense", tokens=900, chunks=129, seed=1)
+    full = document(FMT, "exactly-t", tokens=4096, chunks=3, seed=2)
+    publish_enriched(tmp_path, FMT, [[long, *documents(FMT, 3, seed=1)], [full, dense]], [long])
+    spec = replace(Corpus(tmp_path, {FMT: []}, {}).spec(), packing=PackingRecipe(overflow="file"))
+    artifact = run(spec)
+    assert _lines(artifact, TRAIN_SPLIT) == [long, dense] and _lines(artifact, VALID_SPLIT) == [long]
+    assert sorted(_taken(artifact)) == ["exactly-t", "fmt-1-0", "fmt-1-1", "fmt-1-2"]
+    assert artifact.manifest.stats["overflow_documents"] == 2 and artifact.manifest.stats["left_out_per_repo"] == {
+        FMT.key: 0
+    }
+    assert [result.name for result in check(artifact) if not result.passed] == []
+    write_lines(artifact.file(c.overflow_file(TRAIN_SPLIT)), [orjson.dumps(long) + b"\n"])
+    assert [result.name for result in check(seal(artifact)) if not result.passed] == ["overflow_is_kept"]
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_every_strategy_gives_rows_that_pass_every_check_and_the_same_bytes_again(
+    tmp_path: Path, strategy: str
+) -> None:
+    digests = []
+    for name in ("a", "b"):
+        spec = replace(small_corpus(tmp_path / name, 24).spec(own_repo=FMT.name), packing=PackingRecipe(strategy))
+        artifact = run(spec)
+        assert [result.name for result in check(artifact) if not result.passed] == []
+        digests.append(artifact.manifest.sha256)
+    assert digests[0] == digests[1]
+
+
+def test_files_of_rows_are_named_by_their_content(corpus: Corpus) -> None:
+    for entry in run(corpus.spec()).manifest.files:
+        assert entry.name.endswith(f"_{entry.sha256[:12]}.parquet")
+
+
 def test_without_validation_documents_there_are_no_validation_files(tmp_path: Path) -> None:
     publish_enriched(tmp_path, FMT, [documents(FMT, 5, seed=1)])
     artifact = run(Corpus(tmp_path, {FMT: []}, {}).spec())
-    assert [entry.name for entry in artifact.manifest.files] == [c.packed_shard(TRAIN_SPLIT, 0)]
+    assert [entry.name for entry in artifact.manifest.files] == [shard(artifact)]
     assert artifact.manifest.stats["valid_rows"] == 0
 
 

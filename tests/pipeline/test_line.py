@@ -160,7 +160,10 @@ def _victims(root: Path) -> list[str]:
         f"{CHECKPOINT}/{COMPLETE_FILE}",
         f"{megatron}/{DATASET}_train.bin",
         f"{megatron}/{DATASET}_train.idx",
-        f"packed/{DATASET}/small_cpp/4k/train_00000.parquet",
+        open_artifact(root, f"packed/{DATASET}/small_cpp/4k")
+        .files(".parquet", "train_00000_")[0]
+        .relative_to(root)
+        .as_posix(),
         f"enriched/{DATASET}/sample-format@v1.0.0/4096/shard_00000.parquet",
         f"parquet/{DATASET}/sample-kernel@v1.0.0/4096/shard_00000.parquet",
         f"tokenizer/{DATASET}/tokenizer.json",

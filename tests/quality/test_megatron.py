@@ -32,6 +32,7 @@ from tests.packed.enriched_documents import (
     documents,
     publish_enriched,
     publish_tokenizer,
+    shard,
 )
 from tests.quality.planting import pin_another_tokenizer, rewrite, seal
 
@@ -161,7 +162,7 @@ def _plant_token(artifact: Artifact, value: int) -> Artifact:
     """The second token of the corpus becomes `value`, in the rows and in the .bin alike."""
     _write(files.BIN, 4, "<I", value)(_prefix(artifact))
     rows = open_artifact(artifact.root, packed_path(DATASET, MIXTURE))
-    rewrite(rows, c.packed_shard(TRAIN_SPLIT, 0), lambda found: found[0][c.INPUT_IDS].__setitem__(1, value))
+    rewrite(rows, shard(rows), lambda found: found[0][c.INPUT_IDS].__setitem__(1, value))
     return seal(artifact)
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.names import VALID_SPLIT
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import run
@@ -27,13 +27,13 @@ from tests.packed.enriched_documents import (
     Corpus,
     documents,
     publish_enriched,
+    shard,
     small_corpus,
     table_of,
 )
 from tests.quality.planting import pin_another_tokenizer, replace_table, seal
 
 Row = dict[str, Any]
-FIRST = c.packed_shard(TRAIN_SPLIT, 0)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,8 @@ def _failing(artifact: Artifact) -> list[str]:
     return [result.name for result in results if not result.passed]
 
 
-def _plant(artifact: Artifact, change: Callable[[list[Row]], object], name: str = FIRST) -> Artifact:
+def _plant(artifact: Artifact, change: Callable[[list[Row]], object], name: str = "") -> Artifact:
+    name = name or shard(artifact)
     path = artifact.file(name)
     rows = pq.read_table(path).to_pylist()
     change(rows)
@@ -203,12 +204,13 @@ def test_a_planted_fault_is_seen_by_its_check(
 
 
 def test_a_missing_required_column_is_seen(packed: Artifact) -> None:
-    results = check(replace_table(packed, FIRST, pq.read_table(packed.file(FIRST)).drop_columns([c.DOC_IDS])))
-    assert results[0].found == f"{FIRST}: {c.DOC_IDS}" and not any(result.passed for result in results)
+    first = shard(packed)
+    results = check(replace_table(packed, first, pq.read_table(packed.file(first)).drop_columns([c.DOC_IDS])))
+    assert results[0].found == f"{first}: {c.DOC_IDS}" and not any(result.passed for result in results)
 
 
 def test_a_column_of_another_type_is_seen(packed: Artifact) -> None:
-    file, name = c.packed_shard(VALID_SPLIT, 0), c.PACK_ID
+    file, name = shard(packed, VALID_SPLIT), c.PACK_ID
     table = pq.read_table(packed.file(file))
     assert not check(replace_table(packed, file, table.set_column(0, name, table[name].cast(pa.int32()))))[0].passed
 
@@ -247,7 +249,7 @@ def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
 
 
 def test_a_document_of_the_wrong_split_is_seen(packed: Artifact) -> None:
-    shutil.copyfile(packed.file(FIRST), packed.file(c.packed_shard(VALID_SPLIT, 0)))
+    shutil.copyfile(packed.file(shard(packed)), packed.file(shard(packed, VALID_SPLIT)))
     assert set(_failing(seal(packed))) == {"documents_are_taken_as_the_mixture_says", "tokens_are_conserved"}
 
 

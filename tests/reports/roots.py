@@ -35,7 +35,8 @@ def plant(root: Path) -> None:
     """One fault for each test of the project that looks across artifacts."""
     _copy_a_text_to_the_other_side(open_artifact(root, TOKENIZED))
     rewrite(open_artifact(root, ENRICHED), f"4096/{c.parquet_shard(0)}", _lose_a_token)
-    rewrite(open_artifact(root, PACKED), c.packed_shard("train", 0), _misname_a_document)
+    packed = open_artifact(root, PACKED)
+    rewrite(packed, packed.files(".parquet", "train_00000_")[0].name, _misname_a_document)
     (root / UNSEALED / c.COMPLETE_FILE).unlink()
     _fail_a_check(root)
     publish_a_checkpoint_of_another_tokenizer(root)

@@ -148,3 +148,15 @@ def test_without_a_tokenizer_the_stage_says_which_input_is_missing(tmp_path: Pat
     publish_jsonl(tmp_path, documents(2))
     with pytest.raises(LineageGap, match=f"tokenizer/{DATASET}"):
         run(TokenizedParquetSpec(tmp_path, DATASET, REPO, BUDGETS))
+
+
+def test_documents_longer_than_the_rows_are_split_to_fit_them_where_the_recipe_says_so(tmp_path: Path) -> None:
+    long = record("fmt@11.0.0:long", LINE * 1200, [(0, 500 * len(LINE)), (500 * len(LINE), 1200 * len(LINE))])
+    publish_tokenizer(tmp_path)
+    publish_jsonl(tmp_path, documents(3), {65_536: [long]})
+    artifact = run(TokenizedParquetSpec(tmp_path, DATASET, REPO, (4096, 65_536), {65_536: 4096}))
+    made = [table for name, table in tables(artifact).items() if name.startswith("65536/")]
+    rows = pa.concat_tables(made).sort_by(c.DOC_ID)
+    assert rows.num_rows > 1 and max(rows[c.ACTUAL_TOKEN_COUNT].to_pylist()) <= 4096
+    assert "".join(rows[c.TEXT].to_pylist()) == long["text"]
+    assert [result for result in check(artifact) if not result.passed] == []

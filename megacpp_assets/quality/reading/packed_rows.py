@@ -5,17 +5,21 @@ Memory is one block and 27 bytes for each source document of a split, however lo
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import zstandard
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
@@ -228,15 +232,61 @@ def _times(packed: Artifact, source: Artifact, split: str) -> float:
 
 
 def _outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
-    """By source, which documents of `split` the mixture leaves out: none that validate."""
+    """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, and what no
+    row holds where the recipe keeps it in a file."""
+    near, files = _near(packed, inputs, split)
+    if packed.manifest.config["packing"]["overflow"] != "file":
+        return near
+    return [flags | _over(packed, paths) for flags, paths in zip(near, files, strict=True)]
+
+
+def _over(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
+    tokens, chunks = (int(packed.manifest.config[key]) for key in ("row_tokens", "max_chunks"))
+    parts = [np.zeros(0, dtype=np.bool_)]
+    for path in paths:
+        for batch in batches(path, _BLOCK_DOCUMENTS, [c.ACTUAL_TOKEN_COUNT, c.TOKEN_CHUNK_STARTS_COLUMN]):
+            is_long = batch.column(c.ACTUAL_TOKEN_COUNT).to_numpy() > tokens
+            parts.append(is_long | (list_lengths(batch.column(c.TOKEN_CHUNK_STARTS_COLUMN)) > chunks))
+    return np.concatenate(parts)
+
+
+def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -> int:
+    """Lines of the overflow file that are not the documents that no row holds, whole and in their order."""
+    near, files = _near(packed, inputs, split)
+    expected = (
+        record
+        for paths, left in zip(files, near, strict=True)
+        for record in _flagged(paths, _over(packed, paths) & ~left)
+    )
+    found = (line for path in packed.files("", c.overflow_file(split)) for line in _lines(path))
+    return sum(
+        line is None or record is None or orjson.loads(line) != record for record, line in zip_longest(expected, found)
+    )
+
+
+def _flagged(paths: Sequence[Path], flags: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    done = 0
+    for path in paths:
+        for batch in batches(path, _BLOCK_DOCUMENTS):
+            yield from batch.take(np.flatnonzero(flags[done : done + batch.num_rows])).to_pylist()
+            done += batch.num_rows
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        yield from io.BufferedReader(stream)
+
+
+def _near(packed: Artifact, inputs: Sequence[Artifact], split: str) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
+    """By source, which documents of `split` are left out as near copies, and its files."""
     budget = int(packed.manifest.config["document_tokens"])
     trained, held = (
         [shards_of_split(source, budget, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
     )
     if split == TRAIN_SPLIT:
-        return left_out(trained, held, float(packed.manifest.config["near_copy"]))
+        return left_out(trained, held, float(packed.manifest.config["near_copy"])), trained
     rows = [sum(pq.read_metadata(path).num_rows for path in files) for files in held]
-    return [np.zeros(count, dtype=np.bool_) for count in rows]
+    return [np.zeros(count, dtype=np.bool_) for count in rows], held
 
 
 def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
@@ -261,13 +311,15 @@ Rule = Callable[[Block], int]
 
 @dataclass(slots=True)
 class Packed:
-    """What one pass over the rows and their sources found: `broken` by rule, and by split sources and valid tokens."""
+    """What one pass over the rows and their sources found: `broken` by rule, sources and valid tokens by split,
+    and misfits of the `overflow` files."""
 
     artifact: Artifact
     broken: dict[Rule, int]
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     sides: Sides = field(default_factory=Sides)
+    overflow: int = 0
 
 
 def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
@@ -279,6 +331,8 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
         sources = found.sources[split] = open_sources(artifact, inputs, split, outside)
         for source, left in zip(inputs, outside, strict=True):
             _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), split, left)
+        if artifact.manifest.config["packing"]["overflow"] == "file":
+            found.overflow += overflow_misfits(artifact, inputs, split)
         found.tokens[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.errors import PackOverflow, SpecError
-from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.packed.plan import RowLimits, RowPlan, require_fit
 
 _LENGTH_BITS = 17
 _INDEX_BITS = 32
@@ -25,32 +24,6 @@ Range = tuple[int, int]
 """(first row, rows), all of one residual."""
 Step = tuple[int, int, int]
 """(first row, rows, documents that each of these rows takes)."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowLimits:
-    """What a row may hold: `tokens` (T) and `chunks` (the cap shared with loader and model)."""
-
-    tokens: int
-    chunks: int
-
-    @staticmethod
-    def of(row_tokens: int) -> RowLimits:
-        """The limits of rows of `row_tokens` tokens: the chunk cap is max(128, T // 32) (seed 000)."""
-        return RowLimits(row_tokens, fixed_max_chunks(row_tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class RowPlan:
-    """Row r holds documents[offsets[r]:offsets[r + 1]], ascending; each document is in exactly one row."""
-
-    documents: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return len(self.offsets) - 1
 
 
 def best_fit(
@@ -68,7 +41,8 @@ def best_fit(
     chunks take the place of length. Documents that bring a row above its other limit are packed again among themselves.
     `PackOverflow`, naming the document by `name_of`, if one alone exceeds a limit: nothing is ever cropped.
     """
-    _require_fit(lengths, chunks, limits, name_of)
+    _require_keys(len(lengths), limits)
+    require_fit(lengths, chunks, limits, name_of)
     rng = np.random.Generator(np.random.PCG64(seed))
     # Narrow integers: tables that are read at random should stay inside the processor's cache.
     tokens, parts = lengths.astype(np.int32), chunks.astype(np.int32)
@@ -88,21 +62,9 @@ def best_fit(
     return _shuffled_rows(np.concatenate(placed), np.concatenate(row_ids), rows, rng)
 
 
-def _require_fit(
-    lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, name_of: Callable[[int], str]
-) -> None:
-    if not 0 < limits.tokens < 1 << _LENGTH_BITS or len(lengths) >= 1 << _INDEX_BITS:
+def _require_keys(documents: int, limits: RowLimits) -> None:
+    if not 0 < limits.tokens < 1 << _LENGTH_BITS or documents >= 1 << _INDEX_BITS:
         raise SpecError("packing", expected="rows below 131,072 tokens, fewer than 2^32 documents", found=limits)
-    for values, limit, unit in ((lengths, limits.tokens, "tokens"), (chunks, limits.chunks, "chunks")):
-        if len(values) and (worst := int(values.argmax())) >= 0 and values[worst] > limit:
-            raise PackOverflow(
-                name_of(worst),
-                expected=f"at most {limit} {unit} in one row",
-                found=f"{values[worst]} {unit}",
-                do="split the document where it is tokenized; packing never crops",
-            )
-    if len(lengths) and lengths.min() < 1:
-        raise PackOverflow(name_of(int(lengths.argmin())), expected="at least one token", found="none")
 
 
 def _dimensions(

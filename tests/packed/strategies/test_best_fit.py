@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import PackOverflow, SpecError
-from megacpp_assets.packed.best_fit import RowLimits, RowPlan, best_fit
+from megacpp_assets.packed.plan import RowLimits, RowPlan
+from megacpp_assets.packed.strategies.best_fit import best_fit
 from tests.packed.slow_packer import best_fit_residuals
 
 LIMITS = RowLimits(tokens=64, chunks=10)

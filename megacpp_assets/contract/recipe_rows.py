@@ -1,0 +1,64 @@
+"""What a recipe says about rows: the phases of the curriculum, and how documents are packed into their rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+
+DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
+PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
+OVERFLOWS: Final = ("refuse", "split", "file")
+_MOST_ROW_TOKENS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRecipe:
+    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
+    budget that they are made for.
+
+    `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
+    """
+
+    row_tokens: int
+    document_tokens: int = DOCUMENT_TOKENS
+    dataset_version: str = ""
+
+    def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
+        """(key, expected, found) of the first value that cannot be; `longer` if documents may be longer than rows."""
+        if not DOCUMENT_TOKENS <= self.document_tokens:
+            return "document_tokens", f"at least {DOCUMENT_TOKENS}", self.document_tokens
+        least = DOCUMENT_TOKENS if longer else self.document_tokens
+        if not least <= self.row_tokens <= _MOST_ROW_TOKENS:
+            why = "" if longer else " (its document_tokens, as packing.overflow is refuse)"
+            return "row_tokens", f"{least}{why} to {_MOST_ROW_TOKENS}", self.row_tokens
+        if self.dataset_version and not DATASET_NAME.fullmatch(self.dataset_version):
+            return "dataset_version", "1 to 100 letters, digits and '_'", repr(self.dataset_version)
+        return None
+
+
+def standard_phases() -> dict[str, PhaseRecipe]:
+    """The phases that every recipe has; it may change them and add others."""
+    tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
+    return {name: PhaseRecipe(row_tokens=each, document_tokens=each) for name, each in tokens.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PackingRecipe:
+    """`strategy` by which documents share rows, and what becomes of one that no row holds (`overflow`).
+
+    It stops the run (`refuse`), is cut where tokens are counted, at chunks and then at breaks (`split`), or stays whole
+    in a file beside the rows, which do not have it (`file`). Nothing is ever cropped.
+    """
+
+    strategy: str = "best_fit"
+    overflow: str = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, known in (("strategy", PACKING_STRATEGIES), ("overflow", OVERFLOWS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise SpecError(f"packing.{name}", expected=" or ".join(known), found=repr(value))
