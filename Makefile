@@ -50,8 +50,9 @@ build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.to
 		|| { cat $@.log; exit 1; }
 	@mv $@.log $@
 
+# An hour is the end: pytest prints what failed so far.
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
 
 ui: setup
 	$(BIN)/megacpp ui
