@@ -7,9 +7,9 @@ import signal
 from hypothesis import settings
 
 from tests.skipped import pytest_terminal_summary
-from tests.workers import _limits_stay, pytest_testnodedown
+from tests.workers import nothing_stays, pytest_testnodedown
 
-__all__ = ["_limits_stay", "pytest_terminal_summary", "pytest_testnodedown"]
+__all__ = ["nothing_stays", "pytest_terminal_summary", "pytest_testnodedown"]
 
 settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("megacpp")

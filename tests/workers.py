@@ -1,6 +1,6 @@
 """What became of a test worker that ended by itself: xdist says only that it is gone, not of which signal.
 
-A plug-in of pytest, and the limits of the worker, which no test may leave behind for those after it.
+A plug-in of pytest, and a fixture for what no test may leave on the worker for those after it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pytest
 _LIMITS = {
     name: getattr(resource, f"RLIMIT_{name}") for name in ("AS", "CORE", "CPU", "DATA", "FSIZE", "NOFILE", "STACK")
 }
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -33,9 +34,18 @@ def ending(code: int) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _limits_stay() -> Iterator[None]:
-    """A limit left on the worker would end it in another test, which would be blamed."""
-    before = {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
+def nothing_stays() -> Iterator[None]:
+    """What a test left on the worker would strike in another one, which would be blamed.
+
+    Signal handlers are put back: a command that runs in the process of a test takes them over, as it should. Limits
+    are another's to put back: an error says so.
+    """
+    handlers, limits = [signal.getsignal(number) for number in _SIGNALS], _limits()
     yield
-    after = {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
-    assert after == before, "the test left limits on the process of the tests"
+    for number, handler in zip(_SIGNALS, handlers, strict=True):
+        signal.signal(number, handler)
+    assert _limits() == limits, "the test left limits on the process of the tests"
+
+
+def _limits() -> dict[str, tuple[int, int]]:
+    return {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
