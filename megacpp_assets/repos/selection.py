@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import FRAGMENTS, SourceFile
 from megacpp_assets.repos.tree import GITLINK, TreeEntry
 
 C_SOURCES = {".c"}
 CPP_SOURCES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".cu"}
-C_OR_CPP_HEADERS = {".h", ".inc"}
+C_OR_CPP_HEADERS = {".h", *FRAGMENTS}
 CPP_HEADERS = {".hpp", ".hxx", ".hh", ".h++", ".inl", ".ipp", ".tcc", ".cuh"}
 
 _SYMLINK = "120000"

@@ -4,7 +4,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def parse(library: str, path: str, arguments: Sequence[str], flags: int, cursor_limit: int) -> dict[str, Any]: ...
+def parse(
+    library: str, path: str, arguments: Sequence[str], flags: int, cursor_limit: int, file: str = ""
+) -> dict[str, Any]: ...
 def precompile(library: str, path: str, arguments: Sequence[str], flags: int, output: str) -> dict[str, Any]: ...
 def paint(
     size: int, starts: NDArray[np.int64], ends: NDArray[np.int64], levels: NDArray[np.int64]

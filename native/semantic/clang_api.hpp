@@ -62,7 +62,8 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
               kBaseSpecifier = 44, kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73,
               kFirstExpression = 100, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
               kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501, kMacroInstantiation = 502,
-              kInclusion = 503, kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
+              kInclusion = 503, kFirstPreprocessing = 500, kLastPreprocessing = 503, kFirstExtraDeclaration = 600,
+              kLastExtraDeclaration = 699;
 }  // namespace kind
 
 // Every function of libclang in use: return type, name without "clang_", parameters.
@@ -83,7 +84,9 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(CXSourceLocation, getRangeStart, (CXSourceRange))                                                        \
   X(CXSourceLocation, getRangeEnd, (CXSourceRange))                                                          \
   X(void, getFileLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                     \
+  X(void, getExpansionLocation, (CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*))                \
   X(CXFile, getFile, (CXTranslationUnit, const char*))                                                       \
+  X(CXSourceLocation, getLocationForOffset, (CXTranslationUnit, CXFile, unsigned))                           \
   X(const char*, getFileContents, (CXTranslationUnit, CXFile, std::size_t*))                                 \
   X(CXString, getFileName, (CXFile))                                                                         \
   X(CXFile, getIncludedFile, (CXCursor))                                                                     \
@@ -132,6 +135,7 @@ inline bool is_null(const CXCursor& cursor) {
 inline bool is_reference(int k) {
   return k >= kind::kFirstReference && k <= kind::kLastReference && k != kind::kBaseSpecifier;
 }
+inline bool is_preprocessing(int k) { return k >= kind::kFirstPreprocessing && k <= kind::kLastPreprocessing; }
 inline bool is_literal(int k) {
   return k == kind::kInteger || k == kind::kFloating || k == kind::kString || k == kind::kCharacter;
 }

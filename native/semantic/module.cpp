@@ -84,11 +84,11 @@ nb::list pairs(const std::vector<Inclusion>& values) {
 }
 
 nb::dict parse(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
-               unsigned flags, std::size_t cursor_limit) {
+               unsigned flags, std::size_t cursor_limit, const std::string& file) {
   ParseResult result;
   {
     nb::gil_scoped_release unlocked;
-    result = parse_file(load_clang(library), path, arguments, flags, cursor_limit);
+    result = parse_file(load_clang(library), path, file.empty() ? path : file, arguments, flags, cursor_limit);
   }
   nb::list skipped_ranges;
   for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));
@@ -217,8 +217,9 @@ nb::dict lex(const nb::bytes& code) {
 
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
-             nb::arg("cursor_limit"),
-             "Parse one file. Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
+             nb::arg("cursor_limit"), nb::arg("file") = "",
+             "Parse one file, for the cursors of `file`: by default its own, else those of a file that it includes. "
+             "Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
              "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
              "that is not there), includes, inclusions, skipped_ranges; "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");

@@ -16,10 +16,10 @@ void renumber(std::vector<std::int32_t>& entities, const std::vector<std::int32_
 
 }  // namespace
 
-ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
-                       unsigned flags, std::size_t cursor_limit) {
+ParseResult parse_file(const ClangApi& api, const std::string& path, const std::string& file,
+                       const std::vector<std::string>& arguments, unsigned flags, std::size_t cursor_limit) {
   const Unit unit(api, path, arguments, flags);
-  const MainFile main_file = find_main_file(api, unit.get(), path);
+  const MainFile main_file = find_main_file(api, unit.get(), path, file);
   Entities entities(api);
   InclusionGraph inclusions(api, entities);
   ParseResult result;

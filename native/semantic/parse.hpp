@@ -24,9 +24,10 @@ struct ParseResult {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped_ranges;
 };
 
-// Parses `path` with `arguments`; throws std::runtime_error when libclang gives nothing, or beyond `cursor_limit`.
-ParseResult parse_file(const ClangApi& api, const std::string& path, const std::vector<std::string>& arguments,
-                       unsigned flags, std::size_t cursor_limit);
+// Parses `path` with `arguments`, for the cursors of `file`: `path` itself or a file that it includes. Throws
+// std::runtime_error when libclang gives nothing, did not read `file`, or beyond `cursor_limit`.
+ParseResult parse_file(const ClangApi& api, const std::string& path, const std::string& file,
+                       const std::vector<std::string>& arguments, unsigned flags, std::size_t cursor_limit);
 
 struct HeaderResult {
   Errors errors;

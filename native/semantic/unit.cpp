@@ -11,6 +11,7 @@ namespace {
 constexpr unsigned kMaxErrors = 1000;
 constexpr std::string_view kMissing = "file not found";
 constexpr int kSeverityError = 3;
+constexpr const char* kNotRead = "libclang did not read the file";
 
 }  // namespace
 
@@ -38,16 +39,24 @@ Unit::~Unit() {
   api_.disposeIndex(index_);
 }
 
-MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path) {
+MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& main, const std::string& path) {
   MainFile found;
-  found.file = api.getFile(unit, path.c_str());
-  if (!found.file) throw std::runtime_error("libclang did not read the file");
+  found.unit = api.getFile(unit, main.c_str());
+  found.file = path == main ? found.unit : api.getFile(unit, path.c_str());
+  if (!found.file || !found.unit) throw std::runtime_error(kNotRead);
   std::size_t size = 0;
   const char* text = api.getFileContents(unit, found.file, &size);
   if (text) found.text = {text, size};
   // A location asked for by its offset would cost the library a table of every macro argument in the file.
   const CXSourceRange whole = api.getCursorExtent(api.getTranslationUnitCursor(unit));
-  found.first = api.getRangeStart(whole).int_data;
+  CXSourceLocation start = api.getRangeStart(whole);
+  if (found.fragment()) {
+    start = api.getLocationForOffset(unit, found.file, 0);
+    // As its inclusion spells its name, which is another file to the library.
+    api.getFileLocation(start, &found.file, nullptr, nullptr, nullptr);
+    if (!found.file) throw std::runtime_error(kNotRead);
+  }
+  found.first = start.int_data;
   if (text && size < kMacroBit && found.first != 0 && !(found.first & kMacroBit))
     found.size = static_cast<unsigned>(size);
   return found;

@@ -28,16 +28,21 @@ class Unit {
   CXTranslationUnit unit_ = nullptr;
 };
 
-// The file that is parsed: the library numbers its bytes from `first` on, as raw locations.
+// The file whose cursors are wanted: the library numbers its bytes from `first` on, as raw locations. A `fragment` is
+// not the unit's main file but one that it includes, which may be more than once: the first inclusion counts.
 struct MainFile {
   CXFile file = nullptr;
+  CXFile unit = nullptr;
   unsigned first = 0;
   unsigned size = 0;
   std::string_view text;
+
+  bool fragment() const { return file != unit; }
 };
 
-// Throws std::runtime_error if libclang did not read the file at `path`.
-MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& path);
+// The file at `path` in the unit of the main file at `main`, which may be the same; throws std::runtime_error if libclang
+// did not read it.
+MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& main, const std::string& path);
 
 // `all` diagnostics that are errors, and those of them that say that an included file is `missing`.
 struct Errors {

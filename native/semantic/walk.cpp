@@ -21,12 +21,19 @@ struct Level {
   std::int32_t index;
 };
 
+// Where the last outermost cursor of a fragment begins, and whether its first inclusion is over.
+struct Progress {
+  unsigned offset = 0;
+  bool over = false;
+};
+
 class Walker {
  public:
   Walker(const ClangApi& api, const MainFile& main_file, Entities& entities, InclusionGraph& inclusions,
          CursorArrays& out, std::size_t limit)
       : api_(api),
         main_file_(main_file.file),
+        includer_(main_file.fragment() ? main_file.unit : nullptr),
         first_(main_file.first),
         size_(main_file.size),
         entities_(entities),
@@ -65,6 +72,7 @@ class Walker {
     const Place end = place(api_.getRangeEnd(extent));
     std::int32_t index = above;
     if (start.file == main_file_ && end.file == main_file_ && end.offset > start.offset) {
+      if (above < 0 && is_of_later_inclusion(cursor, extent)) return kVisitContinue;
       if (out_.kind.size() >= limit_) {
         overflow_ = true;
         return kVisitBreak;
@@ -106,10 +114,22 @@ class Walker {
   // Most top-level cursors belong to headers: decide by one location. A scope may be opened in a header and closed here.
   bool touches_main_file(const CXCursor& cursor) {
     const CXFile file = place(api_.getCursorLocation(cursor)).file;
-    if (file == main_file_) return true;
+    if (file == main_file_ || (includer_ && file == includer_)) return true;
     if (cursor.kind != kind::kNamespace && cursor.kind != kind::kLinkageSpec) return false;
     const CXSourceRange extent = api_.getCursorExtent(cursor);
     return place(api_.getRangeStart(extent)).file != place(api_.getRangeEnd(extent)).file;
+  }
+
+  // Of what macros make, no place tells which inclusion of a fragment it belongs to; but the first one comes first, and
+  // is over where a macro is used in front of the one before.
+  bool is_of_later_inclusion(const CXCursor& cursor, const CXSourceRange& extent) {
+    if (!includer_) return false;
+    Progress& progress = progress_[is_preprocessing(cursor.kind)];
+    unsigned offset = 0;
+    api_.getExpansionLocation(api_.getRangeStart(extent), nullptr, nullptr, nullptr, &offset);
+    progress.over |= offset < progress.offset;
+    progress.offset = offset;
+    return progress.over;
   }
 
   // libclang lists an instantiation that constant evaluation needed among the declarations of the file.
@@ -139,6 +159,9 @@ class Walker {
   Place find_place(const CXSourceLocation& location) const {
     Place result;
     api_.getFileLocation(location, &result.file, nullptr, nullptr, &result.offset);
+    const bool written = !(location.int_data & kMacroBit);
+    if (includer_ && size_ && written && result.file == main_file_ && location.int_data - first_ > size_)
+      result.file = nullptr;  // a later inclusion of the fragment
     return result;
   }
 
@@ -204,6 +227,8 @@ class Walker {
 
   const ClangApi& api_;
   CXFile main_file_;
+  CXFile includer_;       // the file that is parsed where the main file is a fragment of it, else null
+  Progress progress_[2];  // through a fragment, of code and of directives
   unsigned first_;
   unsigned size_;
   Entities& entities_;

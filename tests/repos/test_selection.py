@@ -15,6 +15,7 @@ from megacpp_assets.repos.tree import TreeEntry
         ("a.c", "c", False),
         ("a.h", "c", True),
         ("a.inc", "c", True),
+        ("a.def", "c", True),
         ("a.cu", "c++", False),
         ("a.cuh", "c++", True),
         ("a.ipp", "c++", True),

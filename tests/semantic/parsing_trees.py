@@ -18,7 +18,7 @@ from megacpp_assets.semantic.parsing.planning import Question, make_plan
 from megacpp_assets.semantic.parsing.worker import Limits
 
 SOURCES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cu": "c++"}
-HEADERS = {".h": "c++", ".hpp": "c++", ".cuh": "c++"}
+HEADERS = dict.fromkeys((".h", ".hpp", ".cuh", ".inc", ".def"), "c++")
 IN_PROCESS = replace(DEFAULT_OPTIONS, limits=Limits(applied=False))
 
 

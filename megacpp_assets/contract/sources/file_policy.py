@@ -10,6 +10,7 @@ from typing import Final
 SYMLINK = "symbolic link"
 SUBMODULE = "submodule"
 NOT_CODE = "not C or C++"
+NOT_INCLUDED = "no source includes it"
 UNSAFE_PATH = "unsafe path"
 NOT_PLAIN_PATH = "path is not a plain relative path"
 CLASHING_PATH = "path clashes with another file's folder"
@@ -37,6 +38,7 @@ POLICY: Final = {
     SYMLINK: "never followed and never made: the file that it names has a path of its own, or is not of the tree",
     SUBMODULE: "another repository; index that one",
     NOT_CODE: "chosen by the end of the name; may still be read where a source includes it",
+    NOT_INCLUDED: "a `.def` that nothing names: a list of a linker's exports, a message catalogue, …; no C++",
     UNSAFE_PATH: "cannot be written below a folder of ours, or named, without surprise: control characters, `..`, …",
     NOT_PLAIN_PATH: "as above, or in the folder `.megacpp`, which is ours",
     CLASHING_PATH: "one name is a file and a folder on this file system",

@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 FILES_LIST = "files.jsonl"
 OBJECTS = "repo.git"
 """Folder of the bare git objects inside the stage 1 artifact."""
+DEFINITIONS = ".def"
+FRAGMENTS = (DEFINITIONS, ".inc")
+"""Ends of the names of files that are made to be included within others: C++ of any kind, or something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,11 @@ class SourceFile:
     header: bool
     license: str
     skipped: str = ""
+
+
+def is_fragment(path: str) -> bool:
+    """Whether the file at `path` is to be read where others include it, by its name."""
+    return path.lower().endswith(FRAGMENTS)
 
 
 def dump_files(files: Iterable[SourceFile]) -> bytes:

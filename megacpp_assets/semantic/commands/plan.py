@@ -29,12 +29,21 @@ _SOURCE_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One file to parse as a main file, and its complete arguments but for the toolchain's own."""
+    """One file to parse, and its complete arguments but for the toolchain's own.
+
+    A fragment is seen in the parse of the file `through`, which includes it; every other file in its own.
+    """
 
     path: str
     arguments: tuple[str, ...]
     mode: str
     header: bool
+    through: str = ""
+
+    @property
+    def parsed(self) -> str:
+        """The file that the parser is given."""
+        return self.through or self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
+from megacpp_assets.semantic.commands.fragments import within_includers
 from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.parsing.lots import ran_out
 from megacpp_assets.semantic.parsing.precompiled import SharedHeader, shared_headers
@@ -86,8 +87,10 @@ def make_plan(question: Question) -> Plan:
         allow(question.cpu_s, question.cpu_s * limits.wall_s / limits.cpu_s)
     tree = Path(question.tree)
     entries, unread = _database(tree, question) if question.search else NO_DATABASE
-    units = plan_units(tree, question.files, question.standards, entries)
-    shared = _shared(tree, question.files, units) if question.precompile else []
+    planned = plan_units(tree, question.files, question.standards, entries)
+    units = within_includers(planned, lambda path: read_source(f"{tree}/{path}"))
+    alone = [unit for unit in units if not unit.through]
+    shared = _shared(tree, question.files, alone) if question.precompile else []
     if limits.applied:
         allow_all()
     return Plan(units, shared, unread)

@@ -77,8 +77,8 @@ class UnitCache:
             return
         reads = {unit.path, *result.reads}
         killed = asked.header is not None and done.header is None
-        if result.file.status == "failed" or killed:
-            reads |= self._contents.reach({unit.path})
+        if result.file.status == "failed" or killed or unit.through:
+            reads |= self._contents.reach({unit.path, unit.parsed})
         if done.header:
             reads |= _files_of(done.header)
         if asked.header and (done.header is None or done.header.text != asked.header.text):

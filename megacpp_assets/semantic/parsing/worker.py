@@ -244,6 +244,8 @@ def _outcome(unit: Unit, job: _Job) -> UnitResult:
     that does: the plain parse counts, and so it does where the other gives nothing.
     """
     batch = job.batch
+    if unit.through:
+        return _outcome_within(unit, job)
     header = None if os.fsencode(unit.path) in job.shared.files else batch.header
     quick = _parse(unit, job, header)
     if header is None:
@@ -257,6 +259,12 @@ def _outcome(unit: Unit, job: _Job) -> UnitResult:
         return replace(plain, reads=reads)
     calls, differing = _judge(plain.file, quick.file)
     return replace(better(quick, plain), reads=reads, calls=calls, differing=differing)
+
+
+def _outcome_within(unit: Unit, job: _Job) -> UnitResult:
+    """A fragment as its includer has it; by itself where a condition keeps it out of that one."""
+    within = _parse(unit, job, None)
+    return within if within.file.status != "failed" else _parse(replace(unit, through=""), job, None)
 
 
 def better(quick: UnitResult, plain: UnitResult) -> UnitResult:
@@ -306,7 +314,9 @@ def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     batch, readable = job.batch, job.readable
     arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
     try:
-        found = _visitor.parse(batch.toolchain.library, unit.path, arguments, _flags(unit), batch.limits.cursors)
+        found = _visitor.parse(
+            batch.toolchain.library, unit.parsed, arguments, _flags(unit), batch.limits.cursors, unit.path
+        )
     except RuntimeError as error:
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
     outside = readable.count_outside(found["includes"])

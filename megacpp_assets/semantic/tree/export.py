@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.sources.source_file import DEFINITIONS, SourceFile
 from megacpp_assets.semantic.tree.build_files import describes_build
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
+_DEFINITIONS_NAMED = re.compile(rb"""["<](?:[^"<>\n]*/)?([^"<>/\n]+\.def)[">]""", re.I)
 _RESERVED = ".megacpp"
 _COMPANION_BYTES = 64 << 20
 _NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
@@ -36,25 +38,54 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     those include or are configured by."""
     ordered = sorted(files, key=lambda entry: entry.path.encode())
     folder = _Folder(tree, blobs)
-    taken: list[tuple[SourceFile, SourceText]] = []
+    code = [file for file in ordered if file.language and not _is_definitions(file)]
+    unnamed = [file for file in ordered if file.language and _is_definitions(file)]
+    taken, refused = _taken(folder, code, limit)
+    fresh = taken
+    while named := _named(unnamed, fresh):
+        unnamed = [file for file in unnamed if file not in named]
+        fresh, failed = _taken(folder, named, limit)
+        taken, refused = [*taken, *fresh], [*refused, *failed]
+    refused += [(file, file.skipped or file_policy.NOT_INCLUDED) for file in unnamed]
+    here = {file.path for file, _ in taken}
+    rest = [file for file in ordered if file.path not in here]
+    companions, left_out = _companions(folder, rest, taken)
+    refused += [(file, file_policy.NO_ROOM) for file in left_out if not file.language]
+    taken.sort(key=lambda entry: entry[0].path.encode())
+    return Sources(tuple(taken), tuple(refused), tuple(companions))
+
+
+_Taken = list[tuple[SourceFile, SourceText]]
+
+
+def _taken(folder: _Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, list[tuple[SourceFile, str]]]:
+    """The files that are written to `folder`, with their texts, and the others with the reason."""
+    taken: _Taken = []
     refused: list[tuple[SourceFile, str]] = []
-    for file in ordered:
-        if not file.language:
-            continue
+    for file in files:
         reason = file.skipped or ("" if is_plain(file.path) else file_policy.NOT_PLAIN_PATH)
         # Before it is read: git keeps gigabytes of zeros in a few kilobytes.
         reason = reason or (file_policy.TOO_LARGE if file.bytes > limit else folder.lacks_room(file))
-        data = b"" if reason else blobs.read(file.blob)
+        data = b"" if reason else folder.blobs.read(file.blob)
         reason = reason or refusal(data, limit) or folder.write(file.path, data)
         if reason:
             refused.append((file, reason))
         else:
             taken.append((file, decode(file.path, data)))
-    here = {file.path for file, _ in taken}
-    rest = [file for file in ordered if file.path not in here]
-    companions, left_out = _companions(folder, rest, taken)
-    refused += [(file, file_policy.NO_ROOM) for file in left_out if not file.language]
-    return Sources(tuple(taken), tuple(refused), tuple(companions))
+    return taken, refused
+
+
+def _is_definitions(file: SourceFile) -> bool:
+    """Whether it is C++ only if something says so: a linker's list of exports has this name too."""
+    return file.path.lower().endswith(DEFINITIONS)
+
+
+def _named(files: Sequence[SourceFile], taken: _Taken) -> list[SourceFile]:
+    """Those of `files` whose name stands between quotes or brackets in a text, be it as a macro's value."""
+    if not files:
+        return []
+    names = {name for _, source in taken for name in _DEFINITIONS_NAMED.findall(source.data)}
+    return [file for file in files if posixpath.basename(file.path).encode() in names]
 
 
 def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -> str:

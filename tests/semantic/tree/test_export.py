@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.contract.sources.file_policy import CLASHING_PATH, NO_ROOM, NOT_PLAIN_PATH, TOO_LARGE, TREE_BYTES
+from megacpp_assets.contract.sources.file_policy import (
+    CLASHING_PATH,
+    NO_ROOM,
+    NOT_INCLUDED,
+    NOT_PLAIN_PATH,
+    TOO_LARGE,
+    TREE_BYTES,
+)
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.tree import export as exporting
 from megacpp_assets.semantic.tree.export import export, export_whole, is_plain
@@ -26,7 +33,7 @@ class _Blobs:
 
 def _listed(files: dict[str, bytes]) -> list[SourceFile]:
     return [
-        SourceFile(path, path, len(data), "c++" if path.endswith((".h", ".cc")) else "", False, "MIT")
+        SourceFile(path, path, len(data), "c++" if path.endswith((".h", ".cc", ".def")) else "", False, "MIT")
         for path, data in files.items()
     ]
 
@@ -65,10 +72,10 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 
 def test_refused_sources_fragments_and_templates_stay_available_to_the_compiler(tmp_path: Path) -> None:
     files = {
-        "a.cc": b'#include "ops.def"\n#include "big.h"\n',
-        "ops.def": b'#include "more.def"\n',
-        "more.def": b"OP(x)\n",
-        "other.def": b"unused\n",
+        "a.cc": b'#include "ops.tbl"\n#include "big.h"\n',
+        "ops.tbl": b'#include "more.tbl"\n',
+        "more.tbl": b"OP(x)\n",
+        "other.tbl": b"unused\n",
         "big.h": b"int x;" * 400,
         "config.h.in": b"#cmakedefine A\n",
         "notes.txt": b"text\n",
@@ -77,7 +84,7 @@ def test_refused_sources_fragments_and_templates_stay_available_to_the_compiler(
     }
     sources = _export(tmp_path, files)
     assert [file.path for file, _ in sources.taken] == ["a.cc"]
-    assert {file.path for file in sources.companions} == {"ops.def", "more.def", "big.h", "config.h.in", "Kbuild"}
+    assert {file.path for file in sources.companions} == {"ops.tbl", "more.tbl", "big.h", "config.h.in", "Kbuild"}
     assert all(file.skipped for file in sources.companions)
     assert (tmp_path / "big.h").read_bytes() == files["big.h"]
 
@@ -132,3 +139,16 @@ def test_many_fragments_cost_their_number_and_not_its_square(tmp_path: Path, mon
     sources = _export(tmp_path, files)
     assert {file.path for file in sources.companions} == {"big.h", *wide, *chain}
     assert looks <= 2 * len(files)
+
+
+def test_a_def_is_code_where_a_text_names_it_and_else_recorded(tmp_path: Path) -> None:
+    files = {
+        "a.cc": b'#include "sub/first.def"\n#define TABLE <second.def>\n',
+        "sub/first.def": b'#include "third.def"\nX(1)\n',
+        "second.def": b"X(2)\n",
+        "third.def": b"X(3)\n",
+        "exports.def": b"LIBRARY a\nEXPORTS\n f\n",
+    }
+    found = _export(tmp_path, files)
+    assert [file.path for file, _ in found.taken] == ["a.cc", "second.def", "sub/first.def", "third.def"]
+    assert [(file.path, reason) for file, reason in found.refused] == [("exports.def", NOT_INCLUDED)]

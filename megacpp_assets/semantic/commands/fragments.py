@@ -1,0 +1,65 @@
+"""Files that make sense only where they are included (`ops.def`, `tables.inc`): which unit each is to be seen in."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from megacpp_assets.contract.sources.source_file import is_fragment
+from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.tree.includes import directives, include_spellings, sure_includes
+
+_SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
+
+
+def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Unit]:
+    """`units`, each fragment as it stands in the unit that includes it; as it was where no unit does.
+
+    Of several includers it is one that includes it under no condition, a source before a header, the first in path
+    order. A fragment of a fragment is seen in the includer of that one.
+    """
+    fragments = {unit.path for unit in units if is_fragment(unit.path)}
+    if not fragments:
+        return list(units)
+    includers = _includers(units, fragments, text_of)
+    return [_seen(unit, includers) if unit.path in fragments else unit for unit in units]
+
+
+_Ranked = Mapping[str, Sequence[Unit]]
+"""The units that include each fragment, the best one first."""
+
+
+def _includers(units: Sequence[Unit], fragments: set[str], text_of: Callable[[str], bytes]) -> _Ranked:
+    names = {posixpath.basename(path).encode() for path in fragments}
+    found: dict[str, dict[tuple[bool, bool, bytes], Unit]] = defaultdict(dict)
+    for unit in units:
+        text = text_of(unit.path)
+        if not any(name in text for name in names):
+            continue
+        sure = set(sure_includes(directives(text)))
+        for include in set(include_spellings(text)):
+            for path in _meant(unit, *include, fragments):
+                found[path][include not in sure, unit.header, unit.path.encode("utf-8", "surrogateescape")] = unit
+    return {
+        path: [unit for _, unit in sorted(ranked.items(), key=lambda item: item[0])] for path, ranked in found.items()
+    }
+
+
+def _meant(unit: Unit, quoted: bool, spelling: str, fragments: set[str]) -> Iterator[str]:
+    folders = [part[len(option) :] for option in _SEARCHED for part in unit.arguments if part.startswith(option)]
+    beside = [posixpath.dirname(unit.path)] if quoted else []
+    paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in (*beside, *folders))
+    yield from (path for path in paths if path in fragments and path != unit.path)
+
+
+def _seen(unit: Unit, includers: _Ranked) -> Unit:
+    seen = {unit.path}
+    around = unit
+    while above := next((each for each in includers.get(around.path, ()) if each.path not in seen), None):
+        seen.add(above.path)
+        around = above
+        if not is_fragment(above.path):
+            return replace(unit, arguments=above.arguments, mode=above.mode, through=above.path)
+    return unit
