@@ -52,13 +52,22 @@ class PackingRecipe:
 
     It stops the run (`refuse`), is cut where tokens are counted, at chunks and then at breaks (`split`), or stays whole
     in a file beside the rows, which do not have it (`file`). Nothing is ever cropped.
+
+    A share `fim_rate` of training documents is rearranged to fill in the middle, from a chunk's start to a chunk's end:
+    prefix, suffix, middle, or, for a share `fim_spm` of those, suffix, prefix and middle. Each time that a mixture
+    takes a document is another draw.
     """
 
     strategy: str = "best_fit"
     overflow: str = "refuse"
+    fim_rate: float = 0.0
+    fim_spm: float = 0.5
 
     def __post_init__(self) -> None:
         for name, known in (("strategy", PACKING_STRATEGIES), ("overflow", OVERFLOWS)):
             value = getattr(self, name)
             if value not in known:
                 raise SpecError(f"packing.{name}", expected=" or ".join(known), found=repr(value))
+        for name in ("fim_rate", "fim_spm"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SpecError(f"packing.{name}", expected="0 to 1", found=getattr(self, name))

@@ -19,6 +19,11 @@ PAD_ID: Final = 0
 UNK_ID: Final = 1
 BOS_ID: Final = 2
 EOS_ID: Final = 3
+FIM_PREFIX_ID: Final = 4
+FIM_MIDDLE_ID: Final = 5
+FIM_SUFFIX_ID: Final = 6
+FIM_MARKS: Final = (EOS_ID, FIM_PREFIX_ID, FIM_MIDDLE_ID, FIM_SUFFIX_ID)
+"""What fill-in-the-middle adds to a document, each once."""
 SPACE_ID: Final = 46
 NEWLINE_ID: Final = 47
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.names import ROLE_NAMES, SPLITS, TRAIN_SPLIT
+from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.git_objects import blob_reader, source_files
@@ -80,13 +83,26 @@ def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
         expected = f"a column below {row[c.VALID_TOKEN_COUNT]}, the tokens of row {place.row}"
         raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="padding or outside the row")
     number = row[c.DOC_IDS][place.column]
-    position = place.column - sum(row[c.SOURCE_DOC_TOKEN_LENGTHS][:number])
+    position = _position(place, ids, row[c.SOURCE_DOC_TOKEN_LENGTHS], number)
     doc_id, name = row[c.SOURCE_DOC_IDS][number], row[c.SOURCE_REPOS][number]
     tokenized, document = _document(packed, name, doc_id)
     if document[c.TOKEN_IDS_COLUMN][position] != ids[place.column]:
         found = document[c.TOKEN_IDS_COLUMN][position]
         raise LineageGap(f"{packed.path}, document {doc_id}", expected=f"token {ids[place.column]}", found=found)
     return _origin(packed, tokenized, place, document, position)
+
+
+def _position(place: Place, ids: Sequence[int], lengths: Sequence[int], number: int) -> int:
+    """The token's place in its document as the tokenizer gave it; `SpecError` for a mark of fill-in-the-middle."""
+    start = sum(lengths[:number])
+    order = restored_order(np.array(ids[start : start + lengths[number]]))
+    if order is None:
+        return place.column - start
+    found = np.flatnonzero(order == place.column - start)
+    if not len(found):
+        expected = "a token of a document"
+        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="a mark of fill-in-the-middle")
+    return int(found[0])
 
 
 def _origin(

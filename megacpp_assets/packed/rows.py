@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
 
 
@@ -84,8 +84,12 @@ def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_
     loss_mask = np.zeros(is_valid.shape, dtype=np.uint8)
     loss_mask[:, :-1] = is_valid[:, 1:] & (doc_ids[:, 1:] == doc_ids[:, :-1])
     columns = {c.INPUT_IDS: inputs, c.TARGET_IDS: targets, c.LOSS_MASK: loss_mask, c.DOC_IDS: doc_ids.astype(np.uint32)}
+    # A mark of fill-in-the-middle stands for no character: like a pad, it has each column's fill value.
+    marks = np.isin(inputs, FIM_MARKS) if spool.rearranged else None
     for name in c.TOKEN_METADATA_COLUMNS:
         columns[name] = dense(name, c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[name], name)
+        if marks is not None:
+            columns[name][marks] = c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[name]
     return columns
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,17 @@ COLUMNS: Final = (*STRING_GROUPS, *TOKEN_GROUP, *CHUNK_GROUP, *EDGE_GROUPS)
 _BATCH_DOCUMENTS = 1024
 
 
+class Values(Protocol):
+    """The values of one column over all documents."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The values at `positions`, copied."""
+
+
 class Column:
     """Values of one column in a mapped file."""
 
@@ -59,11 +70,33 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedColumn:
+    """The `boundary` values of one column, and behind them those of another."""
+
+    first: Values
+    second: Values
+    boundary: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.first.dtype
+
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The values at `positions`, copied."""
+        behind = positions >= self.boundary
+        values = np.empty(len(positions), dtype=self.dtype)
+        values[~behind] = self.first.take(positions[~behind])
+        values[behind] = self.second.take(positions[behind] - self.boundary)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
 class Lists:
     """Columns that share their boundaries: document i has values [offsets[i], offsets[i + 1]) of each column."""
 
     offsets: NDArray[np.int64]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Values]
 
     def lengths(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of values of each of `documents`."""
@@ -98,8 +131,13 @@ class Spool:
 
     @property
     def documents(self) -> int:
-        """Number of documents."""
+        """Number of documents of all sources."""
         return int(self.boundaries[-1])
+
+    @property
+    def rearranged(self) -> int:
+        """Number of documents that belong to no source: those that fill-in-the-middle rearranged."""
+        return len(self.tokens.offsets) - 1 - self.documents
 
     def strings(self, column: str, documents: NDArray[np.int64]) -> pa.StringArray:
         """The strings of `column` for `documents`."""
@@ -130,6 +168,31 @@ def spool_documents(sources: Iterable[Iterable[Path]], directory: Path, budget: 
                         writer.write(batch, file.name)
             boundaries.append(writer.documents)
     return Spool(writer.groups(), np.array(boundaries, dtype=np.int64))
+
+
+def spool_batches(documents: Iterable[pa.RecordBatch], directory: Path, where: str) -> Spool:
+    """Spool batches with the columns `COLUMNS` as one source, called `where` in errors; as `spool_documents`."""
+    directory.mkdir(parents=True)
+    with ExitStack() as stack:
+        writer = _SpoolWriter(directory, stack)
+        for batch in documents:
+            writer.write(batch, where)
+    return Spool(writer.groups(), np.array([0, writer.documents], dtype=np.int64))
+
+
+def joined(first: Spool, second: Spool) -> Spool:
+    """The documents of `first`, and behind them those of `second`, which belong to no source."""
+    groups = {
+        name: Lists(
+            np.concatenate([one.offsets, one.offsets[-1] + second.groups[name].offsets[1:]]),
+            {
+                key: JoinedColumn(column, second.groups[name].columns[key], int(one.offsets[-1]))
+                for key, column in one.columns.items()
+            },
+        )
+        for name, one in first.groups.items()
+    }
+    return Spool(groups, first.boundaries)
 
 
 def _batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:

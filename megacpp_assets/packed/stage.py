@@ -25,10 +25,12 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import NEAR_COPY, as_config
 from megacpp_assets.contract.recipe_rows import PackingRecipe
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.packed.fim import ADDED, Draw
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.packed.mixture import repetitions, repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
+from megacpp_assets.packed.rearranged import with_rearranged
 from megacpp_assets.packed.rows import RowBlock, gather_rows
 from megacpp_assets.packed.spool import Spool, spool_documents
 from megacpp_assets.packed.strategies.choose import STRATEGIES
@@ -36,7 +38,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "4"
+VERSION = "5"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -176,7 +178,12 @@ class _Split:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Tokens of each document."""
-        return np.diff(self.spool.tokens.offsets)
+        return np.diff(self.spool.tokens.offsets[: self.spool.documents + 1])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all rows: those of the documents, and the marks of the rearranged ones."""
+        return int((self.lengths * self.times).sum()) + ADDED * self.spool.rearranged
 
 
 def _split(
@@ -193,6 +200,9 @@ def _split(
     over = _over(spec, spool) & ~is_near
     times[is_near | over] = 0
     taken = np.repeat(np.arange(spool.documents), times)
+    if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
+        draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
+        spool, taken = with_rearranged(spool, taken, draw, spec.limits.tokens, scratch / "rearranged")
     plan = STRATEGIES[spec.packing.strategy](
         spool.tokens.lengths(taken),
         spool.chunks.lengths(taken),
@@ -246,7 +256,7 @@ def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Ite
 
 
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
-    tokens, valid_tokens = (int((split.lengths * split.times).sum()) for split in (train, valid))
+    tokens, valid_tokens = train.tokens, valid.tokens
     keys = [repo.key for repo in spec.ordered_repos]
     ones, near = np.ones_like(train.times), train.near.astype(np.int64)
     return {
@@ -257,6 +267,7 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_tokens": valid_tokens,
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
+        "rearranged_documents": train.spool.rearranged,
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, fixed_max_chunks
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, fixed_max_chunks
+from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
 from megacpp_assets.storage.artifact import Artifact
@@ -122,6 +122,14 @@ def _whole(packed: Packed) -> Verdict:
     return Verdict(not changed, f"{changed} documents otherwise")
 
 
+def _rearranged(packed: Packed) -> Verdict:
+    documents = packed.artifact.manifest.stats["rearranged_documents"]
+    allowed = packed.artifact.manifest.config["packing"]["fim_rate"] > 0
+    found = f"{packed.marks[TRAIN_SPLIT]} marks of {documents} in training, {packed.marks[VALID_SPLIT]} in validation"
+    holds = packed.marks[TRAIN_SPLIT] == len(FIM_MARKS) * documents and (allowed or not documents)
+    return Verdict(holds and not packed.marks[VALID_SPLIT], found)
+
+
 def _kept(packed: Packed) -> Verdict:
     return Verdict(not packed.overflow, f"{packed.overflow} documents otherwise")
 
@@ -137,7 +145,7 @@ def _conserved(packed: Packed) -> Verdict:
         least, most = packed.sources[split].bounds()
         rows = packed.tokens[split]
         told = packed.artifact.manifest.stats["tokens" if split == TRAIN_SPLIT else "valid_tokens"]
-        holds &= least <= rows <= most and rows == told
+        holds &= least <= rows - packed.marks[split] <= most and rows == told
         found.append(f"{split} {rows} in rows, {told} in statistics, {least} to {most} by the sources")
     return Verdict(holds, "; ".join(found))
 
@@ -166,6 +174,11 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
     Check("pads_carry_fill_values", "every pad its column's fill value", _None(_other_pads, "pads")),
     Check("documents_are_taken_as_the_mixture_says", "each source document as often as its weight says", _taken),
     Check("documents_are_whole_and_unchanged", "every token column as in the source document", _whole),
+    Check(
+        "fill_in_the_middle_is_of_training_alone",
+        "four marks a rearranged document, where the recipe asks for it, and none that validates",
+        _rearranged,
+    ),
     Check("overflow_is_kept", "each document that no row holds, whole, in the file that the recipe asks for", _kept),
     Check(
         "held_out_stays_out",

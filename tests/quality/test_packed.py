@@ -248,6 +248,12 @@ def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
     assert _failing(replace(packed, manifest=replace(packed.manifest, stats=stats))) == ["tokens_are_conserved"]
 
 
+def test_statistics_that_count_other_rearranged_documents_are_seen(packed: Artifact) -> None:
+    stats = {**packed.manifest.stats, "rearranged_documents": 1}
+    changed = replace(packed, manifest=replace(packed.manifest, stats=stats))
+    assert _failing(changed) == ["fill_in_the_middle_is_of_training_alone"]
+
+
 def test_a_document_of_the_wrong_split_is_seen(packed: Artifact) -> None:
     shutil.copyfile(packed.file(shard(packed)), packed.file(shard(packed, VALID_SPLIT)))
     assert set(_failing(seal(packed))) == {"documents_are_taken_as_the_mixture_says", "tokens_are_conserved"}

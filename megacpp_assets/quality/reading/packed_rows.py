@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.contract.specials import FIM_MARKS
+from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
 from megacpp_assets.quality.reading.sides import Sides
@@ -106,6 +108,11 @@ class Block:
         return np.arange(self.width) < self.number(c.VALID_TOKEN_COUNT)[:, None]
 
     @cached_property
+    def marks(self) -> int:
+        """Tokens that fill-in-the-middle added."""
+        return int(np.isin(self.tokens(c.INPUT_IDS), FIM_MARKS).sum())
+
+    @cached_property
     def pads(self) -> NDArray[np.int64]:
         """Flat places, within a token column, that hold no token of a document."""
         return np.flatnonzero(~self.valid)
@@ -123,7 +130,22 @@ class Block:
         # A length that its row cannot hold fails the check of counts; here it must only stay inside the row.
         starts, ends = (np.minimum(places, row_start + self.width) for places in (starts, starts + sizes))
         columns = [self.tokens(name).reshape(-1) for name in (c.INPUT_IDS, *c.TOKEN_METADATA_COLUMNS)]
+        if self.marks:
+            columns, starts, ends = _restored(columns, starts, ends)
         return Documents(keys, fingerprints(columns, starts, ends))
+
+
+def _restored(
+    columns: list[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
+    """The documents end to end, those that fill-in-the-middle rearranged as they were before."""
+    places = [np.zeros(0, dtype=np.int64)]
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        order = restored_order(columns[0][start:end])
+        places.append(start + (np.arange(end - start) if order is None else order))
+    offsets = offsets_from(np.array([len(each) for each in places[1:]], dtype=np.int64))
+    joined = np.concatenate(places)
+    return [column[joined] for column in columns], offsets[:-1], offsets[1:]
 
 
 def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
@@ -311,13 +333,14 @@ Rule = Callable[[Block], int]
 
 @dataclass(slots=True)
 class Packed:
-    """What one pass over the rows and their sources found: `broken` by rule, sources and valid tokens by split,
+    """What one pass over the rows and their sources found: `broken` by rule, sources, valid tokens and marks by split,
     and misfits of the `overflow` files."""
 
     artifact: Artifact
     broken: dict[Rule, int]
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+    marks: dict[str, int] = field(default_factory=dict)
     sides: Sides = field(default_factory=Sides)
     overflow: int = 0
 
@@ -333,13 +356,14 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
             _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), split, left)
         if artifact.manifest.config["packing"]["overflow"] == "file":
             found.overflow += overflow_misfits(artifact, inputs, split)
-        found.tokens[split] = 0
+        found.tokens[split] = found.marks[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:
                 found.broken[rule] += rule(block)
             sources.take(block.names)
             sources.compare(block.documents())
             found.tokens[split] += block.held
+            found.marks[split] += block.marks
     return found
 
 
