@@ -13,6 +13,7 @@ from dagster._core.storage.tags import BACKFILL_ID_TAG
 from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
+from megacpp_assets.defs.together import written_together
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import COMPARED
 from megacpp_assets.pipeline.steps import Step
@@ -65,9 +66,10 @@ class DagsterRecords:
             self._report(comparison_of(self._uncompared.pop()))
 
     def _report(self, events: Iterable[Event]) -> None:
-        for kind, data in events:
-            event = DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
-            self._instance.report_dagster_event(event, self._run.run_id)
+        with written_together(self._instance, self._run.run_id):
+            for kind, data in events:
+                event = DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
+                self._instance.report_dagster_event(event, self._run.run_id)
 
     @cached_property
     def _of_backfill(self) -> set[tuple[dg.AssetKey, str | None]]:

@@ -1,0 +1,39 @@
+"""Events of one step written together: a wait for the disk at their end, and not several at each of them.
+
+What a power cut takes from the log is recorded anew by the next run, which looks whether each step is in it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import dagster as dg
+from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
+from sqlalchemy import Engine, event
+
+
+@contextmanager
+def written_together(instance: dg.DagsterInstance, run_id: str) -> Iterator[None]:
+    """Within the block the events of a run that has some are written so, where SQLite holds them."""
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqliteEventLogStorage):
+        yield
+        return
+    with ExitStack() as held:
+        event.listen(Engine, "connect", _relax)
+        held.callback(event.remove, Engine, "connect", _relax)
+        # Dagster opens a connection for each statement, and the last one to close waits for all that was written.
+        for shard in (INDEX_SHARD_NAME, run_id):
+            connection = held.enter_context(closing(sqlite3.connect(storage.path_for_shard(shard))))
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+
+
+def _relax(connection: Any, _record: Any) -> None:
+    """As SQLite advises for this kind of journal: a crash of the machine costs the last events, never the database."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = NORMAL")
