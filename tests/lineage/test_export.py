@@ -16,7 +16,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap, SpecError
+from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.lineage.export.attestations import KEY_VARIABLE, signed_bytes
 from megacpp_assets.lineage.export.events import TIME_VARIABLE
 from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, write_exports
@@ -144,6 +146,17 @@ def test_the_card_is_a_valid_croissant(
         dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "card.json"))
     assert not dataset.metadata.issues.errors
     assert "not standard" not in caplog.text
+
+
+def test_the_card_has_a_sentence_for_each_column_and_an_address_for_each_licence(export: Export) -> None:
+    card = json.loads(export()[CARD])
+    for rows in card["recordSet"]:
+        assert {field["name"]: field["description"] for field in rows["field"]} == {
+            name: DESCRIPTIONS[name] for name in PACKED.names
+        }
+        (calls,) = [field for field in rows["field"] if field["name"] == "token_call_edges"]
+        assert [member["name"] for member in calls["subField"]] == ["token_call_edges/from", "token_call_edges/to"]
+    assert card["license"] == ["https://spdx.org/licenses/MIT"]
 
 
 def test_licences_name_each_repository_with_its_commit_and_what_it_gave(export: Export) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
 from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.lineage.export.facts import Chain
-from megacpp_assets.lineage.export.licences import attributions
+from megacpp_assets.lineage.export.licences import Attribution, attributions
+from megacpp_assets.repos.licensing.licences import UNKNOWN
+from megacpp_assets.repos.licensing.spdx import licence_addresses
 
 _CONTEXT: Final = {
     "@language": "en",
@@ -64,7 +67,7 @@ def dataset_card(chain: Chain) -> bytes:
         "name": packed.path.replace("/", "_"),
         "description": _description(chain),
         "version": f"1.0.0+{version}",
-        "license": sorted({each.license for each in sources if each.license}) or ["NOASSERTION"],
+        "license": _licences(sources) or [UNKNOWN],
         "creator": {"@type": "sc:Organization", "name": "megacpp_assets"},
         "url": f"urn:sha256:{packed.sha256}",
         "citeAs": f"{packed.path}, manifest sha256 {packed.sha256}",
@@ -83,6 +86,12 @@ def _description(chain: Chain) -> str:
         f"{stats['documents']} documents and {stats['tokens']} tokens for training of {repositories} repositories; "
         f"tokenizer commit {chain.tokenizer_commit}."
     )
+
+
+def _licences(sources: Sequence[Attribution]) -> list[str]:
+    """Of the repositories and of files that say another, as addresses, which is what the format asks for."""
+    stated = {name for each in sources for name in (each.license, *each.file_licenses) if name}
+    return sorted({address for name in stated - {UNKNOWN} for address in licence_addresses(name)})
 
 
 def _names(chain: Chain, split: str) -> list[str]:
@@ -120,7 +129,7 @@ def _record_set(split: str) -> dict[str, Any]:
         "@id": split,
         "name": split,
         "description": f"Rows of the {split} split.",
-        "field": [_field(split, field) for field in PACKED if not _nested(field.type)],
+        "field": [_nested(split, field) if _of_structures(field.type) else _field(split, field) for field in PACKED],
     }
 
 
@@ -129,15 +138,36 @@ def _field(split: str, field: pa.Field) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{split}/{field.name}",
         "name": field.name,
-        "description": field.name.replace("_", " "),
+        "description": DESCRIPTIONS[field.name],
         "dataType": _data_type(field.type),
-        "source": {"fileSet": {"@id": f"{split}-files"}, "extract": {"column": field.name}},
+        "source": _source(split, field.name),
     }
     return {**told, "repeated": True} if pa.types.is_list(field.type) else told
 
 
-def _nested(kind: pa.DataType) -> bool:
-    """Lists of structures are in the files and have no place in the format's fields."""
+def _nested(split: str, field: pa.Field) -> dict[str, Any]:
+    """A list of structures: each member of the structure is a field of its own beneath."""
+    identity = f"{split}/{field.name}"
+    members = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{identity}/{member.name}",
+            "name": f"{field.name}/{member.name}",
+            "description": f"{member.name}: {DESCRIPTIONS[field.name]}",
+            "dataType": _data_type(member.type),
+            "source": {**_source(split, field.name), "transform": {"jsonPath": f"$[*].{member.name}"}},
+        }
+        for member in field.type.value_type
+    ]
+    told = {"@type": "cr:Field", "@id": identity, "name": field.name, "description": DESCRIPTIONS[field.name]}
+    return {**told, "repeated": True, "subField": members}
+
+
+def _source(split: str, column: str) -> dict[str, Any]:
+    return {"fileSet": {"@id": f"{split}-files"}, "extract": {"column": column}}
+
+
+def _of_structures(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type))
 
 

@@ -11,6 +11,7 @@ from license_expression import ExpressionError, Licensing, get_spdx_licensing
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.licensing.licences import UNKNOWN
 
+_LIST = "https://spdx.org/licenses"
 _LONGEST = 500
 _OWN = re.compile(r"LicenseRef-[A-Za-z0-9.-]+")
 
@@ -22,9 +23,17 @@ def spdx_expression(text: str, what: str) -> str:
             what,
             expected=f"an SPDX licence expression such as MIT or BSL-1.0, or {UNKNOWN}",
             found=problem,
-            do="take the names from https://spdx.org/licenses",
+            do=f"take the names from {_LIST}",
         )
     return text
+
+
+def licence_addresses(expression: str) -> list[str]:
+    """Where the SPDX list has each licence and exception of `expression`; where it has not, `expression` as it is."""
+    if _problem(expression):
+        return [expression]
+    names = _licensing().license_keys(_licensing().parse(expression))
+    return [name if _OWN.fullmatch(name) else f"{_LIST}/{name}" for name in names]
 
 
 def _problem(text: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.catalogue import SHIPPED, load_catalogue
-from megacpp_assets.repos.licensing.spdx import spdx_expression
+from megacpp_assets.repos.licensing.spdx import licence_addresses, spdx_expression
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,20 @@ def test_no_row_of_words_ends_in_another_error(words: list[str]) -> None:
         spdx_expression(" ".join(words), "--license")
     except SpecError:
         pass
+
+
+@pytest.mark.parametrize(
+    ("expression", "addresses"),
+    [
+        ("MIT", ["https://spdx.org/licenses/MIT"]),
+        (
+            "Apache-2.0 WITH LLVM-exception OR mit",
+            [f"https://spdx.org/licenses/{name}" for name in ("Apache-2.0", "LLVM-exception", "MIT")],
+        ),
+        ("LicenseRef-mine AND BSL-1.0", ["LicenseRef-mine", "https://spdx.org/licenses/BSL-1.0"]),
+        ("<b>MIT", ["<b>MIT"]),
+        ("NOASSERTION", ["NOASSERTION"]),
+    ],
+)
+def test_each_licence_has_its_address_in_the_list(expression: str, addresses: list[str]) -> None:
+    assert licence_addresses(expression) == addresses
