@@ -43,7 +43,8 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     release_lost(job.folder, {recipe.launcher: launcher})
     side, pace = open_side(recipe, job, directory), Pace(directory / LIVE_METRICS_FILE)
     for _ in range(recipe.attempts):
-        order = Order(job, records.next_attempt(job.folder, job.name), side.place)
+        number = records.next_attempt(job.folder, job.name)
+        order = Order(job, _answered(lambda known=number: side.free(known), recipe), side.place)  # type: ignore[misc]
         pace.begin()
         with _handed_over(launcher, recipe, order, side, pace) as attempt:
             report = attempt.report = _watch(attempt.look, recipe, pace)
@@ -140,8 +141,10 @@ def _look(launcher: Launcher, side: Side, record: Record) -> Report:
         return Report(State.FAILED, "a request to cancel it")
     launched = launcher.look(record.name)
     said = side.look()
-    if launched.state is State.RUNNING or said.state is not State.RUNNING:
+    if said.state is not State.RUNNING:
         return said
+    if launched.state is State.RUNNING:
+        return launched if launched.reason else said
     if launched.state is State.SUCCEEDED and record.launch.exchange:
         return Report(State.FAILED, "the end of its machine without a word of the job")
     return launched

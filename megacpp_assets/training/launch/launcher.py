@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, get_type_hints
 from urllib.parse import unquote, urlsplit
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training import launchers
 from megacpp_assets.training.job import Job
@@ -91,11 +91,18 @@ def names() -> tuple[str, ...]:
 
 def open_launcher(recipe: LaunchRecipe) -> Launcher:
     """The launcher that the recipe names, with its settings. `SpecError` for another name, for settings that are not
-    those of this launcher, and for an exchange that it lacks or has no use for.
+    those of this launcher, and for an exchange that it lacks or has no use for; `EnvironmentLacks` where a package that
+    only this launcher needs is not installed.
     """
     if recipe.launcher not in names():
         raise SpecError("launch.launcher", expected=" or ".join(names()), found=repr(recipe.launcher))
-    module = import_module(f"{launchers.__name__}.{recipe.launcher}")
+    try:
+        module = import_module(f"{launchers.__name__}.{recipe.launcher}")
+    except ModuleNotFoundError as error:
+        do = f"pip install 'megacpp-assets[{recipe.launcher}]'"
+        raise EnvironmentLacks(
+            f"launcher {recipe.launcher}", expected=f"the package {error.name}", found="none", do=do
+        ) from error
     if module.NEEDS_EXCHANGE != bool(recipe.exchange):
         expected = "file:///FOLDER or gs://BUCKET/FOLDER" if module.NEEDS_EXCHANGE else "none: it trains in the root"
         found = recipe.exchange or "none"

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
@@ -25,6 +25,9 @@ from megacpp_assets.training.process import EXIT_STOPPED
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import checkpoint_target
 
+_RENEWALS: Final = 3
+"""A lease is renewed at every look, or at every second one where looks come a little early."""
+
 
 class Side(Protocol):
     """Of one job, attempt after attempt. `Unanswered` where the exchange gives no answer now."""
@@ -32,6 +35,11 @@ class Side(Protocol):
     @property
     def place(self) -> str:
         """The URI of the folder with the job file."""
+
+    def free(self, attempt: int) -> int:
+        """The number of the next attempt: `attempt`, or a higher one where others have used that. `SpecError` where
+        another launcher is at work on the same job.
+        """
 
     def open(self, attempt: int) -> None:
         """Everything that the attempt needs is in its place."""
@@ -56,6 +64,10 @@ class InPlace:
     def place(self) -> str:
         """The folder with the job file."""
         return self.folder.resolve().as_uri()
+
+    def free(self, attempt: int) -> int:
+        """Nobody else launches from this root: its lock is held."""
+        return attempt
 
     def open(self, attempt: int) -> None:
         """Nothing travels."""
@@ -87,6 +99,25 @@ class Exchanged:
     def place(self) -> str:
         """In the exchange."""
         return self.post.uri
+
+    def free(self, attempt: int) -> int:
+        """By the leases that lie there; one that is still renewed belongs to a launcher at work, of another root."""
+        while True:
+            post = Post(self.post.exchange, self.post.name, attempt)
+            lease = post.lease()
+            if lease is None:
+                return attempt
+            if lease.seconds > 0 and post.ended() is None:
+                time.sleep(_RENEWALS * lease.look_seconds)
+                found = post.lease()
+                if found is not None and found.beat != lease.beat:
+                    raise SpecError(
+                        f"job {self.job.name}",
+                        expected="one launcher at work on it",
+                        found=f"another that renews the lease of its attempt {attempt} at {self.post.uri}",
+                        do="wait for it, or cancel it where it was launched",
+                    )
+            attempt += 1
 
     def open(self, attempt: int) -> None:
         """The inputs, the newest checkpoint, the job, a lease."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.launch.launcher import names, open_launcher
 from megacpp_assets.training.launchers.local import Local
@@ -29,3 +31,13 @@ def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
 def test_an_exchange_that_a_launcher_has_no_use_for_is_refused() -> None:
     with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
         open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))
+
+
+def test_a_package_that_only_this_launcher_needs_is_named_where_it_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("kubernetes", "megacpp_assets.training.launchers.kubernetes", "megacpp_assets.training.launch.pods"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(EnvironmentLacks, match=r"pip install 'megacpp-assets\[kubernetes\]'"):
+        open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": "x"}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
@@ -15,7 +16,7 @@ import psutil
 import pytest
 from gcp_storage_emulator.server import create_server
 
-from megacpp_assets.contract.errors import LineageGap, TrainingFailed
+from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.job import Job
@@ -25,6 +26,7 @@ from megacpp_assets.training.launch.exchange import Folder
 from megacpp_assets.training.launch.parcel import send_artifact
 from megacpp_assets.training.launch.post import Post, Sealed
 from megacpp_assets.training.launch.remote import main
+from megacpp_assets.training.launch.side import open_side
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.stage import run
 from tests.training.launch.processes import Processes
@@ -227,6 +229,29 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match=f"checkpoint of step 12; expected one of the job {post.name}"):
         train(spec, launcher, recipe_at(post.exchange.uri))
     assert launcher.attempts == 0 and not (spec.root / "checkpoints").exists()
+
+
+def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
+    first = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    recipe = recipe_at(first.exchange.uri)
+    told: list[str] = []
+
+    def launch() -> None:
+        try:
+            train(spec, quick(tmp_path), recipe)
+        except TrainingFailed as error:
+            told.append(str(error))
+
+    launching = threading.Thread(target=launch)
+    launching.start()
+    wait_for(lambda: first.sealed() or not launching.is_alive())
+    with pytest.raises(SpecError, match=r"expected one launcher at work on it; found another .* of its attempt 1"):
+        open_side(recipe, Job.of(spec), tmp_path).free(1)
+    records.cancel(spec.root, f"{first.name}-1")
+    launching.join()
+    assert "request to cancel" in told[0]
+    assert open_side(recipe, Job.of(spec), tmp_path).free(1) == 2, "the next one is another attempt"
 
 
 def test_an_attempt_that_nobody_wants_any_more_does_not_begin(tmp_path: Path) -> None:

@@ -1,0 +1,211 @@
+"""Training as a job of Kubernetes, whose API server is one of the tests that runs containers as processes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SpecError, TrainingFailed
+from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.job import Job
+from megacpp_assets.training.launch import records
+from megacpp_assets.training.launch.drive import drive
+from megacpp_assets.training.launch.exchange import Folder
+from megacpp_assets.training.launch.launcher import Order, open_launcher
+from megacpp_assets.training.launch.post import Post
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+from megacpp_assets.training.stage import run
+from tests.training.launch.quick import Body, quick_python
+from tests.training.launchers.fake_kubernetes import FakeKubernetes
+from tests.training.waiting import wait_for
+from tests.training.world import tiny_root, tiny_spec
+
+IMAGE = f"registry.example/megacpp@sha256:{'0' * 64}"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKubernetes]:
+    api = FakeKubernetes(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig()))
+    yield api
+    api.close()
+
+
+def recipe_in(folder: Path, body: Body | None = None, **changes: Any) -> LaunchRecipe:
+    python = quick_python(folder / "python", body)
+    settings = {"image": IMAGE, "python": python, "scratch": str(folder / "scratch")}
+    values = {"silence_seconds": 60, "look_seconds": 0.1, "exchange": (folder / "exchange").as_uri()} | changes
+    return LaunchRecipe("kubernetes", settings=settings, **values)
+
+
+def train(spec: TrainedCheckpointSpec, recipe: LaunchRecipe) -> None:
+    run(spec, launch=partial(drive, open_launcher(recipe), recipe))
+
+
+def test_a_job_brings_its_checkpoint_and_is_deleted(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    train(spec, recipe_in(tmp_path))
+    assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
+    assert not cluster.left and cluster.started == 1
+
+
+def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path)))
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    cluster.preempt(f"{post.name}-1")
+    launching.join()
+    ended = [each.ended for each in records.records(spec.root)]
+    assert ended == ["preempted: its node was taken away", "succeeded"] and not cluster.left
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"quota": 'pods "x" is forbidden: exceeded quota: gpus'}, "exceeded quota: gpus"),
+        ({"no_image": True}, "image image: ImagePullBackOff: Back-off pulling image: manifest unknown"),
+    ],
+)
+def test_what_can_never_start_is_named_and_deleted(
+    cluster: FakeKubernetes, tmp_path: Path, fault: dict[str, Any], said: str
+) -> None:
+    vars(cluster).update(fault)
+    with pytest.raises(TrainingFailed, match=said):
+        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tmp_path))
+    assert not cluster.left
+
+
+def test_where_no_node_is_free_the_end_of_patience_says_so(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    cluster.full = True
+    with pytest.raises(
+        TrainingFailed, match=r"no sign of life for 1 s .* 'waiting for a node: 0/3 nodes are available"
+    ):
+        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tmp_path, silence_seconds=1))
+    assert not cluster.left
+
+
+@pytest.mark.parametrize("status", [429, 500, 401, 0])
+def test_a_server_that_fails_to_answer_in_the_middle_is_asked_again(
+    cluster: FakeKubernetes, tmp_path: Path, status: int
+) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path)))
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    cluster.fail(status, times=3)
+    launching.join()
+    assert [each.ended for each in records.records(spec.root)] == ["succeeded"] and not cluster.left
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (401, EnvironmentLacks, "expected the right to use it; found 401"),
+        (422, TrainingFailed, "expected a job that it takes; found 422"),
+        (503, TrainingFailed, r"expected an answer within 1 s .*; found Kubernetes: 503"),
+    ],
+)
+def test_a_server_that_refuses_is_named(
+    cluster: FakeKubernetes, tmp_path: Path, status: int, kind: type[MegacppError], said: str
+) -> None:
+    cluster.fail(status)
+    with pytest.raises(kind, match=said):
+        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tmp_path, silence_seconds=1))
+    assert not cluster.left
+
+
+def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    told: list[str] = []
+
+    def wanted() -> None:
+        try:
+            train(spec, recipe_in(tmp_path))
+        except TrainingFailed as error:
+            told.append(str(error))
+
+    launching = threading.Thread(target=wanted)
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    records.cancel(spec.root, f"{post.name}-1")
+    launching.join()
+    assert "a request to cancel it" in told[0] and not cluster.left
+
+
+def test_a_job_without_a_word_is_given_up_and_one_that_fails_says_why(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    with pytest.raises(TrainingFailed, match="no sign of life for 3 s"):
+        train(spec, recipe_in(tmp_path, Body(hangs_after=5), silence_seconds=3))
+    assert not cluster.left
+    with pytest.raises(TrainingFailed, match="expected a finite number; found nan"):
+        train(spec, recipe_in(tmp_path, Body(fails_after=7)))
+    assert not cluster.left
+
+
+def test_a_pod_that_dies_without_a_word_is_named_by_its_exit_code(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    recipe = recipe_in(tmp_path)
+    Path(str(recipe.settings["python"])).write_text("#!/bin/sh\nexit 137\n")
+    with pytest.raises(TrainingFailed, match="found exit code 137"):
+        train(tiny_spec(tiny_root(tmp_path / "root")), recipe)
+    assert not cluster.left
+
+
+def test_the_manifest_asks_for_what_the_recipe_trains_on_and_holds_no_secret(
+    tmp_path: Path, cluster: FakeKubernetes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
+    spec = tiny_spec(tiny_root(tmp_path / "root"), device="cuda", processes=8, batch_rows=8)
+    settings = {"image": IMAGE, "node_selector": "cloud/gke-accelerator=h200", "secret": "exchange-key"}
+    launcher = open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings=settings))
+    plan = launcher.plan(Order(Job.of(spec), 3, f"gs://bucket/x/jobs/{Job.of(spec).name}"))
+    pod = yaml.safe_load(plan)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": "8", "cpu": "8"}
+    assert container["envFrom"] == [{"secretRef": {"name": "exchange-key"}}] and "ports" not in container
+    assert pod["nodeSelector"] == {"cloud/gke-accelerator": "h200"} and pod["securityContext"]["runAsNonRoot"]
+    assert not cluster.bodies, "a plan asks nobody"
+    assert "canary" not in plan
+
+
+def test_an_image_without_a_digest_is_refused(tmp_path: Path, cluster: FakeKubernetes) -> None:
+    recipe = LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": "megacpp:latest"})
+    order = Order(Job.of(tiny_spec(tiny_root(tmp_path / "root"))), 1, "gs://bucket/x/jobs/y")
+    with pytest.raises(SpecError, match=r"launch.settings.image; expected NAME@sha256:DIGEST; found 'megacpp:latest'"):
+        open_launcher(recipe).plan(order)
+
+
+def test_no_secret_of_this_machine_reaches_what_the_server_or_the_job_is_told(
+    cluster: FakeKubernetes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
+    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    train(spec, recipe_in(tmp_path))
+    told = b"".join(cluster.bodies)
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file() and file.name != "kubeconfig")
+    assert b"megacpp_assets.training.launch.remote" in told
+    assert b"canary" not in told and b"canary" not in kept
+
+
+def test_a_preemption_with_notice_loses_no_step(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    log = tmp_path / "steps"
+    launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path, Body(log=str(log)))))
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    cluster.preempt(f"{post.name}-1", signal.SIGTERM)
+    launching.join()
+    assert sorted(int(line.split()[1]) for line in log.read_text().splitlines()) == list(range(1, 61))
+    assert not cluster.left
