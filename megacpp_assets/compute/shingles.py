@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from megacpp_assets.compute import _shingles
 
 Shingles = NDArray[np.uint64]
 """Ascending, each once."""
@@ -18,17 +17,11 @@ TOKENS: Final = 5
 """Tokens of a run, as near-duplicate filters of code corpora take them (BigCode, OpenCoder)."""
 LEAST_RUNS: Final = 20
 """A text of fewer runs may be like another by chance: `int size() const { return size_; }`."""
-_TOKEN = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|([A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"|\S)""", re.S)
-_FACTOR: Final = 0x9E3779B97F4A7C15
 
 
 def shingles(text: str, tokens: int = TOKENS) -> Shingles:
     """The runs of `tokens` tokens of `text`, comments left out; none if it has fewer."""
-    hashes = np.array([_hash(token) for token in _TOKEN.findall(text) if token], dtype=np.uint64)
-    if len(hashes) < tokens:
-        return np.zeros(0, dtype=np.uint64)
-    windows = np.lib.stride_tricks.sliding_window_view(hashes, tokens)
-    return np.unique((windows * _powers(tokens)).sum(axis=1, dtype=np.uint64))
+    return _shingles.shingles(text, tokens)
 
 
 def joined(parts: Iterable[Shingles]) -> Shingles:
@@ -69,13 +62,3 @@ class Copies:
         counts = np.bincount(owners, minlength=len(self._lengths))
         smaller = np.minimum(np.maximum(self._lengths, 1), max(len(text), 1))
         return np.flatnonzero((counts > 0) & (counts >= share * smaller))
-
-
-@cache
-def _powers(count: int) -> NDArray[np.uint64]:
-    return np.array([pow(_FACTOR, count - place, 1 << 64) for place in range(count)], dtype=np.uint64)
-
-
-@lru_cache(maxsize=1 << 18)
-def _hash(token: str) -> int:
-    return int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

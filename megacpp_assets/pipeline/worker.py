@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -38,5 +40,21 @@ def run_step(task: Message, progress: Progress) -> dict[str, Any]:
     return {"reused": reused}
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Finds no pandas, wherever it is installed."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """See `MetaPathFinder`."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("no stage needs pandas", name=fullname)
+
+
+def without_pandas() -> None:
+    """Keep pyarrow from loading pandas with the first array of Python objects that it makes. No stage uses it, and it
+    takes as long as enriching 200,000 tokens."""
+    sys.meta_path.insert(0, _WithoutPandas())
+
+
 if __name__ == "__main__":
+    without_pandas()
     serve(run_step)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, STRUCTURE_CATEGORIES, SYNTHETIC_ROLE
+from megacpp_assets.contract.names import ROOT_ROLE, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
@@ -65,7 +65,7 @@ def _columns_match_text(record: Record, scan: Scan) -> bool:
 def _categories_are_known(record: Record, scan: Scan) -> bool:
     ids = record[c.STRUCTURE_IDS]
     kinds = (chunk["kind"] in STRUCTURE_CATEGORIES for chunk in record[c.CHUNK_BOUNDARIES])
-    return bool(ids) and min(ids) >= 0 and max(ids) < len(STRUCTURE_CATEGORIES) and all(kinds)
+    return len(ids) > 0 and bool(ids.min() >= 0 and ids.max() < len(STRUCTURE_CATEGORIES)) and all(kinds)
 
 
 def _chunks_are_ordered(record: Record, scan: Scan) -> bool:
@@ -127,14 +127,8 @@ def _bytes_stand_once(record: Record, scan: Scan) -> bool:
 
 
 def _roles_are_told(record: Record, scan: Scan) -> bool:
-    roles, at = record[c.ROLES], 0
-    for part in record[c.CONSTITUENTS]:
-        start, end = part["char_start"], part["char_end"]
-        held, joint = set(roles[start:end]), set(roles[at:start])
-        if held not in ({ROOT_ROLE}, {CONTEXT_ROLE}) or not joint <= {SYNTHETIC_ROLE}:
-            return False
-        at = end
-    return set(roles[at:]) <= {SYNTHETIC_ROLE} and ROOT_ROLE in roles
+    expected = scan.roles_by_parts(record)
+    return bool((record[c.ROLES] == expected).all()) and ROOT_ROLE in expected
 
 
 def _documents(semantic: Semantic) -> Verdict:

@@ -1,4 +1,7 @@
-"""Semantic JSONL as zstd shards: written line by line, and read back as records in shard and line order."""
+"""Semantic JSONL as zstd shards: written line by line, and read back as records in shard and line order.
+
+A record's character columns are arrays; a list of Python's integers would take ten times the room and the time.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,27 @@ import zstandard
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import JSONL_KEYS
+from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
+from megacpp_assets.storage._integers import integers
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
 
 SHARD_SUFFIX = ".jsonl.zst"
 _LEVEL = 3
 _KEYS = frozenset(JSONL_KEYS)
-_BEHIND_TEXT = f',"{JSONL_KEYS[JSONL_KEYS.index(c.TEXT) + 1]}":'.encode()
+_COLUMNS = [(name, f',"{name}":'.encode(), kind.bit_width // 8) for name, kind in CHAR_TYPES.items()]
+"""The character columns, which follow the text: name, key, bytes of a value."""
+_BEHIND_TEXT = _COLUMNS[0][1]
 _BUFFER = 1 << 20
 _READ = 1 << 14
 """Compressed bytes at a time: what they can grow to is held in memory."""
 
 
 def read_records(artifact: Artifact, budget: int) -> Iterator[dict[str, Any]]:
-    """Every record of `budget` of a semantic artifact, one at a time; keys are exactly `schemas.JSONL_KEYS`.
+    """Every record of `budget` of a semantic artifact, one at a time, with the keys of `schemas.JSONL_KEYS`.
 
-    Raises `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
+    A character column is an array of its type, or a list where its type cannot hold what it says. Raises
+    `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
     """
     for shard in shards_of(artifact, budget, SHARD_SUFFIX):
         yield from read_shard(shard, _place(artifact, budget, shard))
@@ -139,11 +146,23 @@ class _Frame(io.RawIOBase):
 
 def _record(line: bytes, where: str) -> dict[str, Any]:
     try:
-        record = orjson.loads(line)
+        record = _columns_apart(line) or orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise SchemaViolation(where, expected="a JSON object", found=str(error)) from error
     found = record.keys() if isinstance(record, dict) else frozenset[str]()
     if found != _KEYS:
         odd = sorted(_KEYS.symmetric_difference(found))
         raise SchemaViolation(where, expected="exactly the keys of a semantic record", found=f"missing or extra: {odd}")
-    return dict(record)
+    return {key: record[key] for key in JSONL_KEYS}
+
+
+def _columns_apart(line: bytes) -> dict[str, Any]:
+    """The record of a line whose character columns are behind its text and hold what they may; else empty."""
+    begin = at = line.find(_BEHIND_TEXT)
+    columns: dict[str, Any] = {}
+    for name, key, width in _COLUMNS:
+        found = integers(line, at + len(key), width) if at >= 0 and line.startswith(key, at) else None
+        if found is None:
+            return {}
+        columns[name], at = found
+    return {**orjson.loads(line[:begin] + line[at:]), **columns}

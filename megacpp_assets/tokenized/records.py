@@ -26,8 +26,7 @@ DOCUMENTS: Final = pa.schema([field for field in TOKENIZED if field.name not in 
 def documents_table(records: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Records of `schemas.JSONL_KEYS` as a table of `DOCUMENTS`.
 
-    A record's lists of integers take ten times the room of arrays, so each is converted before the next is read. Raises
-    `SchemaViolation`, naming the document or the key, for a value of another type, out of its type's range, or a
+    Raises `SchemaViolation`, naming the document or the key, for a value of another type, out of its type's range, or a
     character column whose length is not the text's.
     """
     plain: dict[str, list[Any]] = {name: [] for name in DOCUMENTS.names if name not in CHAR_TYPES}
@@ -64,10 +63,12 @@ def _holds_null(column: pa.Array) -> bool:
 
 def _char_values(record: Mapping[str, Any], name: str) -> NDArray[Any]:
     where, text, values = f"{record[c.DOC_ID]}, key {name}", record[c.TEXT], record[name]
-    if not isinstance(text, str) or not isinstance(values, list):
+    if not isinstance(text, str) or not isinstance(values, list | np.ndarray):
         raise SchemaViolation(where, expected="a text and a list", found=f"{type(text)} and {type(values)}")
     if len(values) != len(text):
         raise SchemaViolation(where, expected=len(text), found=len(values))
+    if isinstance(values, np.ndarray):
+        return values
     return _integers(values, np.dtype(CHAR_TYPES[name].to_pandas_dtype()), where)
 
 

@@ -6,6 +6,7 @@ Rows keep their order within a file; both kinds of file are there even if they h
 from __future__ import annotations
 
 from contextlib import ExitStack
+from itertools import pairwise
 from types import TracebackType
 
 import numpy as np
@@ -43,8 +44,16 @@ class ShardWriter:
 
     def write(self, table: pa.Table, validation: NDArray[np.bool_]) -> None:
         """Append each row of `table` to the side that `validation` names for it."""
-        self._validation.writer.write(table.filter(pa.array(validation)))
-        rows = table.filter(pa.array(~validation))
+        # Documents come sorted by side, so there are few stretches, and a slice copies nothing.
+        ends = [*(np.flatnonzero(np.diff(validation)) + 1).tolist(), len(validation)]
+        for start, end in pairwise([0, *ends]):
+            rows = table.slice(start, end - start)
+            if rows.num_rows and validation[start]:
+                self._validation.writer.write(rows)
+            else:
+                self._train_on(rows)
+
+    def _train_on(self, rows: pa.Table) -> None:
         while rows.num_rows:
             room = self._shard_documents - self._train.writer.rows
             if room == 0:

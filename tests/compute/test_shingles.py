@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,13 @@ from hypothesis import strategies as st
 from megacpp_assets.compute.shingles import TOKENS, Copies, joined, shares, shingles
 
 BODY = "int sum(int first, int second) { int total = first + second; return total * 2; }"
+TOKEN = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|([A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"|\S)""", re.S)
+"""What a token is; a comment matches without one."""
+texts_of_code = st.lists(
+    st.sampled_from(
+        ["//", "/*", "*/", "*", "/", '"', "\\", "\n", " ", "a", "_b9", "é", "x٣", "٣", "7.5e", "名", "🙂", "\u2028"]
+    )
+).map("".join)
 words = st.lists(st.sampled_from(["int", "x", "y", "=", "+", ";", "f", "(", ")", "7", '"a b"']), max_size=40)
 
 
@@ -23,6 +32,17 @@ def test_a_short_text_has_no_runs() -> None:
 def test_runs_are_the_windows_of_tokens(tokens: list[str], count: int) -> None:
     windows = {tuple(tokens[start : start + count]) for start in range(len(tokens) - count + 1)}
     assert len(shingles(" ".join(tokens), count)) == len(windows)
+
+
+@given(texts_of_code, texts_of_code, st.integers(1, 4))
+def test_texts_of_the_same_tokens_have_the_same_runs_and_others_have_others(one: str, other: str, count: int) -> None:
+    tokens = [token for token in TOKEN.findall(one) if token]
+    assert shingles(one, count).tolist() == shingles("\n".join(tokens), count).tolist()
+    windows = {tuple(tokens[start : start + count]) for start in range(len(tokens) - count + 1)}
+    others = [token for token in TOKEN.findall(other) if token]
+    common = windows & {tuple(others[start : start + count]) for start in range(len(others) - count + 1)}
+    assert len(shingles(one, count)) == len(windows)
+    assert len(set(shingles(one, count).tolist()) & set(shingles(other, count).tolist())) == len(common)
 
 
 @given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words)

@@ -18,9 +18,10 @@ from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.jsonl import read_records, write_lines
+from megacpp_assets.storage.jsonl import write_lines
 from tests.quality.planting import Row, rewrite, seal
 from tests.semantic.repositories import semantic_spec
+from tests.storage.records import plain_records
 
 Record = dict[str, Any]
 Change = Callable[[list[Record]], object]
@@ -43,7 +44,7 @@ def artifact(pristine: tuple[Path, str], tmp_path: Path) -> Artifact:
 
 
 def _planted(artifact: Artifact, change: Change) -> Artifact:
-    records = list(read_records(artifact, DOCUMENT_TOKENS))
+    records = plain_records(artifact, DOCUMENT_TOKENS)
     change(records)
     lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
     write_lines(artifact.file(c.of_budget(DOCUMENT_TOKENS, c.jsonl_shard(0))), [lines])
@@ -169,7 +170,7 @@ def test_a_document_that_one_budget_lost_is_caught_though_another_has_it(tmp_pat
     spec = semantic_spec(tmp_path, tmp_path / "data", find_toolchain(), (4096, 65_536))
     artifact = run(spec)
     assert _failed(artifact) == []
-    records = list(read_records(artifact, 65_536))
+    records = plain_records(artifact, 65_536)
     kept = [record for record in records if record is not _document(records, "main")]
     write_lines(artifact.file("65536/shard_00000.jsonl.zst"), [b"".join(orjson.dumps(each) + b"\n" for each in kept)])
     found = {result.name: result.found for result in check(seal(artifact)) if not result.passed}

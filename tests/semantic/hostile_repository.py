@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pyarrow.parquet as pq
@@ -23,11 +22,11 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.layout import RECEIPTS, semantic_cache_path
 from tests.repos.git_tree import git, make_repository
 from tests.semantic.hostile_sources import MARK
 from tests.semantic.parsing_trees import toolchain
+from tests.storage.records import plain_records
 
 GOOD_FOLDER = "good/"
 ODD_NAMES = (
@@ -103,7 +102,7 @@ def good_documents(artifact: Artifact) -> list[bytes]:
     """The documents of the good files, byte for byte but for the commit that they come from."""
     return [
         orjson.dumps({key: value for key, value in record.items() if key != c.COMMIT})
-        for record in read_records(artifact, DOCUMENT_TOKENS)
+        for record in plain_records(artifact, DOCUMENT_TOKENS)
         if record[c.FILEPATH].startswith(GOOD_FOLDER)
     ]
 
@@ -113,7 +112,7 @@ def everything(artifact: Artifact) -> bytes:
     folders = (artifact.directory, artifact.root / RECEIPTS)
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     tables = [pq.read_table(path).to_pylist() for path in files if path.suffix == ".parquet"]
-    records: list[dict[str, Any]] = list(read_records(artifact, DOCUMENT_TOKENS))
+    records = plain_records(artifact, DOCUMENT_TOKENS)
     read = orjson.dumps([records, tables])
     return b"\0".join([*(path.read_bytes() for path in files), read, artifact.manifest.to_bytes(), *kept(artifact)])
 

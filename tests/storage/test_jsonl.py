@@ -6,10 +6,12 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.schemas import JSONL_KEYS
+from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import read_records, read_shard, read_texts, write_lines
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -101,6 +103,39 @@ def test_no_flipped_bit_and_no_cut_reads_as_other_records(tmp_path: Path) -> Non
 def test_lines_of_any_length_come_back(tmp_path: Path, lengths: list[int]) -> None:
     records = [_record("".join(chr(97 + (index * 7919) % 26) for index in range(length))) for length in lengths]
     assert list(read_shard(_shard(tmp_path / "s.jsonl.zst", *records), "s")) == records
+
+
+def _columns(values: Any) -> dict[str, Any]:
+    return {"text": "x" * len(values)} | dict.fromkeys(CHAR_TYPES, values)
+
+
+@given(st.lists(st.integers(0, 255)))
+def test_character_columns_are_arrays_of_their_types(
+    tmp_path_factory: pytest.TempPathFactory, values: list[int]
+) -> None:
+    shard = _shard(
+        tmp_path_factory.mktemp("shard") / "s.jsonl.zst", _record("") | _columns(values) | {"call_edges": [1]}
+    )
+    (record,) = read_shard(shard, "s")
+    assert set(record) == set(JSONL_KEYS) and record["call_edges"] == [1]
+    for name, kind in CHAR_TYPES.items():
+        assert record[name].dtype == kind.to_pandas_dtype() and record[name].tolist() == values
+
+
+@pytest.mark.parametrize(
+    "values", ["[256]", "[1,-1]", "[1.5]", "[1,]", "[01]", "[", "[1", "7", "[true]", "[4294967296]"]
+)
+def test_what_is_no_list_of_a_columns_type_is_read_as_it_stands_or_refused(tmp_path: Path, values: str) -> None:
+    line = orjson.dumps(_record("x") | _columns([7])).replace(b"[7]", values.encode(), 1)
+    shard = tmp_path / "s.jsonl.zst"
+    write_lines(shard, [line + b"\n"])
+    try:
+        whole = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        with pytest.raises(SchemaViolation, match="line 1"):
+            list(read_shard(shard, "s"))
+    else:
+        assert list(read_shard(shard, "s")) == [whole]
 
 
 def _artifact(root: Path, *lines: bytes) -> Artifact:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.quality.reading.bodies import lost_bodies
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
@@ -25,6 +27,7 @@ from megacpp_assets.storage.parquet import read_table
 
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
 
+_NO_ROLE: Final = -1
 ROOT_BYTES: Final = 200
 """A shorter text may well stand twice within roots: `#define USES_THREADS 0`."""
 
@@ -67,7 +70,7 @@ class Scan:
         """Judge every record of `budget`."""
         told = self.told[budget] = Told()
         for record in read_records(artifact, budget):
-            self._add(record, told)
+            self._add(record | {name: np.asarray(record[name]) for name in c.CHAR_COLUMNS}, told)
 
     def _add(self, record: Record, told: Told) -> None:
         told.documents += 1
@@ -80,11 +83,25 @@ class Scan:
                 text = self.data(part["filepath"])[slice(*place)]
                 told.root_texts[hashlib.sha256(text).digest()] += 1
         for name in _SYMBOL_COLUMNS:
-            self.symbols.update(record[name])
+            self.symbols.update(_distinct(record[name]))
         for rule in self._rules:
             if not rule(record, self):
                 self.broken[rule] += 1
                 self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+
+    @staticmethod
+    def roles_by_parts(record: Record) -> NDArray[np.int64]:
+        """The role of each character if all of a constituent have that of its first, root or context, and all others
+        are synthetic; one that no character has where a constituent is empty or its first has another."""
+        roles = record[c.ROLES]
+        expected = np.full(len(roles), SYNTHETIC_ROLE)
+        for part in record[c.CONSTITUENTS]:
+            start, end = part["char_start"], part["char_end"]
+            first = roles[start:end][:1].tolist()
+            if first not in ([ROOT_ROLE], [CONTEXT_ROLE]):
+                return np.full(len(roles), _NO_ROLE)
+            expected[start:end] = first[0]
+        return expected
 
     def has(self, path: str) -> bool:
         """Whether the pinned commit has the file `path`."""
@@ -96,6 +113,12 @@ class Scan:
             blob = self._blob_of.get(path)
             self._data[path] = self._blobs.read(blob) if blob else b""
         return self._data[path]
+
+
+def _distinct(values: NDArray[Any]) -> list[int]:
+    """The values, each at least once: one for each stretch of equal ones."""
+    ends = np.flatnonzero(values[1:] != values[:-1])
+    return [*values[ends].tolist(), *values[-1:].tolist()]
 
 
 @dataclass

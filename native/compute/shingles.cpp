@@ -1,0 +1,124 @@
+#include "shingles.hpp"
+
+#include <Python.h>
+
+#include <algorithm>
+
+namespace megacpp {
+namespace {
+
+constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+
+// What Python's re means by \w, \d and \s in a str.
+bool is_word(Py_UCS4 point) { return point == '_' || Py_UNICODE_ISALNUM(point); }
+bool is_digit(Py_UCS4 point) { return Py_UNICODE_ISDECIMAL(point); }
+bool is_space(Py_UCS4 point) { return Py_UNICODE_ISSPACE(point); }
+bool starts_name(Py_UCS4 point) {
+  return point == '_' || (point >= 'A' && point <= 'Z') || (point >= 'a' && point <= 'z');
+}
+
+std::uint64_t mixed(std::uint64_t hash) {
+  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebULL;
+  return hash ^ (hash >> 31U);
+}
+
+template <typename Unit>
+class Tokens {
+ public:
+  explicit Tokens(std::span<const Unit> text) : text_(text) {}
+
+  std::vector<std::uint64_t> hashes() {
+    std::vector<std::uint64_t> found;
+    found.reserve(text_.size() / 3);
+    for (std::size_t at = 0; at < text_.size();) {
+      const std::size_t comment = comment_end(at);
+      if (comment != at) {
+        at = comment;
+      } else if (is_space(text_[at])) {
+        ++at;
+      } else {
+        const std::size_t end = token_end(at);
+        found.push_back(hash(at, end));
+        at = end;
+      }
+    }
+    return found;
+  }
+
+ private:
+  bool is(std::size_t at, char wanted) const { return at < text_.size() && text_[at] == static_cast<Unit>(wanted); }
+
+  // Behind the comment that begins at `at`, or `at` where none does.
+  std::size_t comment_end(std::size_t at) const {
+    if (!is(at, '/')) return at;
+    if (is(at + 1, '/')) return find(at, '\n');
+    if (!is(at + 1, '*')) return at;
+    for (std::size_t end = at + 2; end < text_.size(); ++end) {
+      if (is(end, '*') && is(end + 1, '/')) return end + 2;
+    }
+    return text_.size();
+  }
+
+  std::size_t find(std::size_t at, char wanted) const {
+    while (at < text_.size() && !is(at, wanted)) ++at;
+    return at;
+  }
+
+  std::size_t token_end(std::size_t at) const {
+    const Py_UCS4 first = text_[at];
+    if (starts_name(first)) return word_end(at + 1, '\0');
+    if (is_digit(first)) return word_end(at + 1, '.');
+    return first == '"' ? string_end(at) : at + 1;
+  }
+
+  std::size_t word_end(std::size_t at, char also) const {
+    while (at < text_.size() && (is_word(text_[at]) || (also != '\0' && is(at, also)))) ++at;
+    return at;
+  }
+
+  // A quote that nothing closes in its line is a token by itself.
+  std::size_t string_end(std::size_t at) const {
+    std::size_t end = at + 1;
+    while (end < text_.size() && !is(end, '"') && !is(end, '\n')) end += is(end, '\\') ? 2 : 1;
+    return is(end, '"') ? end + 1 : at + 1;
+  }
+
+  std::uint64_t hash(std::size_t start, std::size_t end) const {
+    std::uint64_t hash = end - start;
+    for (std::size_t at = start; at < end; ++at) hash = (hash ^ static_cast<std::uint64_t>(text_[at])) * kFactor;
+    return mixed(hash);
+  }
+
+  std::span<const Unit> text_;
+};
+
+}  // namespace
+
+template <typename Unit>
+std::vector<std::uint64_t> token_hashes(std::span<const Unit> text) {
+  return Tokens<Unit>(text).hashes();
+}
+
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint8_t> text);
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint16_t> text);
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint32_t> text);
+
+std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::size_t count) {
+  std::vector<std::uint64_t> runs;
+  if (count == 0 || tokens.size() < count) return runs;
+  runs.reserve(tokens.size() - count + 1);
+  std::uint64_t leaving = 1;  // the weight of the token that leaves a run: one factor for each token of it
+  for (std::size_t place = 0; place < count; ++place) leaving *= kFactor;
+  std::uint64_t run = 0;
+  for (std::size_t place = 0; place < tokens.size(); ++place) {
+    if (place >= count) run -= tokens[place - count] * leaving;
+    run = (run + tokens[place]) * kFactor;
+    if (place + 1 >= count) runs.push_back(run);
+  }
+  std::sort(runs.begin(), runs.end());
+  runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+  return runs;
+}
+
+}  // namespace megacpp
