@@ -69,7 +69,7 @@ def steps(runs: int) -> None:
 
 def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
     """One row of documents whose lengths are log-normal with this median and sigma."""
-    from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
+    from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS
     from megacpp_assets.loader.rows import RowBatch
 
     rng = np.random.default_rng(0)
@@ -80,7 +80,7 @@ def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
     mask = np.ones((1, ROW_TOKENS), np.bool_)
     mask[:, :-1] = doc_ids[:, 1:] == doc_ids[:, :-1]
     mask[:, -1] = False
-    channels = {name: rng.integers(0, 9, ids.shape).astype(np.int32) for name in SIDE_CHANNELS}
+    channels = {name: rng.integers(0, 9, ids.shape).astype(np.int32) for name in (*STRUCTURE_CHANNELS, ROLES)}
     roles = channels.pop(ROLES) % 3
     return RowBatch(ids, np.roll(ids, -1, 1), mask, doc_ids, np.array([ROW_TOKENS], np.int32), channels, roles)
 

@@ -131,8 +131,14 @@ STRUCTURE_CHANNELS: Final = {
     "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
 }
 """Batch key of the structure embedding -> the packed column it is made from (CONTRACTS.md 8, 9)."""
-SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
-"""What lies beside a Megatron prefix, a value per token: the structure channels, and the roles that weigh the loss."""
+SYMBOL_CHANNELS: Final = {
+    SYMBOL_IDS: TOKEN_SYMBOL_IDS_COLUMN,
+    CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,
+    TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
+    DEF_USE: TOKEN_DEF_USE_COLUMN,
+}
+SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, **SYMBOL_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
+"""What lies beside a Megatron prefix, a value per token: structure, symbols, and the roles that weigh the loss."""
 
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"

@@ -16,7 +16,9 @@ SIDECAR_RECORD: Final = ".idx.json"
 ROWS: Final = ".rows.bin"
 DOCUMENTS: Final = ".documents.parquet"
 
-FORMAT = 1
+CHUNK_ROWS: Final = "rows"
+
+FORMAT = 2
 
 
 def prefix_name(dataset: str, split: str) -> str:
@@ -29,13 +31,19 @@ def channel_suffix(channel: str) -> str:
     return f".{channel}.bin"
 
 
+def chunk_suffix(part: str) -> str:
+    """Suffix of a file of chunks or edges, e.g. `.chunks.starts.bin`."""
+    return f".chunks.{part}.bin"
+
+
 @dataclass(frozen=True, slots=True)
 class SidecarRecord:
     """What `<prefix>.idx.json` says. Paths are file names in the prefix's own folder.
 
     Each file in `side_channel_paths` holds one value per token of the `.bin`, of the numpy dtype named in
     `side_channel_dtypes`, little-endian. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
-    last, the number of sequences.
+    last, the number of sequences. `chunk_paths` names the files of `megatron/chunk_sidecars.py` by part,
+    `chunk_counts` the number of chunks, call edges and type edges.
     """
 
     row_tokens: int
@@ -47,6 +55,8 @@ class SidecarRecord:
     documents_path: str
     side_channel_paths: Mapping[str, str]
     side_channel_dtypes: Mapping[str, str]
+    chunk_paths: Mapping[str, str]
+    chunk_counts: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
         """Canonical JSON."""
@@ -62,10 +72,16 @@ class SidecarRecord:
             record = SidecarRecord(**raw)
             if record.side_channel_paths.keys() != record.side_channel_dtypes.keys():
                 raise ValueError("paths and dtypes name different channels")
-            names = (record.rows_path, record.documents_path, *record.side_channel_paths.values())
+            names = (
+                record.rows_path,
+                record.documents_path,
+                *record.side_channel_paths.values(),
+                *record.chunk_paths.values(),
+            )
             if any(not name or "/" in name or name in (".", "..") for name in names):
                 raise ValueError("a path outside the prefix's folder")
-            numbers = (record.row_tokens, record.rows, record.documents, record.tokens)
+            counts = record.chunk_counts.values()
+            numbers = (record.row_tokens, record.rows, record.documents, record.tokens, *counts)
             if any(type(number) is not int or number < 0 for number in numbers):
                 raise ValueError("a count that is not a whole number")
         except (ValueError, KeyError, TypeError, AttributeError) as error:

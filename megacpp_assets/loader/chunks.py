@@ -78,7 +78,7 @@ def chunk_batch(rows: pa.Table, row_tokens: int) -> ChunkBatch:
 
 
 def token_chunk_ids(chunks: ChunkBatch) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """(ids, valid), both (B, T): the chunk that each token lies in, 0 where it lies in none and `valid` is False."""
+    """(ids, valid), both (B, T): the chunk that each token lies in, of two the later; 0 where `valid` is False."""
     shape = (len(chunks.starts), chunks.row_tokens)
     ids, valid = np.zeros(shape, np.int32), np.zeros(shape, np.bool_)
     lengths = chunks.ends - chunks.starts
@@ -135,9 +135,12 @@ def _require_in_order(
     starts: NDArray[np.int32], ends: NDArray[np.int32], counts: NDArray[np.int64], row_tokens: int
 ) -> None:
     held = np.arange(starts.shape[1]) < counts[:, None]
-    follows = starts[:, 1:] >= ends[:, :-1]
+    # A token that ends one chunk may begin the next; more than that they never share.
+    follows = (starts[:, 1:] > starts[:, :-1]) & (starts[:, 1:] >= ends[:, :-1] - 1)
     if not (follows | ~held[:, 1:]).all() or not ((ends > starts) | ~held).all() or ends.max(initial=0) > row_tokens:
-        raise _refused("chunks", f"stretches of the {row_tokens} tokens, one behind the other", "otherwise")
+        raise _refused(
+            "chunks", f"stretches of the {row_tokens} tokens, one behind the other but for one token", "otherwise"
+        )
     if starts.min(initial=0) < 0:
         raise _refused("chunks", "starts from 0", str(starts.min()))
 

@@ -7,7 +7,7 @@ rows asked for, and every batch has the same keys, shapes and dtypes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES, ROLES, SIDE_CHANNELS
+from megacpp_assets.contract.columns import (
+    PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES,
+    ROLES,
+    SIDE_CHANNELS,
+    SYMBOL_CHANNELS,
+)
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
-from megacpp_assets.megatron.index_format import TOKEN_DTYPE
 from megacpp_assets.megatron.reader import open_pair
 from megacpp_assets.storage.artifact import Artifact
+
+_INT32 = np.dtype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,8 @@ class RowBatch:
     """B rows of T tokens. Pads carry PAD, the last document's id, no loss, and each channel's fill value.
 
     `input_ids`, `target_ids`, `doc_ids`, `roles` and the five `structure` channels are (B, T) int32, `loss_mask` is
-    (B, T) bool, `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002).
+    (B, T) bool, `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002). `symbols` are
+    the four symbol channels, (B, T) uint32, where rows were opened with them.
     """
 
     input_ids: NDArray[np.int32]
@@ -40,6 +47,7 @@ class RowBatch:
     valid_token_count: NDArray[np.int32]
     structure: Mapping[str, NDArray[np.int32]]
     roles: NDArray[np.int32]
+    symbols: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class PackedRows:
 
     row_tokens: int
     starts: NDArray[np.int64]
-    tokens: NDArray[np.int32]
+    tokens: NDArray[Any]
     channels: Mapping[str, NDArray[np.generic]]
 
     def __len__(self) -> int:
@@ -67,20 +75,32 @@ class PackedRows:
         channels = {
             channel: self._gather(values, rows, PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[channel]])
             for channel, values in self.channels.items()
+            if channel not in SYMBOL_CHANNELS
         }
         roles = channels.pop(ROLES)
-        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles)
+        symbols = {
+            channel: self._gather(self.channels[channel], rows, 0, np.dtype(np.uint32))
+            for channel in SYMBOL_CHANNELS
+            if channel in self.channels
+        }
+        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles, symbols)
 
-    def _gather(self, values: NDArray[np.generic], rows: NDArray[np.int64], fill: int) -> NDArray[np.int32]:
-        out = np.full((len(rows), self.row_tokens), fill, dtype=np.int32)
+    def doc_ids(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The `doc_ids` of a batch of these rows."""
+        return np.cumsum(self._gather(self.tokens, rows, PAD_ID) == BOS_ID, axis=1, dtype=np.int32) - 1
+
+    def _gather(
+        self, values: NDArray[Any], rows: NDArray[np.int64], fill: int, dtype: np.dtype[Any] = _INT32
+    ) -> NDArray[Any]:
+        out = np.full((len(rows), self.row_tokens), fill, dtype=dtype)
         for line, row in zip(out, rows, strict=True):
             found = values[self.starts[row] : self.starts[row + 1]]
             line[: len(found)] = found
         return out
 
 
-def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> PackedRows:
-    """Map the rows of `split` of a Megatron artifact.
+def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, symbols: bool = False) -> PackedRows:
+    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`.
 
     Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where its files contradict each other:
     a broken index, another token width, a file of another length than the tokens, rows that overlap, are longer than T,
@@ -90,7 +110,7 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> Pac
     record_file = artifact.file(prefix + files.SIDECAR_RECORD)
     record = SidecarRecord.from_bytes(record_file.read_bytes(), f"{artifact.path}/{record_file.name}")
     pair = open_pair(artifact, prefix)
-    _require(prefix, "token type", TOKEN_DTYPE, pair.tokens.dtype)
+    _require(prefix, "token type", np.dtype(record.token_dtype), pair.tokens.dtype)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pair.lengths, dtype=np.int64)])
     first = _mapped(artifact.file(record.rows_path), np.dtype("<i8"), record.rows + 1)
     covered = first[0] == 0 and first[-1] == pair.documents and bool((np.diff(first) > 0).all())
@@ -106,6 +126,7 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> Pac
             len(pair.tokens),
         )
         for channel in SIDE_CHANNELS
+        if symbols or channel not in SYMBOL_CHANNELS
     }
     return PackedRows(record.row_tokens, starts, pair.tokens, channels)
 

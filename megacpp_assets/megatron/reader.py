@@ -77,9 +77,10 @@ def open_bin_idx(prefix: Path) -> BinIdx:
     return BinIdx(header, np.memmap(bin_path, header.dtype, "r"), lengths, pointers, boundaries)
 
 
-def blocks(count: int) -> Iterator[slice]:
-    """Slices of at most `BLOCK` values that cover `count` values."""
-    return (slice(first, min(count, first + BLOCK)) for first in range(0, count, BLOCK))
+def blocks(count: int, most: int = 0) -> Iterator[slice]:
+    """Slices of at most `most` values (0: `BLOCK`) that cover `count` values."""
+    size = most or BLOCK
+    return (slice(first, min(count, first + size)) for first in range(0, count, size))
 
 
 def _require_consistent(

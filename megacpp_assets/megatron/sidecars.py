@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from megacpp_assets.contract.columns import SIDE_CHANNELS
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
 from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.megatron.chunk_sidecars import ROW_DTYPE, ChunkFiles, map_chunks, verify_chunks
 from megacpp_assets.megatron.reader import blocks
 from megacpp_assets.storage.parquet import count_rows
-
-ROW_DTYPE: Final = np.dtype("<i8")
 
 
 def channel_dtype(channel: str) -> np.dtype[Any]:
@@ -57,13 +56,14 @@ class Sidecars:
     row_starts: NDArray[np.int64]
     channels: dict[str, NDArray[Any]]
     documents_path: Path
+    chunks: ChunkFiles
 
 
 def open_sidecars(prefix: Path) -> Sidecars | None:
     """The sidecars of `prefix`, None if it has no record of any.
 
     `IndexCorrupt` unless each channel has one value per token, the row starts rise from 0 to the number of documents,
-    and the document table has a line for each.
+    the document table has a line for each, and chunks and edges are those of rows.
     """
     record_path = prefix.with_name(prefix.name + SIDECAR_RECORD)
     if not record_path.is_file():
@@ -83,7 +83,9 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
     found = count_rows(documents_path) if documents_path.is_file() else "no such file"
     if found != record.documents:
         raise IndexCorrupt(record.documents_path, expected=f"{record.documents} lines", found=found)
-    return Sidecars(record, row_starts, channels, documents_path)
+    chunks = map_chunks(prefix.parent, record)
+    verify_chunks(chunks, record)
+    return Sidecars(record, row_starts, channels, documents_path, chunks)
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

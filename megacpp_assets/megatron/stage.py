@@ -5,9 +5,9 @@ Documents keep the order of the rows, pads are left out, and one row group is in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +24,7 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.chunk_sidecars import PARTS, ChunkWriter
 from megacpp_assets.megatron.index_format import TOKEN_DTYPE
 from megacpp_assets.megatron.sidecars import RowStarts, channel_dtype
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
@@ -33,12 +34,12 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "2"
+VERSION = "3"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [
     c.INPUT_IDS, c.VALID_TOKEN_COUNT, c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
-    *c.SIDE_CHANNELS.values(),
+    *c.SIDE_CHANNELS.values(), *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
 ]  # fmt: skip
 
 
@@ -112,6 +113,7 @@ class _Totals:
     documents: int = 0
     tokens: int = 0
     rows: int = 0
+    chunk_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ class _Outputs:
     channels: dict[str, BinaryIO]
     row_starts: RowStarts
     documents: RowGroupWriter
+    chunks: ChunkWriter
 
     @staticmethod
     def open(stack: ExitStack, publication: Publication, prefix: str, vocabulary_size: int) -> _Outputs:
@@ -187,6 +190,7 @@ class _Outputs:
             channels={channel: plain(files.channel_suffix(channel)) for channel in c.SIDE_CHANNELS},
             row_starts=RowStarts(plain(files.ROWS)),
             documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
+            chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in PARTS}),
         )
 
     def write(self, rows: _Rows) -> None:
@@ -196,6 +200,7 @@ class _Outputs:
             values = rows.tokens(c.SIDE_CHANNELS[channel])
             file.write(np.ascontiguousarray(values, dtype=channel_dtype(channel)).data)
         self.row_starts.append(rows.documents_per_row)
+        self.chunks.append(rows.table)
         columns = [
             pa.array(np.arange(first, self.pair.documents)),
             _flat(rows.table, c.SOURCE_DOC_IDS),
@@ -206,9 +211,10 @@ class _Outputs:
 
     def finish(self) -> _Totals:
         self.row_starts.finish()
+        self.chunks.finish()
         for pending in self.pending:
             pending.rows = self.pair.documents
-        return _Totals(self.pair.documents, self.pair.tokens, self.row_starts.rows)
+        return _Totals(self.pair.documents, self.pair.tokens, self.row_starts.rows, self.chunks.counts)
 
 
 def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
@@ -246,4 +252,6 @@ def _record(prefix: str, totals: _Totals, row_tokens: int) -> files.SidecarRecor
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
         side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.SIDE_CHANNELS},
+        chunk_paths={part: prefix + files.chunk_suffix(part) for part in PARTS},
+        chunk_counts=totals.chunk_counts,
     )

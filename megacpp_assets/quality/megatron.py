@@ -122,6 +122,10 @@ def _tokens(pair: Pair) -> str:
     return pair.rows.other_tokens or count
 
 
+def _chunks(pair: Pair) -> str:
+    return pair.rows.other_chunks
+
+
 def _structure(pair: Pair) -> str:
     return pair.rows.other_structure
 
@@ -151,5 +155,6 @@ CHECKS: Final[tuple[Check[_Megatron], ...]] = (
         "every structure value of the packed rows' valid prefixes, in order",
         _Each(_structure),
     ),
+    Check("chunks_are_those_of_the_rows", "every chunk and edge of the packed rows, in order", _Each(_chunks)),
     Check(NAME, EXPECTED, tokenizer_lineage),
 )

@@ -40,6 +40,9 @@ def a_row(draw: st.DrawFn) -> dict[str, Any]:
     chunks = [
         (a, b, draw(st.integers(0, 8)), draw(st.integers(0, 3))) for a, b in zip(cuts[::2], cuts[1::2], strict=False)
     ]
+    for i, following in enumerate(chunks[1:]):
+        if draw(st.booleans()):  # the token that ends this chunk begins the next
+            chunks[i] = (chunks[i][0], following[0] + 1, *chunks[i][2:])
     border = draw(st.integers(0, T))
     some = st.integers(0, max(0, len(chunks) - 1))
     edges = st.lists(st.tuples(some, some), max_size=4 if chunks else 0)
@@ -88,7 +91,7 @@ def test_each_token_knows_its_chunk(rows: list[dict[str, Any]]) -> None:
     for b, row in enumerate(rows):
         holders = [[i for i, (a, e, *_) in enumerate(row["chunks"]) if a <= t < e] for t in range(T)]
         assert valid[b].tolist() == [bool(holder) for holder in holders]
-        assert ids[b].tolist() == [holder[0] if holder else 0 for holder in holders]
+        assert ids[b].tolist() == [holder[-1] if holder else 0 for holder in holders]
     assert chunks.valid.sum(axis=1).tolist() == [len(row["chunks"]) for row in rows]
 
 
@@ -99,7 +102,8 @@ def row(chunks: list[Chunk], calls: list[tuple[int, int]] | None = None) -> dict
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (row([(0, 5, 2, 0), (4, 8, 2, 0)]), "one behind the other"),
+        (row([(0, 5, 2, 0), (3, 8, 2, 0)]), "one behind the other"),
+        (row([(0, 5, 2, 0), (0, 1, 2, 0)]), "one behind the other"),
         (row([(3, 3, 2, 0)]), "one behind the other"),
         (row([(0, T + 1, 2, 0)]), "one behind the other"),
         (row([(0, 5, 2, 0)], [(0, 1)]), "0 to 1 in a row of 1"),

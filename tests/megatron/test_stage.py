@@ -68,6 +68,15 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
 
 
 @pytest.mark.parametrize("split", SPLITS)
+def test_chunks_and_edges_of_the_packed_rows_are_there_row_by_row(spec: MegatronBinIdxSpec, split: str) -> None:
+    sidecars, rows = open_sidecars(_prefix(run(spec), split)), _packed_rows(spec.root, split)
+    assert sidecars is not None
+    found = sidecars.chunks.table(np.arange(len(rows))).to_pylist()
+    assert found == [{name: row[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS} for row in rows]
+    assert sidecars.record.chunk_counts["chunks"] == sum(len(row[c.TOKEN_CHUNK_STARTS_COLUMN]) for row in rows) > 0
+
+
+@pytest.mark.parametrize("split", SPLITS)
 def test_row_starts_rebuild_exactly_the_packed_rows(spec: MegatronBinIdxSpec, split: str) -> None:
     prefix, rows = _prefix(run(spec), split), _packed_rows(spec.root, split)
     data, sidecars = open_bin_idx(prefix), open_sidecars(prefix)
@@ -87,8 +96,11 @@ def test_statistics_name_the_train_bin_by_its_hash(spec: MegatronBinIdxSpec) -> 
 
 
 def test_files_have_the_names_of_the_contract(spec: MegatronBinIdxSpec) -> None:
-    suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet", ".structure_ids.bin", ".dep_levels.bin",
-                ".ast_depth_ids.bin", ".sibling_index_ids.bin", ".node_type_ids.bin", ".roles.bin"]  # fmt: skip
+    channels = [*"structure_ids dep_levels ast_depth_ids sibling_index_ids node_type_ids roles".split(),
+                *"symbol_ids call_targets type_refs def_use".split()]  # fmt: skip
+    chunks = "rows starts ends kinds dep_levels call_edges.rows call_edges type_edges.rows type_edges".split()
+    suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet"]
+    suffixes += [f".{channel}.bin" for channel in channels] + [f".chunks.{name}.bin" for name in chunks]
     names = {f"{DATASET}_{split}{suffix}" for split in ("train", "valid") for suffix in suffixes}
     assert {entry.name for entry in run(spec).manifest.files} == names
 

@@ -75,6 +75,17 @@ def _drop_value(suffix: str) -> Callable[[Path], object]:
     return lambda prefix: part(prefix, suffix).write_bytes(part(prefix, suffix).read_bytes()[:-1])
 
 
+def _set_value(suffix: str, place: int, value: int) -> Callable[[Path], object]:
+    (dtype,) = ({"rows": "<i8", "ends": "<u4", "type_edges": "<u2"}[suffix.split(".")[-2]],)
+
+    def plant(prefix: Path) -> None:
+        values = np.fromfile(part(prefix, suffix), dtype)
+        values[place] = value
+        values.tofile(part(prefix, suffix))
+
+    return plant
+
+
 def _remove(suffix: str) -> Callable[[Path], object]:
     return lambda prefix: part(prefix, suffix).unlink()
 
@@ -106,6 +117,11 @@ def _other_folder(prefix: Path) -> None:
         (_swap_rows, "rows.bin.*rise from 0"),
         (_remove(files.DOCUMENTS), "documents.parquet.*no such file"),
         (lambda prefix: write_pair(prefix, [3, 4]), "sidecars of tiny_4k_train.*expected 2 documents, 7 tokens"),
+        (_drop_value(files.chunk_suffix("starts")), "chunks.starts.bin; expected .* values of 4 bytes"),
+        (_remove(files.chunk_suffix("call_edges")), "chunks.call_edges.bin.*no such file"),
+        (_set_value(files.chunk_suffix("rows"), 1, 2**40), "chunks.rows.bin; expected rows that rise from 0"),
+        (_set_value(files.chunk_suffix("ends"), 0, 0), "chunks.starts.bin; expected spans of the row"),
+        (_set_value(files.chunk_suffix("type_edges"), 0, 60_000), "chunks.type_edges.bin; expected edges between"),
         (_other_count, "rows.bin.*rise from 0 to 269"),
         (_other_folder, "idx.json.*outside the prefix's folder"),
         (lambda prefix: part(prefix, files.SIDECAR_RECORD).write_bytes(b"{}"), "idx.json"),

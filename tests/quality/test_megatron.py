@@ -146,6 +146,10 @@ def _drop_last_document(prefix: Path) -> None:
         (_drop_last_document, "documents_are_listed_in_order"),
         (_write(files.BIN, 4, "<I", 8999), "tokens_are_those_of_the_rows"),
         (_write(files.channel_suffix("node_type_ids"), 8, "<i", -1), "structure_is_that_of_the_rows"),
+        (_write(files.channel_suffix("symbol_ids"), 8, "<I", 7), "structure_is_that_of_the_rows"),
+        (_write(files.chunk_suffix("dep_levels"), 0, "<H", 999), "chunks_are_those_of_the_rows"),
+        (_write(files.chunk_suffix("call_edges"), 0, "<H", 999), "chunks_are_those_of_the_rows"),
+        (_cut(files.chunk_suffix("ends")), "chunks_are_those_of_the_rows"),
     ],
 )
 def test_a_planted_fault_is_seen_by_its_check(megatron: Artifact, plant: Plant, seen: str) -> None:

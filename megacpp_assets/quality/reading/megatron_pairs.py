@@ -18,16 +18,18 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.chunk_sidecars import ROW_DTYPE, ChunkFiles, map_chunks
 from megacpp_assets.megatron.index_format import HEADER_BYTES, TOKEN_CODE, TOKEN_DTYPE, IndexHeader
 from megacpp_assets.megatron.reader import blocks
-from megacpp_assets.megatron.sidecars import ROW_DTYPE, channel_dtype
+from megacpp_assets.megatron.sidecars import channel_dtype
 from megacpp_assets.storage.parquet import batches, read_table
 
 _BLOCK_TOKENS = 1 << 18
 _ROW_COLUMNS = [
     c.INPUT_IDS, *c.SIDE_CHANNELS.values(), c.VALID_TOKEN_COUNT,
-    c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
+    c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS, *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
 ]  # fmt: skip
 
 
@@ -40,6 +42,8 @@ class RowsBeside:
     other_tokens: str = ""
     other_structure: str = ""
     other_lines: str = ""
+    other_chunks: str = ""
+    rows: int = 0
 
 
 class Pair:
@@ -154,8 +158,28 @@ class Pair:
             wanted = batch.column(c.SIDE_CHANNELS[channel]).flatten().to_numpy()[inside]
             if not np.array_equal(values[place], wanted[: max(0, len(values) - place.start)]):
                 found.other_structure = found.other_structure or f"{channel} differs after token {place.start}"
+        self._compare_chunks(batch, found)
         self._compare_lines(batch, found)
         found.tokens = place.stop
+
+    def _compare_chunks(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
+        first, found.rows = found.rows, found.rows + batch.num_rows
+        if found.other_chunks:
+            return
+        try:
+            beside = self._chunks.table(np.arange(first, found.rows))
+        except (IndexCorrupt, IndexError, ValueError) as error:
+            found.other_chunks = f"unreadable from row {first}: {error}"
+            return
+        for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS:
+            if not _same_lists(beside[name].combine_chunks(), batch.column(name)):
+                found.other_chunks = found.other_chunks or f"{name} differs after row {first}"
+
+    @cached_property
+    def _chunks(self) -> ChunkFiles:
+        path = self.path(files.SIDECAR_RECORD)
+        record = files.SidecarRecord.from_bytes(path.read_bytes(), path.name)
+        return map_chunks(self.prefix.parent, record)
 
     def _compare_lines(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
         lengths = batch.column(c.SOURCE_DOC_TOKEN_LENGTHS).flatten()
@@ -173,6 +197,11 @@ class Pair:
 
     def _token_blocks(self) -> Iterator[NDArray[Any]]:
         return (self.tokens[part] for part in blocks(len(self.tokens)))
+
+
+def _same_lists(one: pa.ListArray, other: pa.ListArray) -> bool:
+    alike = one.value_lengths().equals(other.value_lengths())
+    return alike and one.flatten().equals(other.flatten().cast(one.type.value_type))
 
 
 def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -1,0 +1,60 @@
+"""Chunks of the rows of a Megatron artifact by row number, read on demand from the sidecars of its prefix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import SidecarRecord
+from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
+from megacpp_assets.loader.rows import PackedRows, open_rows
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
+from megacpp_assets.storage.artifact import Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRows:
+    """The chunks of one split, whose row r is row r of `rows`."""
+
+    rows: PackedRows
+    files: ChunkFiles
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batch(self, rows: NDArray[np.int64]) -> ChunkBatch:
+        """The chunks of the rows numbered `rows`, in that order.
+
+        Raises IndexError beyond the last, and `SchemaViolation` for chunks that are not those of such rows.
+        """
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self):
+            raise IndexError(f"rows {rows.tolist()}; expected numbers from 0 to {len(self) - 1}")
+        doc_ids = self.rows.doc_ids(rows)
+        offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(self.rows.row_tokens)
+        column = pa.ListArray.from_arrays(pa.array(offsets), pa.array(doc_ids.reshape(-1).astype(np.uint32)))
+        return chunk_batch(self.files.table(rows).append_column(c.DOC_IDS, column), self.rows.row_tokens)
+
+
+def open_chunks(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> ChunkRows:
+    """Map the chunks of `split` of a Megatron artifact; nothing but sizes is read.
+
+    Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where one has another size than the
+    record of the sidecars says.
+    """
+    rows = open_rows(artifact, dataset, split)
+    record_file = artifact.file(files.prefix_name(dataset, split) + files.SIDECAR_RECORD)
+    record = SidecarRecord.from_bytes(record_file.read_bytes(), record_file.name)
+    if record.rows != len(rows):
+        expected, found = f"{len(rows)} rows", f"{record.rows}"
+        raise IndexCorrupt(record_file.name, expected=expected, found=found, do="rerun megatron_bin_idx")
+    places: set[Path] = {artifact.file(name).parent for name in record.chunk_paths.values()}
+    (folder,) = places
+    return ChunkRows(rows, map_chunks(folder, record))

@@ -1,0 +1,165 @@
+"""Chunks and edges of packed rows beside a Megatron prefix, as flat files: `<prefix>.chunks.<part>.bin`.
+
+`rows` has, for each row and once more, the number of its first chunk; `starts`, `ends` (tokens of the row), `kinds` and
+`dep_levels` have a value for each chunk. Edges are pairs of chunks of their row, and have `<name>.rows` of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.megatron_files import CHUNK_ROWS, SidecarRecord
+from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.megatron.reader import blocks
+
+ROW_DTYPE: Final = np.dtype("<i8")
+EDGE_DTYPE: Final = np.dtype("<u2")
+VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
+    "starts": (c.TOKEN_CHUNK_STARTS_COLUMN, np.dtype("<u4")),
+    "ends": (c.TOKEN_CHUNK_ENDS_COLUMN, np.dtype("<u4")),
+    "kinds": (c.TOKEN_CHUNK_KINDS_COLUMN, np.dtype("u1")),
+    "dep_levels": (c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, np.dtype("<u2")),
+}
+"""Part -> the packed column it is made from, and its type."""
+EDGES: Final = {"call_edges": c.TOKEN_CALL_EDGES_COLUMN, "type_edges": c.TOKEN_TYPE_EDGES_COLUMN}
+_ROWS_AT_ONCE: Final = 256
+PARTS: Final = (CHUNK_ROWS, *VALUES, *(part for name in EDGES for part in (f"{name}.{CHUNK_ROWS}", name)))
+
+
+class ChunkWriter:
+    """Appends the chunks of packed rows to open files, one for each of `PARTS`."""
+
+    def __init__(self, files: Mapping[str, BinaryIO]) -> None:
+        self._files = files
+        self.counts = dict.fromkeys(("chunks", *EDGES), 0)
+
+    def append(self, rows: pa.Table) -> None:
+        """Add the rows of a table with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+        columns = {name: rows[name].combine_chunks() for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS}
+        self._add_rows(CHUNK_ROWS, "chunks", columns[c.TOKEN_CHUNK_STARTS_COLUMN])
+        for part, (name, dtype) in VALUES.items():
+            self._files[part].write(np.ascontiguousarray(columns[name].flatten().to_numpy(), dtype=dtype).data)
+        for part, name in EDGES.items():
+            self._add_rows(f"{part}.{CHUNK_ROWS}", part, columns[name])
+            ends = columns[name].flatten()
+            pairs = np.stack([ends.field(side).to_numpy() for side in (0, 1)], axis=1)
+            self._files[part].write(np.ascontiguousarray(pairs, dtype=EDGE_DTYPE).data)
+
+    def finish(self) -> None:
+        """Write the closing entries."""
+        for part, count in ((CHUNK_ROWS, "chunks"), *((f"{name}.{CHUNK_ROWS}", name) for name in EDGES)):
+            self._files[part].write(np.array([self.counts[count]], dtype=ROW_DTYPE).data)
+
+    def _add_rows(self, part: str, count: str, column: pa.ListArray) -> None:
+        offsets = column.offsets.to_numpy().astype(ROW_DTYPE)
+        self._files[part].write((offsets[:-1] - offsets[0] + self.counts[count]).astype(ROW_DTYPE).data)
+        self.counts[count] += int(offsets[-1] - offsets[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFiles:
+    """The mapped parts: row r owns chunks [rows[r], rows[r + 1]), and edges likewise; edges are (n, 2)."""
+
+    parts: Mapping[str, NDArray[Any]]
+
+    def table(self, rows: NDArray[np.int64]) -> pa.Table:
+        """The rows numbered `rows`, in that order, with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+        offsets, places = _places(self.parts[CHUNK_ROWS], rows)
+        arrays = {name: _lists(offsets, pa.array(self.parts[part][places])) for part, (name, _) in VALUES.items()}
+        for part, name in EDGES.items():
+            offsets, places = _places(self.parts[f"{part}.{CHUNK_ROWS}"], rows)
+            pairs = self.parts[part][places]
+            sides = [pa.array(np.ascontiguousarray(pairs[:, side])) for side in (0, 1)]
+            arrays[name] = _lists(offsets, pa.StructArray.from_arrays(sides, names=["from", "to"]))
+        return pa.table({name: arrays[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS})
+
+
+def map_chunks(folder: Path, record: SidecarRecord) -> ChunkFiles:
+    """The chunk files that `record` names in `folder`; nothing but sizes is read.
+
+    `IndexCorrupt` for a file that is missing or has another size than its count says.
+    """
+    parts: dict[str, NDArray[Any]] = {}
+    for part in PARTS:
+        dtype, count = _shape(part, record)
+        values = _map(folder / record.chunk_paths[part], dtype, count)
+        parts[part] = values.reshape(-1, 2) if part in EDGES else values
+    return ChunkFiles(parts)
+
+
+def verify_chunks(found: ChunkFiles, record: SidecarRecord) -> None:
+    """`IndexCorrupt`, naming the part, unless rows rise from 0 to their count, spans are in the row, starts rising, at
+    most max(128, T / 32) a row, and edges are between chunks of their row."""
+    for part, count in ((CHUNK_ROWS, "chunks"), *((f"{name}.{CHUNK_ROWS}", name) for name in EDGES)):
+        values, total = found.parts[part], record.chunk_counts[count]
+        rising = all(bool((np.diff(values[each.start : each.stop + 1]) >= 0).all()) for each in blocks(record.rows))
+        _require(record, part, rising and values[0] == 0 and values[-1] == total, f"rows that rise from 0 to {total}")
+    most = int(np.diff(found.parts[CHUNK_ROWS]).max(initial=0))
+    _require(record, CHUNK_ROWS, most <= fixed_max_chunks(record.row_tokens), "at most max(128, T / 32) chunks a row")
+    _require(record, "starts", _spans_are_sound(found, record.row_tokens), "spans of the row, their starts rising")
+    for name in EDGES:
+        _require(record, name, _edges_are_inside(found, name), "edges between chunks of their row")
+
+
+def _spans_are_sound(found: ChunkFiles, row_tokens: int) -> bool:
+    starts, ends, rows = (found.parts[part] for part in ("starts", "ends", CHUNK_ROWS))
+    opens = np.zeros(len(starts) + 1, dtype=np.bool_)
+    opens[rows] = True
+    for part in blocks(len(starts)):
+        begin, end = starts[part].astype(np.int64), ends[part].astype(np.int64)
+        before = starts[max(0, part.start - 1) : part.stop].astype(np.int64)
+        rises = np.diff(before) > 0 if part.start else np.append(True, np.diff(before) > 0)
+        if not ((begin < end) & (end <= row_tokens) & (rises | opens[part])).all():
+            return False
+    return True
+
+
+def _edges_are_inside(found: ChunkFiles, name: str) -> bool:
+    chunks, edges = found.parts[CHUNK_ROWS], found.parts[f"{name}.{CHUNK_ROWS}"]
+    for part in blocks(len(edges) - 1, _ROWS_AT_ONCE):
+        first, end = edges[part.start], edges[part.stop]
+        limits = np.repeat(np.diff(chunks[part.start : part.stop + 1]), np.diff(edges[part.start : part.stop + 1]))
+        if not (found.parts[name][first:end] < limits[:, None]).all():
+            return False
+    return True
+
+
+def _shape(part: str, record: SidecarRecord) -> tuple[np.dtype[Any], int]:
+    if part.endswith(CHUNK_ROWS):
+        return ROW_DTYPE, record.rows + 1
+    if part in EDGES:
+        return EDGE_DTYPE, 2 * record.chunk_counts[part]
+    return VALUES[part][1], record.chunk_counts["chunks"]
+
+
+def _places(first: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(offsets of the rows' values among themselves, the places of these values)."""
+    lengths = first[rows + 1] - first[rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return offsets, np.arange(offsets[-1]) + np.repeat(first[rows] - offsets[:-1], lengths)
+
+
+def _lists(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+
+
+def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    size = path.stat().st_size if path.is_file() else "no such file"
+    if size != count * dtype.itemsize:
+        expected = f"{count} values of {dtype.itemsize} bytes"
+        raise IndexCorrupt(path.name, expected=expected, found=size, do="rerun megatron_bin_idx")
+    return np.memmap(path, dtype, "r") if count else np.empty(0, dtype)
+
+
+def _require(record: SidecarRecord, part: str, holds: bool, expected: str) -> None:
+    if not holds:
+        raise IndexCorrupt(record.chunk_paths[part], expected=expected, found="otherwise", do="rerun megatron_bin_idx")
