@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST
@@ -169,6 +169,14 @@ class PromotionRecipe:
                 raise SpecError(where, expected="NAME:PATH and a reason", found=repr(reason))
 
 
+_LEAST: Final = {
+    0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every"),
+    1: ("layers", "heads", "save_every", "batch_rows", "accumulate", "threads", "processes", "state_space_size"),
+    2: ("ngram_table",),
+}
+"""Fields of a training recipe by their least value."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingRecipe:
     """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run.
@@ -177,6 +185,11 @@ class TrainingRecipe:
     within +-`softcap` by a tanh (0: they are not). Positions turn by RoPE of base `rope_base`; 0 is 10,000 for rows of
     4,096 tokens, and in proportion more for longer ones. `dtype` is that of the matrix products: weights, moments and
     the sums of the loss are float32. A `compiled` model is one graph for all batches: slow to start, faster after.
+
+    `ngram_heads` tables of `ngram_table` vectors for pairs of tokens, and as many for triples, are added to the
+    embedding (0: none). Every `state_space_every`-th block mixes tokens by a state of `state_space_size` numbers a
+    channel in place of attention (0: none does); a `fast_convolution` in it lets up to three tokens of the document
+    before through.
 
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
     AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
@@ -212,16 +225,20 @@ class TrainingRecipe:
     processes: int = 1
     structure_components: str = "core"
     structure_bottleneck: int = 64
+    ngram_heads: int = 0
+    ngram_table: int = 500_000
+    state_space_every: int = 0
+    state_space_size: int = 64
+    fast_convolution: bool = False
     context_loss: float = 1.0
     validation_rows: int = 16
     from_previous_phase: bool = True
 
     def __post_init__(self) -> None:
         _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
-        for name in ("layers", "heads", "save_every", "batch_rows", "accumulate", "threads", "processes"):
-            _require(name, getattr(self, name) >= 1, "at least 1", getattr(self, name))
-        for name in ("kv_heads", "rope_base", "softcap", "validation_rows"):
-            _require(name, getattr(self, name) >= 0, "at least 0", getattr(self, name))
+        for least, names in _LEAST.items():
+            for name in names:
+                _require(name, getattr(self, name) >= least, f"at least {least}", getattr(self, name))
         for name, known in (("device", DEVICES), ("dtype", DTYPES), ("schedule", SCHEDULES), ("optimizer", OPTIMIZERS)):
             _require(name, getattr(self, name) in known, " or ".join(known), getattr(self, name))
         groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0

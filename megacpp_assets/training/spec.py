@@ -14,7 +14,7 @@ from megacpp_assets.storage.publish import Target
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "5"
+VERSION = "6"
 
 
 @dataclass(frozen=True, slots=True)

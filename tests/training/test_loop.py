@@ -124,6 +124,8 @@ def test_a_checkpoint_says_its_bits_per_byte_on_the_held_out_files(undisturbed: 
         {"rope_base": 500.0},
         {"schedule": "wsd"},
         {"optimizer": "muon"},
+        {"ngram_heads": 2, "ngram_table": 500},
+        {"state_space_every": 1, "optimizer": "muon"},
     ],
     ids=lambda changes: next(iter(changes)),
 )

@@ -37,7 +37,8 @@ def batches(row_tokens: int = ROW) -> Iterator[RowBatch]:
 
 def compiled() -> tuple[torch.nn.Module, GPT, CompileCounterWithBackend]:
     torch.manual_seed(0)
-    model, counter = GPT(model_config(tiny_recipe(softcap=5.0, kv_heads=1), 100)), CompileCounterWithBackend("eager")
+    recipe = tiny_recipe(softcap=5.0, kv_heads=1, layers=2, ngram_heads=2, ngram_table=1000, state_space_every=2)
+    model, counter = GPT(model_config(recipe, 100)), CompileCounterWithBackend("eager")
     return torch.compile(model, dynamic=False, backend=counter), model, counter
 
 

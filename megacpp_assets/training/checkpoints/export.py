@@ -22,6 +22,8 @@ from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPECIAL_NAM
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE, read_config
 from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.network.ngrams import NgramConfig
+from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
 
 CONFIG_FILE: Final = "config.json"
@@ -33,7 +35,8 @@ _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: Path, dtype: str = "float32") -> None:
     """Write the verified `checkpoint` into the new `folder`, its weights as `dtype`.
 
-    `SpecError` for a folder that is there, for another dtype, and for capped scores, which a Llama has not.
+    `SpecError` for a folder that is there, for another dtype, and for what a Llama has not: capped scores, n-grams,
+    states.
     """
     if dtype not in _DTYPES:
         raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype))
@@ -41,8 +44,11 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
         raise SpecError(f"folder {folder}", expected="a new one", found="something there")
     config = read_config(checkpoint)
     model = _model_config(config.model)
-    if model.softcap:
-        raise SpecError(checkpoint.path, expected="a model without training.softcap", found=f"softcap {model.softcap}")
+    for name, value in (
+        ("softcap", model.softcap), ("ngram_heads", model.ngrams.heads), ("state_space_every", model.state_space.every),
+    ):  # fmt: skip
+        if value:
+            raise SpecError(checkpoint.path, expected=f"a model without training.{name}", found=f"{name} {value}")
     tensors = {name: tensor.to(_DTYPES[dtype]).contiguous() for name, tensor in _renamed(checkpoint, model)}
     folder.mkdir(parents=True)
     # `transformers` asks for this metadata key and reads no other.
@@ -57,9 +63,14 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
 
 def _model_config(raw: Mapping[str, Any]) -> ModelConfig:
     values = dict(raw)
-    structure = dict(values.pop("structure"))
-    structure["components"] = tuple(structure["components"])
-    return ModelConfig(structure=StructureConfig(**structure), **values)
+    structure, ngrams = dict(values.pop("structure")), dict(values.pop("ngrams"))
+    structure["components"], ngrams["orders"] = tuple(structure["components"]), tuple(ngrams["orders"])
+    return ModelConfig(
+        structure=StructureConfig(**structure),
+        ngrams=NgramConfig(**ngrams),
+        state_space=StateSpaceConfig(**values.pop("state_space")),
+        **values,
+    )
 
 
 def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
@@ -74,14 +85,14 @@ def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, T
     widths = [config.heads * config.head_dim, *(2 * [config.groups * config.head_dim])]
     for index in range(config.layers):
         ours, theirs = f"blocks.{index}.", f"model.layers.{index}."
-        yield f"{theirs}input_layernorm.weight", found[f"{ours}attention_norm"]
-        for name, part in zip("qkv", torch.split(found[f"{ours}qkv"], widths), strict=True):
+        yield f"{theirs}input_layernorm.weight", found[f"{ours}mixer.norm"]
+        for name, part in zip("qkv", torch.split(found[f"{ours}mixer.qkv"], widths), strict=True):
             yield f"{theirs}self_attn.{name}_proj.weight", part
-        yield f"{theirs}self_attn.o_proj.weight", found[f"{ours}attention_out"]
-        yield f"{theirs}post_attention_layernorm.weight", found[f"{ours}mlp_norm"]
-        for name, part in zip(("gate", "up"), found[f"{ours}gate_up"].chunk(2), strict=True):
+        yield f"{theirs}self_attn.o_proj.weight", found[f"{ours}mixer.out"]
+        yield f"{theirs}post_attention_layernorm.weight", found[f"{ours}mlp.norm"]
+        for name, part in zip(("gate", "up"), found[f"{ours}mlp.gate_up"].chunk(2), strict=True):
             yield f"{theirs}mlp.{name}_proj.weight", part
-        yield f"{theirs}mlp.down_proj.weight", found[f"{ours}down"]
+        yield f"{theirs}mlp.down_proj.weight", found[f"{ours}mlp.down"]
     yield "model.norm.weight", found["norm"]
 
 

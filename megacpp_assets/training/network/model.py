@@ -1,35 +1,30 @@
 """A small GPT over packed rows: RoPE that restarts with each document, RMSNorm, SwiGLU, tied embedding, no dropout.
 
 Token ids and structure channels go in, a summed loss or logits come out. Nothing crosses a document boundary: attention
-is given from outside and every other layer works on one token.
+is given from outside, n-grams and states know of documents, and every other layer works on one token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import linear, rms_norm, silu
+from torch.nn.functional import linear, rms_norm
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.choose import Attend, attention_for
 from megacpp_assets.training.network.attention.layout import document_layout
+from megacpp_assets.training.network.block import INITIAL_STD, Block, Widths, padded, rotation
 from megacpp_assets.training.network.loss import masked_cross_entropy
+from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
+from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
-
-_INITIAL_STD = 0.02
-_MULTIPLE = 64
-
-
-def padded(size: int) -> int:
-    """`size` rounded up to a multiple of 64, as tensor cores and TPUs want it."""
-    return -(-size // _MULTIPLE) * _MULTIPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +43,8 @@ class ModelConfig:
     rope_base: float = 10_000.0
     softcap: float = 0.0
     dtype: str = "float32"
+    ngrams: NgramConfig = field(default_factory=NgramConfig)
+    state_space: StateSpaceConfig = field(default_factory=StateSpaceConfig)
 
     def __post_init__(self) -> None:
         if self.hidden % (2 * self.heads):
@@ -122,9 +119,11 @@ class GPT(nn.Module):
         self.embedding = nn.Parameter(torch.empty(padded(config.vocabulary_size), config.hidden))
         seen = config.structure.components
         self.structure = StructureEmbedding(config.structure, config.hidden) if seen else None
-        self.blocks = nn.ModuleList(_Block(config) for _ in range(config.layers))
+        self.ngrams = NgramEmbedding(config.ngrams, config.hidden) if config.ngrams.heads else None
+        widths = Widths(config.hidden, config.heads, config.groups, config.layers)
+        self.blocks = nn.ModuleList(Block(widths, config.state_space, number) for number in range(config.layers))
         self.norm = nn.Parameter(torch.ones(config.hidden))
-        nn.init.normal_(self.embedding, std=_INITIAL_STD)
+        nn.init.normal_(self.embedding, std=INITIAL_STD)
 
     def forward(self, batch: ModelInput) -> Tensor:
         """Weighed sum over the tokens with loss, in nats: a scalar."""
@@ -145,56 +144,12 @@ class GPT(nn.Module):
 
     def hidden(self, batch: ModelInput) -> Tensor:
         """(B, T, hidden) states after the last norm."""
-        rotation = _rotation(batch.positions, self.config.head_dim, self.config.rope_base)
+        turned = rotation(batch.positions, self.config.head_dim, self.config.rope_base)
         x = nn.functional.embedding(batch.input_ids, self.embedding)
         if self.structure is not None:
             x = x + self.structure(batch.structure, batch.input_ids)
+        if self.ngrams is not None:
+            x = x + self.ngrams(batch.input_ids, batch.positions)
         for block in self.blocks:
-            x = block(x, rotation, batch.attend)
+            x = block(x, turned, batch.positions, batch.attend)
         return rms_norm(x, self.norm.shape, self.norm)
-
-
-class _Block(nn.Module):
-    """Pre-norm attention and SwiGLU, each added to the residual stream."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        hidden, inner = config.hidden, padded(8 * config.hidden // 3)
-        self.widths = [config.heads * config.head_dim, *(2 * [config.groups * config.head_dim])]
-        self.head_dim = config.head_dim
-        self.attention_norm = nn.Parameter(torch.ones(hidden))
-        self.qkv = nn.Parameter(torch.empty(sum(self.widths), hidden))
-        self.attention_out = nn.Parameter(torch.empty(hidden, hidden))
-        self.mlp_norm = nn.Parameter(torch.ones(hidden))
-        self.gate_up = nn.Parameter(torch.empty(2 * inner, hidden))
-        self.down = nn.Parameter(torch.empty(hidden, inner))
-        # The residual stream grows with depth; its writers start smaller in proportion.
-        residual_std = _INITIAL_STD / (2 * config.layers) ** 0.5
-        for weight in (self.qkv, self.gate_up):
-            nn.init.normal_(weight, std=_INITIAL_STD)
-        for weight in (self.attention_out, self.down):
-            nn.init.normal_(weight, std=residual_std)
-
-    def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
-        projected = linear(rms_norm(x, self.attention_norm.shape, self.attention_norm), self.qkv)
-        query, key, value = (
-            part.view(*part.shape[:2], -1, self.head_dim) for part in torch.split(projected, self.widths, -1)
-        )
-        mixed = attend(_rotate(query, rotation), _rotate(key, rotation), value)
-        x = x + linear(mixed.flatten(2), self.attention_out)
-        gate, up = linear(rms_norm(x, self.mlp_norm.shape, self.mlp_norm), self.gate_up).chunk(2, -1)
-        return x + linear(silu(gate) * up, self.down)
-
-
-def _rotation(positions: Tensor, head_dim: int, base: float) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
-    exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
-    angles = positions[..., None, None].float() * base**-exponent
-    return angles.cos(), angles.sin()
-
-
-def _rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
-    """Turn each pair (x[i], x[i + head_dim / 2]) by its angle."""
-    cos, sin = (part.to(x.dtype) for part in rotation)
-    left, right = x.chunk(2, -1)
-    return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)

@@ -6,6 +6,8 @@ import torch
 
 from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
 from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.network.ngrams import NgramConfig
+from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, parse_components
 
 _ROPE_BASE = 10_000.0
@@ -24,6 +26,8 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         rope_base=recipe.rope_base or _ROPE_BASE * max(1.0, row_tokens / _ROPE_TOKENS),
         softcap=recipe.softcap,
         dtype=recipe.dtype,
+        ngrams=NgramConfig(recipe.ngram_heads, table_size=recipe.ngram_table),
+        state_space=StateSpaceConfig(recipe.state_space_every, recipe.state_space_size, recipe.fast_convolution),
     )
 
 

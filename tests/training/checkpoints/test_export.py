@@ -57,10 +57,15 @@ def test_it_says_where_it_came_from(tmp_path: Path) -> None:
     assert (tmp_path / "out/tokenizer.json").read_bytes() == tokenizer.file("tokenizer.json").read_bytes()
 
 
-def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
-    _, checkpoint, tokenizer = trained(tmp_path / "root", softcap=5.0)
-    with pytest.raises(SpecError, match=r"a model without training.softcap; found softcap 5.0"):
+@pytest.mark.parametrize(("name", "value"), [("softcap", 5.0), ("ngram_heads", 1), ("state_space_every", 1)])
+def test_what_a_llama_has_not_is_refused(tmp_path: Path, name: str, value: float) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root", ngram_table=500, **{name: value})
+    with pytest.raises(SpecError, match=f"a model without training.{name}; found {name} {value}"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root")
     (tmp_path / "out").mkdir()
     with pytest.raises(SpecError, match="expected a new one"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")

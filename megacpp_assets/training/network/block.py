@@ -1,0 +1,112 @@
+"""One block of the model: a mixer of tokens, by attention or by a state, and SwiGLU, each added to the stream."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, rms_norm, silu
+
+from megacpp_assets.training.network.attention.choose import Attend
+from megacpp_assets.training.network.state_space import StateSpace, StateSpaceConfig
+
+INITIAL_STD = 0.02
+_MULTIPLE = 64
+
+Rotation = tuple[Tensor, Tensor]
+
+
+class Widths(NamedTuple):
+    """Channels of the residual stream, heads of queries, heads of keys and of values, and blocks of the model."""
+
+    hidden: int
+    heads: int
+    groups: int
+    layers: int
+
+    @property
+    def residual_std(self) -> float:
+        """The residual stream grows with depth; what writes to it starts smaller in proportion."""
+        return INITIAL_STD / math.sqrt(2 * self.layers)
+
+
+def padded(size: int) -> int:
+    """`size` rounded up to a multiple of 64, as tensor cores and TPUs want it."""
+    return -(-size // _MULTIPLE) * _MULTIPLE
+
+
+class Block(nn.Module):
+    """Pre-norm mixer and SwiGLU, each added to the residual stream; the block `number` of the model, from 0."""
+
+    def __init__(self, widths: Widths, state_space: StateSpaceConfig, number: int) -> None:
+        super().__init__()
+        self.attends = not state_space.mixes(number)
+        self.mixer = (
+            Attention(widths)
+            if self.attends
+            else StateSpace(state_space, widths.hidden, INITIAL_STD, widths.residual_std)
+        )
+        self.mlp = SwiGlu(widths)
+
+    def forward(self, x: Tensor, turned: Rotation, positions: Tensor, attend: Attend) -> Tensor:
+        """The stream after the block."""
+        x = x + (self.mixer(x, turned, attend) if self.attends else self.mixer(x, positions))
+        after: Tensor = x + self.mlp(x)
+        return after
+
+
+class Attention(nn.Module):
+    """Heads of queries that share heads of keys and values in equal groups; RoPE."""
+
+    def __init__(self, widths: Widths) -> None:
+        super().__init__()
+        hidden, self.head_dim = widths.hidden, widths.hidden // widths.heads
+        self.widths = [hidden, *(2 * [widths.groups * self.head_dim])]
+        self.norm = nn.Parameter(torch.ones(hidden))
+        self.qkv = nn.Parameter(torch.empty(sum(self.widths), hidden))
+        self.out = nn.Parameter(torch.empty(hidden, hidden))
+        nn.init.normal_(self.qkv, std=INITIAL_STD)
+        nn.init.normal_(self.out, std=widths.residual_std)
+
+    def forward(self, x: Tensor, turned: Rotation, attend: Attend) -> Tensor:
+        """What is added to the residual stream `x`, (B, T, hidden)."""
+        projected = linear(rms_norm(x, self.norm.shape, self.norm), self.qkv)
+        query, key, value = (
+            part.view(*part.shape[:2], -1, self.head_dim) for part in torch.split(projected, self.widths, -1)
+        )
+        mixed = attend(_rotate(query, turned), _rotate(key, turned), value)
+        return linear(mixed.flatten(2), self.out)
+
+
+class SwiGlu(nn.Module):
+    """Each token by itself, through 8/3 times the channels."""
+
+    def __init__(self, widths: Widths) -> None:
+        super().__init__()
+        hidden, inner = widths.hidden, padded(8 * widths.hidden // 3)
+        self.norm = nn.Parameter(torch.ones(hidden))
+        self.gate_up = nn.Parameter(torch.empty(2 * inner, hidden))
+        self.down = nn.Parameter(torch.empty(hidden, inner))
+        nn.init.normal_(self.gate_up, std=INITIAL_STD)
+        nn.init.normal_(self.down, std=widths.residual_std)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What is added to the residual stream `x`."""
+        gate, up = linear(rms_norm(x, self.norm.shape, self.norm), self.gate_up).chunk(2, -1)
+        return linear(silu(gate) * up, self.down)
+
+
+def rotation(positions: Tensor, head_dim: int, base: float) -> Rotation:
+    """Cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
+    exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
+    angles = positions[..., None, None].float() * base**-exponent
+    return angles.cos(), angles.sin()
+
+
+def _rotate(x: Tensor, turned: Rotation) -> Tensor:
+    """Turn each pair (x[i], x[i + head_dim / 2]) by its angle."""
+    cos, sin = (part.to(x.dtype) for part in turned)
+    left, right = x.chunk(2, -1)
+    return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)

@@ -1,0 +1,95 @@
+"""Additive embedding of the n-grams that end at a token, hashed into tables (seed 000): local spelling for little work.
+
+Unlike the model that the seed describes, no n-gram reaches into the document before: what is ahead of a document's
+first token counts as absent, as it would if the document stood alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from megacpp_assets.contract.errors import SpecError
+
+_MULTIPLIER_BITS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class NgramConfig:
+    """`heads` tables of about `table_size` vectors of `width` for each of `orders`; none without heads."""
+
+    heads: int = 0
+    orders: tuple[int, ...] = (2, 3)
+    table_size: int = 500_000
+    width: int = 16
+
+    def __post_init__(self) -> None:
+        for name, least in (("heads", 0), ("table_size", 2), ("width", 1)):
+            if getattr(self, name) < least:
+                raise SpecError(f"n-gram {name}", expected=f"at least {least}", found=getattr(self, name))
+        if list(self.orders) != sorted(set(self.orders)) or not self.orders or self.orders[0] < 2:
+            raise SpecError("n-gram orders", expected="numbers from 2 up, each once, in order", found=self.orders)
+
+    @property
+    def tables(self) -> tuple[tuple[int, int], ...]:
+        """(order, vectors) of each table: prime numbers of vectors, so that no multiplier has a factor in common."""
+        order_of = [order for order in self.orders for _ in range(self.heads)]
+        return tuple(zip(order_of, _primes(self.table_size, len(order_of)), strict=True))
+
+
+class NgramEmbedding(nn.Module):
+    """(B, T) ids -> (B, T, hidden), to be added to the token embedding. Starts at nothing, and trains from step one:
+    the projection is zero, the tables are not."""
+
+    multipliers: Tensor
+    sizes: Tensor
+    offsets: Tensor
+
+    def __init__(self, config: NgramConfig, hidden: int) -> None:
+        super().__init__()
+        sizes = torch.tensor([size for _, size in config.tables])
+        self.reach = max(config.orders)
+        self.table = nn.Parameter(torch.empty(int(sizes.sum()), config.width))
+        self.up = nn.Parameter(torch.zeros(hidden, len(sizes) * config.width))
+        self.register_buffer("multipliers", torch.tensor(_multipliers(config, self.reach)), persistent=False)
+        self.register_buffer("sizes", sizes, persistent=False)
+        self.register_buffer("offsets", sizes.cumsum(0) - sizes, persistent=False)
+        nn.init.normal_(self.table, std=config.width**-0.5)
+
+    def forward(self, input_ids: Tensor, positions: Tensor) -> Tensor:
+        """`positions` count from each document's first token."""
+        hashed: Tensor = torch.zeros((*input_ids.shape, len(self.sizes)), dtype=torch.int64, device=input_ids.device)
+        for back in range(self.reach):
+            # Ids count from 1 here: 0 is an absent token, and multiplies to nothing.
+            token = torch.where(positions >= back, torch.roll(input_ids, back, -1) + 1, 0)
+            hashed = hashed ^ token[..., None] * self.multipliers[:, back]
+        vectors = nn.functional.embedding(hashed % self.sizes + self.offsets, self.table)
+        added: Tensor = nn.functional.linear(vectors.flatten(-2), self.up)
+        return added
+
+
+def _multipliers(config: NgramConfig, reach: int) -> list[list[int]]:
+    """Of each table, an odd number below 2^31 for each place of its n-gram, 0 for places further back."""
+    return [
+        [_odd(f"{order}.{number}.{back}") if back < order else 0 for back in range(reach)]
+        for number, (order, _) in enumerate(config.tables)
+    ]
+
+
+def _odd(name: str) -> int:
+    drawn = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    return drawn % (1 << _MULTIPLIER_BITS) | 1
+
+
+def _primes(start: int, count: int) -> list[int]:
+    """The first `count` primes from `start` up."""
+    found: list[int] = []
+    number = start
+    while len(found) < count:
+        if all(number % divisor for divisor in range(2, int(number**0.5) + 1)):
+            found.append(number)
+        number += 1
+    return found
