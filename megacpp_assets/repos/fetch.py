@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable
@@ -15,6 +16,8 @@ from megacpp_assets.repos.survey import Survey, Surveyor
 from megacpp_assets.repos.upstream.again import asked_again
 
 PIN_REF = "refs/megacpp/pin"
+_GONE = re.compile("not our ref|couldn't find remote ref|unadvertised object", re.IGNORECASE)
+"""Git's words where the source answers and has no such thing."""
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
@@ -43,6 +46,14 @@ def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, ke
     try:
         asked_again(lambda: git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir))
     except GitFailed as error:
+        if _GONE.search(str(error)):
+            raise SourcePinMismatch(
+                f"{url} {git_ref}",
+                expected=f"commit {commit}",
+                found=f"none of that name at {source} any more",
+                do="upstream has rewritten its history or removed the tag: fetch it from a mirror that has the commit "
+                f"({MIRROR_VARIABLE}), or take another reference with megacpp lock promote",
+            ) from error
         raise SourceUnreachable(
             f"repository {url}",
             expected=f"{git_ref} from {source}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from megacpp_assets.contract.errors import SourcePinMismatch, SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.upstream.references import commit_of, remote_references
+from megacpp_assets.repos.upstream.references import PEELED, commit_of, named_references, remote_references
 
 TIP = "tip"
+_TAGS = "refs/tags/"
+_SHOWN = 5
 _LONGEST = 200
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -27,11 +30,11 @@ def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
     if _COMMIT.fullmatch(ref):
         return pin_at(entry, ref, git_ref=ref, commit=ref)
     if ref == TIP:
-        commit = dict(remote_references(entry.url, root)).get("HEAD")
+        commit = named_references(entry.url, root, "HEAD").get("HEAD")
         if commit is None:
             raise SpecError(f"{entry.name}@tip", expected="a HEAD at the source", found="none")
         return pin_at(entry, f"{TIP}-{commit[:12]}", git_ref=commit, commit=commit)
-    git_ref, commit = _named(entry, ref, dict(remote_references(entry.url, root)))
+    git_ref, commit = _named(entry, ref, root)
     return pin_at(entry, ref, git_ref=git_ref, commit=commit)
 
 
@@ -42,7 +45,7 @@ def verify_pin(existing: RepoPin, root: Path) -> None:
     """
     if existing.git_ref == existing.commit:
         return
-    found = commit_of(existing.git_ref, dict(remote_references(existing.url, root)))
+    found = commit_of(existing.git_ref, named_references(existing.url, root, existing.git_ref))
     if found != existing.commit:
         raise SourcePinMismatch(
             f"{existing.name}@{existing.ref} ({existing.git_ref})",
@@ -52,14 +55,18 @@ def verify_pin(existing: RepoPin, root: Path) -> None:
         )
 
 
-def _named(entry: CatalogueEntry, ref: str, references: dict[str, str]) -> tuple[str, str]:
-    for git_ref in (f"refs/tags/{ref}", f"refs/heads/{ref}"):
+def _named(entry: CatalogueEntry, ref: str, root: Path) -> tuple[str, str]:
+    names = (f"{_TAGS}{ref}", f"refs/heads/{ref}")
+    references = named_references(entry.url, root, *names)
+    for git_ref in names:
         commit = commit_of(git_ref, references)
         if commit is not None:
             return git_ref, commit
-    tags = sorted(name.removeprefix("refs/tags/") for name in references if name.startswith("refs/tags/"))
-    newest = ", ".join(tags[-5:]) or "none"
-    raise SpecError(f"{entry.name}@{ref}", expected="a tag, a branch, tip or a commit id", found=f"tags {newest}")
+    tags = (name.removeprefix(_TAGS) for name, _ in remote_references(entry.url, root, "--tags"))
+    last = sorted(heapq.nlargest(_SHOWN, (name for name in tags if not name.endswith(PEELED))))
+    raise SpecError(
+        f"{entry.name}@{ref}", expected="a tag, a branch, tip or a commit id", found=f"tags {', '.join(last) or 'none'}"
+    )
 
 
 def pin_at(entry: CatalogueEntry, ref: str, *, git_ref: str, commit: str) -> RepoPin:

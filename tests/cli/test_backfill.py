@@ -88,7 +88,10 @@ def test_a_release_that_cannot_be_made_does_not_keep_the_others_from_it(
     ("words", "said"),
     [
         (("--repo", "lib", "--tags", "v9.*"), "tags 'v9.*' of lib; expected patterns of its releases upstream"),
-        (("--repo", "other", "--tags", "*"), "a pin of other"),
+        (
+            ("--repo", "other", "--tags", "*"),
+            "a pin of other; found those of lib; what to do: name other under repos of the dataset's recipe",
+        ),
         (("--repo", "../lib", "--tags", "*"), "a pin of ../lib"),
         (("--repo", "lib", "--tags", "*", "--dataset", "none"), "dataset 'none'"),
     ],

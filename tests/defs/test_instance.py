@@ -99,7 +99,7 @@ def test_a_corrupt_lock_is_one_sentence_on_dagsters_command_line(tmp_path: Path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("Error: corpus.lock; expected a lock written by megacpp; found ")
-    assert "; what to do: move corpus.lock aside" in last
+    assert "; what to do: put back what was there" in last
     assert "Traceback" not in done.stderr
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,22 @@ def test_an_unreachable_source_names_both_ways_out(root: Path, tmp_path: Path) -
     gone = CatalogueEntry("lib", str(tmp_path / "nowhere"), "v1")
     with pytest.raises(SourceUnreachable, match=r"check the network.*MEGACPP_GIT_MIRROR"):
         pin(gone, "v1", root)
+
+
+def test_one_reference_among_very_many_is_found_without_holding_the_others(
+    entry: CatalogueEntry, upstream: Path, root: Path
+) -> None:
+    head = git(upstream, "rev-parse", "HEAD")
+    packed = "".join(f"{head} refs/tags/v2.{number:05}\n" for number in range(30_000))
+    (upstream / ".git" / "packed-refs").write_text(f"# pack-refs with: peeled fully-peeled sorted \n{packed}")
+    tracemalloc.start()
+    try:
+        made = pin(entry, "v2.00007", root)
+        verify_pin(made, root)
+        with pytest.raises(SpecError, match=r"tags v2.29995, v2.29996, v2.29997, v2.29998, v2.29999"):
+            pin(entry, "v9", root)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert made.commit == head
+    assert held < 1_500_000, "bytes, where a list of all has five million"

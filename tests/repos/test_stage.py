@@ -18,7 +18,7 @@ from megacpp_assets.repos.stage import PinnedReposSpec, run
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from tests.quality.planting import seal
-from tests.repos.git_tree import commit, make_repository
+from tests.repos.git_tree import commit, git, make_repository
 
 
 def _fetch(entry: CatalogueEntry, root: Path, ref: str = "v1") -> Artifact:
@@ -64,6 +64,21 @@ def test_a_tag_moved_between_pin_and_fetch_publishes_nothing(entry: CatalogueEnt
     with pytest.raises(SourcePinMismatch, match=made.commit):
         run(PinnedReposSpec(root, made))
     assert find_artifact(root, "cpp_raw/lib@v1") is None
+
+
+def test_a_commit_that_upstream_has_rewritten_away_is_told_as_such_and_what_was_fetched_before_stays(
+    entry: CatalogueEntry, upstream: Path, root: Path, tmp_path: Path
+) -> None:
+    made = pin(entry, "main", root)
+    before = run(PinnedReposSpec(root, made)).manifest.sha256
+    (upstream / "src" / "lib.cc").write_bytes(b"int answer() { return 43; }\n")
+    git(upstream, "commit", "--all", "--amend", "--message", "another")
+    git(upstream, "tag", "--delete", "v1")
+    git(upstream, "reflog", "expire", "--expire=now", "--all")
+    git(upstream, "gc", "--prune=now", "--quiet")
+    assert run(PinnedReposSpec(root, made)).manifest.sha256 == before
+    with pytest.raises(SourcePinMismatch, match=rf"expected commit {made.commit}; found none .*rewritten its history"):
+        run(PinnedReposSpec(tmp_path, made))
 
 
 def test_links_and_submodules_are_listed_but_never_followed(tmp_path: Path, root: Path) -> None:

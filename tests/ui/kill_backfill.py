@@ -12,6 +12,7 @@ import json
 import random
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
@@ -72,19 +73,23 @@ def status(ui: Ui, backfill: str) -> str:
     return str(found["status"])
 
 
-def kill_daemon(ui: Ui) -> None:
-    """SIGKILL for the process that runs backfills."""
-    children = psutil.Process(ui.process.pid).children()
-    next(child for child in children if DAEMON_MODULE in child.cmdline()).kill()
+def daemon_of(ui: Ui) -> psutil.Process | None:
+    """The process that runs backfills; None between its end and the start of the next one."""
+    for child in psutil.Process(ui.process.pid).children():
+        with suppress(psutil.NoSuchProcess):  # one that ended, and was not waited for yet
+            if DAEMON_MODULE in child.cmdline():
+                return child
+    return None
 
 
 def wait_for_end(ui: Ui, backfill: str, kills: int, seed: int = 0) -> tuple[str, int]:
     """The status in which the backfill ended, and how often its daemon was killed before."""
-    draw, killed, next_kill = random.Random(seed), 0, time.monotonic() + _STEADY_SECONDS
+    draw, killed, age = random.Random(seed), 0, float(_STEADY_SECONDS)
     while (now := status(ui, backfill)) in ("REQUESTED", "CANCELING", "COMPLETED", "FAILING"):
-        if killed < kills and time.monotonic() >= next_kill:
-            kill_daemon(ui)
-            killed, next_kill = killed + 1, time.monotonic() + _STEADY_SECONDS + draw.uniform(0, 4)
+        daemon = daemon_of(ui) if killed < kills else None
+        if daemon and time.time() - daemon.create_time() >= age:
+            daemon.kill()
+            killed, age = killed + 1, _STEADY_SECONDS + draw.uniform(0, 4)
         time.sleep(0.2)
     return now, killed
 

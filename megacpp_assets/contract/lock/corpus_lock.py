@@ -13,6 +13,7 @@ import tomlkit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.removal import Removal
+from megacpp_assets.contract.lock.written import require_forms, require_same_commit, require_texts
 from megacpp_assets.contract.partition import RepoRef
 
 FORMAT: Final = 3
@@ -20,7 +21,8 @@ _WITHOUT_REMOVALS: Final = 2
 """Written as long as nothing was removed: a release that knows no removals must not read a lock that has some."""
 _FIRST_FORMAT: Final = 1
 _MEND: Final = (
-    "move corpus.lock aside and run the recipe again: it pins anew, and what is made of the same commits stays as it is"
+    "put back what was there (corpus.lock.d has its earlier states), or move corpus.lock aside and run the recipe "
+    "again, which pins anew; what is made of the same commits stays as it is"
 )
 
 
@@ -82,7 +84,11 @@ class CorpusLock:
             if pin.name == name:
                 return pin
         raise SpecError(
-            f"corpus.lock, dataset {self.dataset}", expected=f"a pin of {name}", found="none", do="megacpp repos add"
+            f"corpus.lock, dataset {self.dataset}",
+            expected=f"a pin of {name}",
+            found=f"those of {', '.join(sorted({pin.name for pin in self.repos})) or 'none'}",
+            do=f"name {name} under repos of the dataset's recipe and run that, or megacpp run --repos {name}, which "
+            "makes a dataset of its own; megacpp repos add for a repository that no catalogue has",
         )
 
     def require_not_removed(self, name: str) -> None:
@@ -200,7 +206,11 @@ def _from_first_format(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
+    require_forms("dataset", {"dataset": name}, "dataset")
+    require_forms(f"dataset {name}", table, "recipe")
     tokenizer = table.get("tokenizer")
+    if tokenizer:
+        require_forms(f"tokenizer of {name}", tokenizer, "commit", "sha256")
     pins = {key: _pin(RepoRef.parse(key), pin) for key, pin in table["repo"].items()}
     read = [pins[key] for key in table["reads"]]
     if len({pin.name for pin in read}) < len(read):
@@ -222,5 +232,8 @@ def _pin_table(pin: RepoPin) -> dict[str, Any]:
 
 
 def _pin(repo: RepoRef, table: Mapping[str, Any]) -> RepoPin:
+    require_texts(repo.key, table, "url", "license", "specialist")
+    require_forms(repo.key, table, "git_ref", "commit")
+    require_same_commit(repo.key, repo.ref, table["commit"])
     owners = tuple(table.get("submodule_owners", ()))
     return RepoPin(**{**table, "name": repo.name, "ref": repo.ref, "submodule_owners": owners})

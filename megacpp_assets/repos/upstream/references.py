@@ -19,6 +19,15 @@ PEELED: Final = "^{}"
 """What git adds to the name of an annotated tag where it tells what that names in the end."""
 
 
+def named_references(url: str, root: Path, *names: str) -> dict[str, str]:
+    """Object ids of those of `names` that the source has, and of what tags among them peel to. Others are not held.
+
+    Raises what `remote_references` raises.
+    """
+    wanted = {form for name in names for form in (name, f"{name}{PEELED}")}
+    return {name: commit for name, commit in remote_references(url, root) if name in wanted}
+
+
 def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, str]]:
     """(name, object id) of each reference, as the source tells them now; of a tag, what it peels to comes after it.
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import OverLimit, SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.upstream.references import PEELED, remote_references
 
+MOST_RELEASES: Final = 20_000
+"""Each is parsed, sorted and kept; LLVM has 400."""
 _TAGS = "refs/tags/"
 
 
@@ -32,13 +35,20 @@ class Tag:
 def upstream_tags(entry: CatalogueEntry, root: Path) -> tuple[Tag, ...]:
     """The tags of `entry` that its pattern takes and that can name a partition, by version.
 
-    Raises what `remote_references` raises.
+    `OverLimit` for more than `MOST_RELEASES`; raises what `remote_references` raises.
     """
     pattern, commits = re.compile(entry.tags), dict[str, str]()
     for git_ref, commit in remote_references(entry.url, root, "--tags"):
         name = git_ref.removeprefix(_TAGS).removesuffix(PEELED)
         if pattern.fullmatch(name) and _names_a_partition(f"{entry.name}@{name}"):
             commits[name] = commit  # what a tag peels to comes last
+            if len(commits) > MOST_RELEASES:
+                raise OverLimit(
+                    f"releases of {entry.name}",
+                    expected=f"at most {MOST_RELEASES:,} tags that match {entry.tags}",
+                    found="more",
+                    do="say what is a release in tags of its catalogue entry, a regular expression",
+                )
     return tuple(Tag(name, commits[name]) for name in sorted(commits, key=version_order))
 
 

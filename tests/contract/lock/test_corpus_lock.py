@@ -15,22 +15,27 @@ from megacpp_assets.contract.partition import RepoRef
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 _NAME = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,11}", fullmatch=True)
+_LABEL = st.from_regex(r"[a-z0-9_]{1,12}", fullmatch=True)
+_COMMIT = st.text("0123456789abcdef", min_size=40, max_size=40)
+_SHA256 = st.text("0123456789abcdef", min_size=64, max_size=64)
+_GIT_REF = st.from_regex(r"refs/[a-z/.-]{1,12}", fullmatch=True)
+_LINE = _TEXT.filter(str.isprintable)
 _OWNERS = st.lists(_TEXT, max_size=2).map(tuple)
 _PINS = st.lists(
-    st.builds(RepoPin, _NAME, _NAME, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, st.booleans(), _OWNERS),
+    st.builds(RepoPin, _NAME, _NAME, _GIT_REF, _COMMIT, _LINE, _LINE, _LINE, st.booleans(), _OWNERS),
     max_size=6,
     unique_by=lambda pin: pin.partition,
 )
-_TOKENIZERS = st.none() | st.builds(TokenizerPin, _TEXT, _TEXT, st.lists(_NAME, max_size=3).map(tuple))
+_TOKENIZERS = st.none() | st.builds(TokenizerPin, _COMMIT, _SHA256, st.lists(_NAME, max_size=3).map(tuple))
 
 
 @st.composite
 def locks(draw: st.DrawFn) -> LockFile:
     lock = LockFile()
-    for dataset in draw(st.lists(_NAME, unique=True, max_size=3)):
+    for dataset in draw(st.lists(_LABEL, unique=True, max_size=3)):
         pins = draw(_PINS)
         read = {pin.name: pin for pin in draw(st.lists(st.sampled_from(pins))) if pins} if pins else {}
-        corpus = CorpusLock(dataset, draw(_NAME), (), draw(_TOKENIZERS))
+        corpus = CorpusLock(dataset, draw(_LABEL), (), draw(_TOKENIZERS))
         lock = lock.with_corpus(corpus.knowing(pins).reading(read.values()))
     return lock
 
@@ -77,7 +82,7 @@ recipe = "0a1b"
 [dataset.set.repo.fmt]
 ref = "11.0.0"
 git_ref = "refs/tags/11.0.0"
-commit = "0c9f0c9f"
+commit = "0c9f0c9f0c9f0c9f0c9f0c9f0c9f0c9f0c9f0c9f"
 url = "https://github.com/fmtlib/fmt"
 license = "MIT"
 specialist = ""
@@ -119,6 +124,40 @@ def test_a_removal_that_a_person_wrote_wrong_is_told_as_such() -> None:
     for wrong in (written.replace(b'reason = "x"', b'reason = ""'), written.replace(b"reason", b"because")):
         with pytest.raises(LineageGap, match=r"corpus\.lock; expected a lock written by megacpp"):
             LockFile.from_bytes(wrong)
+
+
+TIP = RepoPin("folly", "tip-8f3c8f3c8f3c", "8f3c" * 10, "8f3c" * 10, "https://github.com/facebook/folly", "MIT", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "edited", "said"),
+    [
+        (
+            '"' + "0c9f" * 10 + '"',
+            '"0c9f"',
+            "fmt@11.0.0: commit '0c9f', which is not a commit of 40 hexa",
+        ),
+        ('"' + "0c9f" * 10 + '"', '"--upload-pack=x"', "commit '--upload-pack=x', which is not a commit"),
+        ('"' + "0c9f" * 10 + '"', "7", "commit 7, which is not a commit"),
+        ('"refs/tags/11.0.0"', '"--all"', "git_ref '--all', which is not a full name at the source"),
+        ('commit = "' + "8f3c" * 10, 'commit = "' + "0000" * 10, f"commit {'0000' * 10}, which its name is not of"),
+        ('"https://github.com/fmtlib/fmt"', '["a"]', r"url \['a'\], which is not a line of text"),
+        ('"' + "5" * 64 + '"', '"5"', "tokenizer of a: sha256 '5', which is not a sha256"),
+        (
+            'recipe = "p"',
+            'recipe = "../../etc/passwd"',
+            "recipe '../../etc/passwd', which is not the sha256",
+        ),
+        ("dataset.a", 'dataset."../a"', "dataset '../a', which is not a name"),
+        ("fmt@11.0.0", "../fmt@11.0.0", "partition key '../fmt@11.0.0'"),
+    ],
+)
+def test_a_lock_that_a_person_edited_wrong_is_told_as_such(written: str, edited: str, said: str) -> None:
+    tokenizer = TokenizerPin("c" * 40, "5" * 64)
+    text = LockFile().with_corpus(CorpusLock("a", "p", (FMT, TIP), tokenizer)).to_bytes().decode()
+    assert written in text
+    with pytest.raises(LineageGap, match=rf"corpus\.lock; expected a lock .*; found .*{said}.*put back"):
+        LockFile.from_bytes(text.replace(written, edited).encode())
 
 
 def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_refused() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from megacpp_assets.contract.errors import OverLimit, SourceUnreachable, SpecError
 from megacpp_assets.repos import git as git_module
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.upstream import references
+from megacpp_assets.repos.upstream import references, tags
 from megacpp_assets.repos.upstream.tags import upstream_tags, version_order
 from tests.repos.git_tree import commit, git
 
@@ -54,10 +54,10 @@ def test_a_tag_with_a_message_has_the_commit_that_it_names_in_the_end(
 
 
 @given(st.lists(st.text("0123456789v._-rcbe", min_size=1, max_size=12), max_size=20))
-def test_any_tags_have_one_order(tags: list[str]) -> None:
-    in_order = sorted(tags, key=version_order)
-    tags.reverse()
-    assert sorted(tags, key=version_order) == in_order
+def test_any_tags_have_one_order(names: list[str]) -> None:
+    in_order = sorted(names, key=version_order)
+    names.reverse()
+    assert sorted(names, key=version_order) == in_order
 
 
 def test_too_many_references_are_refused_and_not_held(
@@ -69,6 +69,17 @@ def test_too_many_references_are_refused_and_not_held(
     (upstream / ".git" / "packed-refs").write_text(f"# pack-refs with: peeled fully-peeled sorted \n{packed}")
     with pytest.raises(OverLimit, match="expected at most 50 references; found more"):
         upstream_tags(entry, root)
+
+
+def test_more_releases_than_any_repository_has_are_refused_with_the_way_to_say_which_are(
+    entry: CatalogueEntry, upstream: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tags, "MOST_RELEASES", 3)
+    for number in range(3):
+        git(upstream, "tag", f"v2.{number}")
+    with pytest.raises(OverLimit, match=r"releases of lib; expected at most 3 tags .*; found more; .*tags of"):
+        upstream_tags(entry, root)
+    assert len(upstream_tags(CatalogueEntry("lib", entry.url, "v1", tags=r"v2.*"), root)) == 3
 
 
 def test_a_mirror_that_is_gone_or_never_answers_is_named(
