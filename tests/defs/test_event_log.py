@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import resource
+import shutil
+import subprocess
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.test_utils import freeze_time
 
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import key_of
+from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG
 from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA
+from tests.pipeline.roots import command, data_hashes, environment, megacpp
 
 STEPS = (
     ("pinned_repos", "fmt@11.0.0"),
@@ -63,6 +72,22 @@ def test_what_a_person_wiped_in_the_ui_is_no_longer_said(root: Path) -> None:
         assert recorded("corpus", "pinned_repos", "fmt@11.0.0")
 
 
+@pytest.mark.parametrize("years", [-30, 30])
+def test_what_is_recorded_while_the_clock_is_wrong_counts_as_what_is_recorded_after_it(root: Path, years: int) -> None:
+    key, shown = key_of("corpus", "pinned_repos", "fmt@11.0.0")
+    with open_instance(root) as instance:
+        for sha256, wrong in (("while-it-is-wrong", True), ("set-right-again", False)):
+            with freeze_time(datetime.now(UTC) + timedelta(days=365 * years)) if wrong else nullcontext():
+                made = dg.AssetMaterialization(
+                    key, partition=shown, metadata={MANIFEST_METADATA: sha256}, tags={DATA_VERSION_TAG: sha256}
+                )
+                instance.report_runless_asset_event(made)
+            latest = DagsterRecords(instance, dg.DagsterRun("job"))._versions(key, partitioned=True)
+            assert latest[shown] == sha256
+    with event_log(root) as recorded:
+        assert {"while-it-is-wrong", "set-right-again"} <= recorded("corpus", "pinned_repos", "fmt@11.0.0")
+
+
 def test_where_there_is_no_log_nothing_is_recorded_and_nothing_is_made(tmp_path: Path) -> None:
     with event_log(tmp_path) as recorded:
         assert recorded("corpus", "tokenizer", "corpus") == set()
@@ -75,3 +100,30 @@ def test_a_log_that_is_no_database_is_named(root: Path) -> None:
     with pytest.raises(DiskFailure, match=r"index.db; expected Dagster's event log; .*what to do"):
         with event_log(root) as recorded:
             recorded("corpus", "tokenizer", "corpus")
+
+
+def _run_with_little_room(root: Path, most_bytes: int) -> subprocess.CompletedProcess[str]:
+    """`megacpp run` where no file may grow beyond so many bytes, as on a disk that is full."""
+    words = ["run", "--repos", "sample-kernel", "--until", "pinned_repos"]
+    return subprocess.run(
+        command(*words),
+        env=environment(root),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
+    )
+
+
+def test_a_disk_that_is_full_under_the_log_is_named_and_what_it_lacks_is_recorded_once_there_is_room(
+    tmp_path: Path,
+) -> None:
+    assert megacpp(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos").returncode == 0
+    made = data_hashes(tmp_path)
+    shutil.rmtree(tmp_path / "dagster")
+    done = _run_with_little_room(tmp_path, 65_536)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "dagster; expected a database to write; found disk I/O error; what to do: free room" in done.stderr
+    assert data_hashes(tmp_path) == made
+    again = megacpp(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    assert "Recorded in Dagster's event log, which lacked them: 1 steps" in again.stdout, again.stderr
