@@ -29,8 +29,20 @@ _FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the counts for --per-dataset-sequences-path there.",
 )
+@click.option(
+    "--write",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the blend and the arguments there, as blend.txt (--data-args-path) and arguments.sh.",
+)
 def cache_command(
-    blend: tuple[str, ...], seq_length: int, num_samples: int, seed: int, split: str, sequences: Path | None
+    blend: tuple[str, ...],
+    *,
+    seq_length: int,
+    num_samples: int,
+    seed: int,
+    split: str,
+    sequences: Path | None,
+    write: Path | None,
 ) -> None:
     """Documents, tokens and type of each pair, what a training would take of it, and Megatron's arguments for it.
 
@@ -57,7 +69,10 @@ def cache_command(
     # Megatron knows its indices again by path and settings alone, so what was made anew needs another folder.
     key = sha256_bytes("".join(artifact.manifest.sha256 for artifact in artifacts).encode())
     cache = artifacts[0].root / "cache" / "megatron" / key[:16]
-    launch = Launch(weighted, tokenizer.directory, seq_length, seed, split, cache, sequences)
+    vocabulary = stated_vocabulary_size(tokenizer)
+    launch = Launch(weighted, tokenizer.directory, seq_length, seed, split, cache, vocabulary, sequences)
+    if write is not None:
+        launch.write(write)
     click.echo(" \\\n".join(launch.arguments()))
 
 

@@ -10,7 +10,13 @@ from typing import Any, Final
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import require_label
-from megacpp_assets.contract.recipe_rows import DATASET_NAME, PackingRecipe, PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe_rows import (
+    DATASET_NAME,
+    MegatronRecipe,
+    PackingRecipe,
+    PhaseRecipe,
+    standard_phases,
+)
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 POLICIES = ("manual", "when_checked")
@@ -305,6 +311,7 @@ class Recipe:
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
     packing: PackingRecipe = field(default_factory=PackingRecipe)
+    megatron: MegatronRecipe = field(default_factory=MegatronRecipe)
     promotion: PromotionRecipe = field(default_factory=PromotionRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)

@@ -11,6 +11,7 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS
 
 DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
+TOKEN_DTYPES: Final = ("int32", "narrowest")
 OVERFLOWS: Final = ("refuse", "split", "file")
 _MOST_ROW_TOKENS: Final = 1 << 20
 
@@ -71,3 +72,16 @@ class PackingRecipe:
         for name in ("fim_rate", "fim_spm"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SpecError(f"packing.{name}", expected="0 to 1", found=getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class MegatronRecipe:
+    """`token_dtype` of the .bin files: `int32`, or `narrowest`: two bytes where Megatron itself takes two, below 65,500
+    ids."""
+
+    token_dtype: str = "int32"
+
+    def __post_init__(self) -> None:
+        if self.token_dtype not in TOKEN_DTYPES:
+            expected = " or ".join(TOKEN_DTYPES)
+            raise SpecError("megatron.token_dtype", expected=expected, found=repr(self.token_dtype))

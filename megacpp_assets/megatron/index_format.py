@@ -25,8 +25,18 @@ CODES: Final = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 """Integer dtypes by their Megatron code; 6 and 7 are floats, which no token file uses."""
 
 TOKEN_DTYPE: Final = np.dtype(CODES[TOKEN_CODE])
+NARROW_CODE: Final = 8
+NARROW_IDS: Final = 65_500
+"""Megatron's own writer takes two bytes a token for vocabularies below this."""
+MODE_DTYPE: Final = np.dtype("i1")
+"""A multimodal index ends with a mode byte for each sequence; nothing in the header says so."""
 LENGTH_DTYPE: Final = np.dtype("<i4")
 POINTER_DTYPE: Final = np.dtype("<i8")
+
+
+def token_code(vocabulary_size: int, token_dtype: str) -> int:
+    """The code of tokens below `vocabulary_size` under a recipe's `megatron.token_dtype`."""
+    return NARROW_CODE if token_dtype == "narrowest" and vocabulary_size < NARROW_IDS else TOKEN_CODE
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,16 +28,28 @@ class Launch:
     seed: int
     split: str
     cache: Path
+    vocabulary_size: int
     sequences: Path | None = None
+
+    def blend_text(self) -> str:
+        """Weights and prefixes as `--data-path` takes them, and the file of `--data-args-path`."""
+        return " ".join(f"{weight} {prefix}" for weight, prefix in self.blend)
+
+    def write(self, folder: Path) -> None:
+        """`blend.txt`, for `--data-args-path`, and `arguments.sh`, the arguments to paste, into `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "blend.txt").write_text(self.blend_text() + "\n")
+        (folder / "arguments.sh").write_text(" \\\n".join(self.arguments()) + "\n")
 
     def arguments(self) -> list[str]:
         """One option with its values each, for `pretrain_gpt.py`."""
-        data = " ".join(f"{weight} {prefix}" for weight, prefix in self.blend)
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
         return [
-            f"--data-path {data}",
+            f"--data-path {self.blend_text()}",
             "--tokenizer-type HuggingFaceTokenizer",
             f"--tokenizer-model {self.tokenizer}",
+            f"--vocab-size {self.vocabulary_size}",
+            "--make-vocab-size-divisible-by 128",
             f"--split {self.split}",
             f"--seq-length {self.row_tokens}",
             f"--seed {self.seed}",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, IDX
-from megacpp_assets.megatron.index_format import HEADER_BYTES, LENGTH_DTYPE, POINTER_DTYPE, IndexHeader
+from megacpp_assets.megatron.index_format import HEADER_BYTES, LENGTH_DTYPE, MODE_DTYPE, POINTER_DTYPE, IndexHeader
 from megacpp_assets.storage.artifact import Artifact
 
 BLOCK = 1 << 20
@@ -31,6 +31,7 @@ class BinIdx:
     lengths: NDArray[np.int32]
     pointers: NDArray[np.int64]
     boundaries: NDArray[np.int64]
+    modes: NDArray[np.int8] | None = None
 
     @property
     def documents(self) -> int:
@@ -55,15 +56,18 @@ def open_pair(artifact: Artifact, name: str) -> BinIdx:
     return open_bin_idx(bin_path.with_name(name))
 
 
-def open_bin_idx(prefix: Path) -> BinIdx:
+def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
     """Open `<prefix>.bin` and `<prefix>.idx` by themselves: a changed token shows only in `open_pair`.
+
+    A `multimodal` index has a mode for each sequence; which an index is, its reader must know.
 
     `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, each
     document is one sequence, pointers are the running sum of lengths, and the lengths add up to the .bin.
     """
     bin_path, idx_path = prefix.with_name(prefix.name + BIN), prefix.with_name(prefix.name + IDX)
     header = read_header(idx_path)
-    _require(idx_path, "size in bytes", header.index_bytes, idx_path.stat().st_size)
+    size = header.index_bytes + header.sequences * multimodal
+    _require(idx_path, "size in bytes", size, idx_path.stat().st_size)
     _require(idx_path, "document boundaries", header.sequences + 1, header.boundaries)
     if header.sequences == 0:
         raise IndexCorrupt(idx_path.name, expected="at least one document", found="none")
@@ -74,7 +78,8 @@ def open_bin_idx(prefix: Path) -> BinIdx:
     total = _require_consistent(idx_path, header, lengths, pointers, boundaries)
     size = _require_file(bin_path).stat().st_size
     _require(bin_path, "size in bytes", total, size)
-    return BinIdx(header, np.memmap(bin_path, header.dtype, "r"), lengths, pointers, boundaries)
+    modes = _map(idx_path, MODE_DTYPE, header.index_bytes, header.sequences) if multimodal else None
+    return BinIdx(header, np.memmap(bin_path, header.dtype, "r"), lengths, pointers, boundaries, modes)
 
 
 def blocks(count: int, most: int = 0) -> Iterator[slice]:

@@ -25,7 +25,7 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.chunk_sidecars import PARTS, ChunkWriter
-from megacpp_assets.megatron.index_format import TOKEN_DTYPE
+from megacpp_assets.megatron.index_format import CODES, token_code
 from megacpp_assets.megatron.sidecars import RowStarts, channel_dtype
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
@@ -45,12 +45,14 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class MegatronBinIdxSpec:
-    """The Megatron files of one mixture of one dataset. `dataset_version` names them, if it is not ""."""
+    """The Megatron files of one mixture of one dataset. `dataset_version` names them, if it is not "", `token_dtype` is
+    the recipe's."""
 
     root: Path
     dataset: str
     mixture: Mixture
     dataset_version: str = ""
+    token_dtype: str = "int32"
 
     @property
     def files_dataset(self) -> str:
@@ -61,7 +63,8 @@ class MegatronBinIdxSpec:
 def spec(corpus: Corpus, partition: str) -> MegatronBinIdxSpec:
     """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
     mixture = corpus.mixture(partition)
-    return MegatronBinIdxSpec(corpus.root, corpus.dataset, mixture, corpus.recipe.phase(mixture.phase).dataset_version)
+    version, token_dtype = corpus.recipe.phase(mixture.phase).dataset_version, corpus.recipe.megatron.token_dtype
+    return MegatronBinIdxSpec(corpus.root, corpus.dataset, mixture, version, token_dtype)
 
 
 def target(spec: MegatronBinIdxSpec) -> Target:
@@ -72,7 +75,7 @@ def target(spec: MegatronBinIdxSpec) -> Target:
         stage=STAGE,
         partition=spec.mixture.key,
         version=VERSION,
-        config={"dataset": spec.files_dataset},
+        config={"dataset": spec.files_dataset, "token_dtype": spec.token_dtype},
         inputs=(packed_path(spec.dataset, spec.mixture),),
     )
 
@@ -86,7 +89,9 @@ def run(spec: MegatronBinIdxSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         (packed,) = inputs
-        split_writer = _SplitWriter(publication, packed, spec.files_dataset, vocabulary_size_of(packed), progress)
+        vocabulary = vocabulary_size_of(packed)
+        code = token_code(vocabulary, spec.token_dtype)
+        split_writer = _SplitWriter(publication, packed, spec.files_dataset, vocabulary, code, progress)
         totals = {split: split_writer.write(split) for split in SPLITS}
         train_bin = files.prefix_name(spec.files_dataset, TRAIN_SPLIT) + files.BIN
         return {
@@ -139,6 +144,7 @@ class _SplitWriter:
     packed: Artifact
     dataset: str
     vocabulary_size: int
+    code: int
     progress: Progress
     _rows_done: int = 0
 
@@ -148,15 +154,14 @@ class _SplitWriter:
             return _Totals()
         prefix = files.prefix_name(self.dataset, split)
         with ExitStack() as stack:
-            outputs = _Outputs.open(stack, self.publication, prefix, self.vocabulary_size)
+            outputs = _Outputs.open(stack, self.publication, prefix, self.vocabulary_size, self.code)
             for name in names:
                 for rows in _blocks(self.packed.file(name), _row_tokens(self.packed)):
                     outputs.write(rows)
                     self._report(len(rows.documents_per_row))
             totals = outputs.finish()
-        self.publication.write(
-            prefix + files.SIDECAR_RECORD, _record(prefix, totals, _row_tokens(self.packed)).to_bytes()
-        )
+        record = _record(prefix, totals, _row_tokens(self.packed), np.dtype(CODES[self.code]).str)
+        self.publication.write(prefix + files.SIDECAR_RECORD, record.to_bytes())
         return totals
 
     def _report(self, rows: int) -> None:
@@ -176,7 +181,7 @@ class _Outputs:
     chunks: ChunkWriter
 
     @staticmethod
-    def open(stack: ExitStack, publication: Publication, prefix: str, vocabulary_size: int) -> _Outputs:
+    def open(stack: ExitStack, publication: Publication, prefix: str, vocabulary_size: int, code: int) -> _Outputs:
         def pending(suffix: str) -> PendingFile:
             return stack.enter_context(publication.file(prefix + suffix))
 
@@ -185,7 +190,7 @@ class _Outputs:
 
         pair, documents = [pending(files.BIN), pending(files.IDX)], pending(files.DOCUMENTS)
         return _Outputs(
-            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size)),
+            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size, code=code)),
             pending=[*pair, documents],
             channels={channel: plain(files.channel_suffix(channel)) for channel in c.SIDE_CHANNELS},
             row_starts=RowStarts(plain(files.ROWS)),
@@ -241,13 +246,13 @@ def _flat(table: pa.Table, column: str) -> pa.Array:
     return table[column].combine_chunks().flatten()
 
 
-def _record(prefix: str, totals: _Totals, row_tokens: int) -> files.SidecarRecord:
+def _record(prefix: str, totals: _Totals, row_tokens: int, token_dtype: str) -> files.SidecarRecord:
     return files.SidecarRecord(
         row_tokens=row_tokens,
         rows=totals.rows,
         documents=totals.documents,
         tokens=totals.tokens,
-        token_dtype=TOKEN_DTYPE.str,
+        token_dtype=token_dtype,
         rows_path=prefix + files.ROWS,
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},

@@ -32,6 +32,8 @@ class _Megatron:
 
 def check(artifact: Artifact) -> list[CheckResult]:
     """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if the packed rows are gone."""
+    from megacpp_assets.megatron.index_format import token_code
+    from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
     from megacpp_assets.quality.reading.megatron_pairs import Pair
 
     packed = input_of(artifact, "packed_rows")
@@ -41,8 +43,11 @@ def check(artifact: Artifact) -> list[CheckResult]:
     names = [entry.name for entry in artifact.manifest.files]
     splits = tuple(split for split in SPLITS if any(name.startswith(f"{prefixes[split]}.") for name in names))
     width = int(packed.manifest.config["row_tokens"])
+    code = token_code(stated_vocabulary_size(artifact), str(artifact.manifest.config["token_dtype"]))
     pairs = (
-        Pair(artifact.directory / prefixes[split], split, rows[split], width) for split in splits if split in expected
+        Pair(artifact.directory / prefixes[split], split, rows[split], width, code)
+        for split in splits
+        if split in expected
     )
     return judged(CHECKS, _Megatron(artifact, splits, expected, tuple(pairs)))
 
@@ -132,9 +137,13 @@ def _structure(pair: Pair) -> str:
 
 CHECKS: Final[tuple[Check[_Megatron], ...]] = (
     Check("splits_are_those_of_the_rows", "a pair for each split that has rows, and no other", _splits),
-    Check("header_is_megatrons", "MMIDIDX version 1, code 4, one more boundary than sequences", _Each(_header)),
+    Check(
+        "header_is_megatrons",
+        "MMIDIDX version 1, code 4 (8 for two bytes), one more boundary than sequences",
+        _Each(_header),
+    ),
     Check("index_bytes_fit_the_documents", "34 + 12 n + 8 (n + 1) bytes for n documents", _Each(_index_bytes)),
-    Check("lengths_add_up_to_the_bin", "4 bytes for each token of each document", _Each(_bin_bytes)),
+    Check("lengths_add_up_to_the_bin", "4 (or 2) bytes for each token of each document", _Each(_bin_bytes)),
     Check("pointers_are_the_running_sum", "each pointer the bytes before it, boundaries 0 to n", _Each(_pointers)),
     Check("ids_are_below_the_vocabulary", "every token from 0 to the tokenizer's vocabulary size", _ids),
     Check("bos_opens_each_document_once", "as many BOS as documents, each at a document's start", _Each(_bos)),

@@ -45,11 +45,24 @@ def test_it_prints_what_a_pair_holds_and_arguments_ready_to_paste(
     assert words[:5] == ["--data-path", "0.25", str(prefix), "0.75", str(prefix)]
     options = dict(zip(words[5::2], words[6::2], strict=True))
     assert list(options) == [
-        "--tokenizer-type", "--tokenizer-model", "--split", "--seq-length", "--seed", "--data-cache-path",
+        "--tokenizer-type", "--tokenizer-model", "--vocab-size", "--make-vocab-size-divisible-by",
+        "--split", "--seq-length", "--seed", "--data-cache-path",
     ]  # fmt: skip
     assert options["--tokenizer-type"] == "HuggingFaceTokenizer"
     assert Path(options["--tokenizer-model"]) == made.root / "tokenizer" / DATASET
     assert Path(options["--data-cache-path"]).is_relative_to(made.root / "cache")
+
+
+def test_the_blend_and_the_arguments_are_written_ready_to_paste(
+    made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = made.directory / NAME
+    words = ["cache", "0.25", str(prefix), "0.75", str(prefix), *FEW, "--write", str(tmp_path / "out")]
+    assert exit_code(monkeypatch, *words) in (0, None)
+    said = capsys.readouterr().out
+    assert (tmp_path / "out/blend.txt").read_text() == f"0.25 {prefix} 0.75 {prefix}\n"
+    assert said.endswith((tmp_path / "out/arguments.sh").read_text())
+    assert "--vocab-size 9000 " in said and "--split 100 " in said
 
 
 def test_counts_are_refused_where_megatron_would_take_another_type_than_the_files(

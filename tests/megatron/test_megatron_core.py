@@ -5,7 +5,6 @@ megatron-core is a required test dependency (`pip install --no-deps megatron-cor
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,6 @@ from megacpp_assets.megatron.reader import open_bin_idx
 from megacpp_assets.megatron.stage import run
 from tests.megatron.pairs import megatron_spec, part, write_pair
 from tests.packed.enriched_documents import DATASET
-
-
-@pytest.fixture(scope="module")
-def indexed_dataset() -> Any:
-    """The module `megatron.core.datasets.indexed_dataset`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells about GPU libraries that a data test has no use for
-        try:
-            from megatron.core.datasets import indexed_dataset as module
-        except ImportError as error:
-            pytest.fail(f"megatron-core is missing: pip install --no-deps megatron-core==0.16.1 ({error})")
-    return module
 
 
 @pytest.mark.parametrize("mmap", [True, False])

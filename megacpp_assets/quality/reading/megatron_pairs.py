@@ -21,7 +21,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.chunk_sidecars import ROW_DTYPE, ChunkFiles, map_chunks
-from megacpp_assets.megatron.index_format import HEADER_BYTES, TOKEN_CODE, TOKEN_DTYPE, IndexHeader
+from megacpp_assets.megatron.index_format import CODES, HEADER_BYTES, IndexHeader
 from megacpp_assets.megatron.reader import blocks
 from megacpp_assets.megatron.sidecars import channel_dtype
 from megacpp_assets.storage.parquet import batches, read_table
@@ -47,11 +47,14 @@ class RowsBeside:
 
 
 class Pair:
-    """The files of the prefix `prefix`, and the packed rows of its split; `starts` is the running sum of lengths."""
+    """The files of the prefix `prefix`, whose tokens are of `code`, and the packed rows of its split; `starts` is the
+    running sum of lengths."""
 
-    def __init__(self, prefix: Path, split: str, row_files: list[Path], row_tokens: int) -> None:
+    def __init__(self, prefix: Path, split: str, row_files: list[Path], row_tokens: int, code: int) -> None:
         self.prefix = prefix
         self.split = split
+        self.code = code
+        self.dtype = np.dtype(CODES[code])
         self.row_tokens = row_tokens
         self._row_files = row_files
         index = self.path(files.IDX)
@@ -65,7 +68,7 @@ class Pair:
         self.pointers = np.fromfile(index, "<i8", count, offset=HEADER_BYTES + 4 * count)
         self.boundaries = np.fromfile(index, "<i8", count + 1, offset=HEADER_BYTES + 12 * count)
         self.starts = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
-        self.tokens = _map(self.path(files.BIN), TOKEN_DTYPE)
+        self.tokens = _map(self.path(files.BIN), self.dtype)
 
     def path(self, suffix: str) -> Path:
         """The file of the pair that ends with `suffix`."""
@@ -89,18 +92,18 @@ class Pair:
     @property
     def bin_bytes(self) -> tuple[int, int]:
         """The size of the .bin, and the one that the lengths give."""
-        return self.path(files.BIN).stat().st_size, self.total * TOKEN_DTYPE.itemsize
+        return self.path(files.BIN).stat().st_size, self.total * self.dtype.itemsize
 
     def header(self) -> tuple[IndexHeader, bool]:
         """The header, and whether it has the token type and the boundaries of a pair of ours; `IndexCorrupt` if it is
         none.
         """
         header = IndexHeader.from_bytes(self.head, self.path(files.IDX).name)
-        return header, header.code == TOKEN_CODE and header.boundaries == header.sequences + 1
+        return header, header.code == self.code and header.boundaries == header.sequences + 1
 
     def pointers_run(self) -> bool:
         """Whether pointers are the running sum of lengths, and boundaries one for each document."""
-        running = np.array_equal(self.pointers, self.starts[:-1] * TOKEN_DTYPE.itemsize)
+        running = np.array_equal(self.pointers, self.starts[:-1] * self.dtype.itemsize)
         return running and np.array_equal(self.boundaries, np.arange(self.documents + 1))
 
     def ids_from(self, limit: int) -> int:

@@ -1,0 +1,20 @@
+"""Megatron Core itself, which is a required test dependency: its absence is a failure."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def indexed_dataset() -> Any:
+    """The module `megatron.core.datasets.indexed_dataset`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells about GPU libraries that a data test has no use for
+        try:
+            from megatron.core.datasets import indexed_dataset as module
+        except ImportError as error:
+            pytest.fail(f"megatron-core is missing: pip install --no-deps megatron-core==0.16.1 ({error})")
+    return module

@@ -1,0 +1,116 @@
+"""Two bytes a token, mode bytes and merged pairs: what is written is what Megatron's own writer writes and reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from megacpp_assets.contract.errors import IndexCorrupt, SchemaViolation, SpecError
+from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
+from megacpp_assets.contract.recipe_rows import MegatronRecipe
+from megacpp_assets.loader.rows import open_rows
+from megacpp_assets.megatron.index_format import NARROW_CODE, TOKEN_CODE, token_code
+from megacpp_assets.megatron.launch import sequence_counts
+from megacpp_assets.megatron.merge import merge_pairs
+from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.stage import run
+from megacpp_assets.megatron.verify import verify_prefix
+from megacpp_assets.megatron.writer import open_writer
+from megacpp_assets.quality.megatron import check
+from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair
+from tests.packed.enriched_documents import DATASET
+
+
+def _narrow(prefix: Path, lengths: list[int], modes: np.ndarray | None = None) -> np.ndarray:
+    tokens = np.random.default_rng(5).integers(0, 65_499, sum(lengths), dtype=np.uint32)
+    paths = part(prefix, BIN), part(prefix, IDX)
+    with open_writer(*paths, 65_499, code=NARROW_CODE, multimodal=modes is not None) as writer:
+        writer.append(tokens, np.array(lengths, np.int32), modes)
+    return tokens
+
+
+@pytest.mark.parametrize("modal", [False, True])
+def test_two_bytes_a_token_and_modes_are_megatrons(
+    tmp_path: Path,
+    indexed_dataset: Any,
+    modal: bool,
+) -> None:
+    lengths, modes = [5, 1, 300], np.array([0, 1, 0], np.int8)
+    tokens = _narrow(tmp_path / "ours", lengths, modes if modal else None)
+    theirs = str(part(tmp_path / "theirs", BIN))
+    builder = indexed_dataset.IndexedDatasetBuilder(theirs, dtype=np.uint16, multimodal=modal)
+    for document, mode in zip(np.split(tokens.astype(np.uint16), np.cumsum(lengths)[:-1]), modes, strict=True):
+        builder.add_document(document, [len(document)], [int(mode)] if modal else None)
+    builder.finalize(str(part(tmp_path / "theirs", IDX)))
+    for suffix in (BIN, IDX):
+        assert part(tmp_path / "ours", suffix).read_bytes() == part(tmp_path / "theirs", suffix).read_bytes()
+    pair = open_bin_idx(tmp_path / "ours", multimodal=modal)
+    assert pair.tokens.dtype == np.uint16 and pair.document(2).tolist() == tokens[6:].tolist()
+    assert (pair.modes.tolist() if pair.modes is not None else None) == (modes.tolist() if modal else None)
+    with pytest.raises(IndexCorrupt, match="size in bytes"):
+        open_bin_idx(tmp_path / "ours", multimodal=not modal)
+
+
+def test_a_vocabulary_that_two_bytes_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(SpecError, match="at most 65536 ids"),
+        open_writer(tmp_path / "b", tmp_path / "i", 65_537, code=NARROW_CODE),
+    ):
+        pass
+    assert [token_code(size, "narrowest") for size in (65_499, 65_500)] == [NARROW_CODE, TOKEN_CODE]
+    assert token_code(300, "int32") == TOKEN_CODE
+    with pytest.raises(SpecError, match=r"megatron.token_dtype; expected int32 or narrowest; found 'uint8'"):
+        MegatronRecipe("uint8")
+
+
+def test_modes_are_one_a_document_or_none(tmp_path: Path) -> None:
+    for multimodal, modes in ((True, None), (False, np.zeros(1, np.int8)), (True, np.zeros(2, np.int8))):
+        with (
+            pytest.raises(SchemaViolation, match="modes; expected"),
+            open_writer(tmp_path / "b", tmp_path / "i", 9, multimodal=multimodal) as writer,
+        ):
+            writer.append(np.array([1], np.uint32), np.array([1], np.int32), modes)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("forms") / "root"
+
+
+def test_the_stage_writes_two_bytes_where_recipe_and_vocabulary_allow_and_rows_are_the_same(root: Path) -> None:
+    wide_spec = megatron_spec(root)
+    wide = open_rows(run(wide_spec), DATASET).batch(np.arange(3))
+    narrow = run(replace(wide_spec, token_dtype="narrowest"))
+    assert [result.name for result in check(narrow) if not result.passed] == []
+    prefix = narrow.directory / prefix_name(DATASET, "train")
+    assert verify_prefix(prefix, 9000).dtype == "uint16"
+    assert np.array_equal(open_rows(narrow, DATASET).batch(np.arange(3)).input_ids, wide.input_ids)
+    assert b'"' in sequence_counts({prefix: open_bin_idx(prefix)}, 9000)
+
+
+def test_merged_pairs_are_those_that_megatron_merges(
+    tmp_path: Path,
+    indexed_dataset: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("megacpp_assets.megatron.merge._DOCUMENTS", 4)
+    parts = [tmp_path / name for name in ("a", "b")]
+    for number, prefix in enumerate(parts):
+        write_pair(prefix, np.random.default_rng(number).integers(1, 30, 11 + number).tolist())
+    merged = merge_pairs(parts, tmp_path / "all", VOCABULARY)
+    builder = indexed_dataset.IndexedDatasetBuilder(str(part(tmp_path / "theirs", BIN)), dtype=np.int32)
+    for prefix in parts:
+        builder.add_index(str(prefix))
+    builder.finalize(str(part(tmp_path / "theirs", IDX)))
+    for suffix in (BIN, IDX):
+        assert part(tmp_path / "all", suffix).read_bytes() == part(tmp_path / "theirs", suffix).read_bytes()
+    assert merged.documents == 23
+    with pytest.raises(SpecError, match="no such pair yet"):
+        merge_pairs(parts, tmp_path / "all", VOCABULARY)
+    _narrow(tmp_path / "narrow", [3])
+    with pytest.raises(SpecError, match="one token type"):
+        merge_pairs([*parts, tmp_path / "narrow"], tmp_path / "other", VOCABULARY)
