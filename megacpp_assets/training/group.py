@@ -17,7 +17,7 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with
+from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _TRAINER = "megacpp_assets.training.trainer"
 _OF_A_SIGNAL = 128
@@ -97,4 +97,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

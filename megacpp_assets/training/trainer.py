@@ -17,7 +17,7 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with
+from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500
 
@@ -129,4 +129,4 @@ def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -18,12 +18,12 @@ from kubernetes import client, config
 from kubernetes.client import ApiException
 from kubernetes.config import ConfigException
 
-from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from megacpp_assets.training.launch.answers import refusal
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 from megacpp_assets.training.process import GRACE_SECONDS
 
 ANSWER_SECONDS: Final = 30
-_NOT_NOW: Final = {0, 408, 409, 429, *range(500, 600)}
 _TAKEN_AWAY: Final = {
     "Evicted",
     "NodeLost",
@@ -180,14 +180,10 @@ class Cluster:
         return self._api[0]
 
     def _named(self, error: ApiException) -> Exception:
-        words = f"{error.status} {_message(error)}"
-        if error.status in _NOT_NOW or (error.status in (401, 403) and self._answered and "quota" not in words):
+        named = refusal("Kubernetes", error.status, _message(error), answered=self._answered, login=_LOGIN)
+        if isinstance(named, Unanswered):
             self._api.clear()  # the kubeconfig may hold new credentials by now
-            return Unanswered(f"Kubernetes: {words}")
-        if error.status in (401, 403) and "quota" not in words:
-            return EnvironmentLacks("Kubernetes", expected="the right to use it", found=words, do=_LOGIN)
-        do = "change launch.settings, or ask for less"
-        return TrainingFailed("Kubernetes", expected="a job that it takes", found=words, do=do)
+        return named
 
 
 def as_yaml(manifest: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FIL
 from megacpp_assets.training.launch.launcher import Unanswered
 from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
 from megacpp_assets.training.launch.post import Ended, Heartbeat, Lease, Post, Sealed
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 from megacpp_assets.training.trainees import Trainees
 
@@ -189,4 +189,4 @@ def _insist(say: Callable[[], _T]) -> _T:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -146,7 +146,7 @@ class Exchanged:
             return Report(State.SUCCEEDED)
         if ended.code == EXIT_STOPPED:
             return Report(State.PREEMPTED, ended.reason)
-        return Report(State.FAILED, f"exit code {ended.code}")
+        return Report(State.FAILED, f"exit code {ended.code}" + (f": {ended.reason}" if ended.reason else ""))
 
     def close(self) -> None:
         """The lease ends."""

@@ -26,7 +26,7 @@ from megacpp_assets.training.checkpoints.record import METRICS_FILE, WEIGHTS_FIL
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import remote
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest
+from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
@@ -120,4 +120,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -258,3 +258,23 @@ def test_an_attempt_that_nobody_wants_any_more_does_not_begin(tmp_path: Path) ->
     uri = f"{(tmp_path / 'exchange').as_uri()}/jobs/megacpp-{'0' * 22}"
     assert main([uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == 75
     assert not (tmp_path / "machine").exists()
+
+
+def test_a_second_request_to_stop_does_not_change_how_a_process_ends() -> None:
+    code = """
+import os, signal, sys
+from megacpp_assets.training.process import StopRequest, leave
+
+class Late:
+    # What `sys` holds goes when Python's own handlers of signals have gone.
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=int(signal.SIGTERM)):
+        kill(pid, number)
+
+StopRequest().install()
+sys.late = Late()
+"""
+    codes = [
+        subprocess.run([sys.executable, "-c", code + end], check=False).returncode
+        for end in ("sys.exit(75)", "leave(75)")
+    ]
+    assert codes == [-signal.SIGTERM, 75]

@@ -61,12 +61,21 @@ class Refusal(Exception):
         self.status = status
 
 
+def _parsed(data: bytes) -> Any:
+    """A body as JSON; None for none, and for a form."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
 class FakeApi:
     """`failing` is a status that every request gets, or 0 for no answer at all; None: it works. `last` requests of
     failing are counted down, where they are not endless.
     """
 
     def __init__(self) -> None:
+        self.created = 200
         self.failing: int | None = None
         self.times = 0
         self.bodies: list[bytes] = []
@@ -121,8 +130,8 @@ class FakeApi:
                         raise Refusal(failing, f"status {failing}, as the test has it")
                     with api.lock:
                         query = dict(parse_qsl(parts.query))
-                        found = api.answer(self.command, parts.path, query, json.loads(data or b"null"))
-                    self._send(200, found)
+                        found = api.answer(self.command, parts.path, query, _parsed(data))
+                    self._send(api.created if self.command == "POST" else 200, found)
                 except Refusal as refusal:
                     said = {"message": str(refusal), "code": refusal.status}
                     self._send(refusal.status, {**said, "error": said, "kind": "Status", "apiVersion": "v1"})

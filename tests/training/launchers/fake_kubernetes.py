@@ -34,10 +34,10 @@ class FakeKubernetes(FakeApi):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.created = folder, 201
         self.jobs: dict[str, _Job] = {}
         self.quota = ""
-        self.no_image = self.full = False
+        self.no_image = self.full = self.no_jobsets = False
         self.started = 0
 
     def kubeconfig(self) -> Path:
@@ -63,7 +63,8 @@ class FakeKubernetes(FakeApi):
         job.disrupted = True
 
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> Any:
-        if match := _JOBS.fullmatch(path):
+        match = _JOBS.fullmatch(path)
+        if match and not (self.no_jobsets and match[1] == "jobsets"):
             return self._job(method, match[1], match[2], body)
         if (match := _PODS.fullmatch(path)) and match[1] == "pods":
             name = query["labelSelector"].removeprefix("megacpp/run=")
