@@ -1,0 +1,1 @@
+"""Sequences of any length over data-parallel ranks: which rank gets which in which microbatch, and their way there."""
