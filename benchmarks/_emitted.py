@@ -26,14 +26,17 @@ _WORD = re.compile(r"operator\b")
 
 
 class Emitted(NamedTuple):
-    """A call at `line` and `column` (of bytes, both from 1) of the unit's file; `callee` is the last part of its name,
-    `constructor` tells whether it is one, `caller` is the last part of the name of the function around it."""
+    """A call at `line` and `column` (of bytes, both from 1) of the unit's file.
+
+    `callee` is the last part of its `name`, `constructor` tells whether it is one, `caller` is the last part of the
+    name of the function around it."""
 
     line: int
     column: int
     callee: str
     constructor: bool
     caller: str
+    name: str = ""
 
 
 def find_clang() -> str:
@@ -80,7 +83,8 @@ def _placed(path: str, calls: Sequence[tuple[str, int]], names: dict[str, str], 
         callee, constructor = last_part(names[name])
         caller = next((fields["name"] for kind, fields in scopes if kind == "DISubprogram" and "name" in fields), "")
         if not callee.startswith("~"):
-            yield Emitted(int(place["line"]), int(place["column"]), callee, constructor, caller.partition("<")[0])
+            at = int(place["line"]), int(place["column"])
+            yield Emitted(*at, callee, constructor, caller.partition("<")[0], names[name])
 
 
 def _scopes(nodes: _Nodes, place: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -3,7 +3,8 @@
 Needs a clang of any version from 14 on, for this measurement only (`apt-get install --no-install-recommends clang`). A
 source is a repository as URL@REF or PATH@REF; without any: fmt and googletest as the catalogue pins them. A call counts
 where the index has its callee (by the last part of its name) on the token that calls or as a call from there. What a
-function's own head or a range-based loop calls is left out: nobody wrote it.
+function's own head or a range-based loop calls is left out: nobody wrote it. A macro's own is what some use of it calls
+without spelling it: another use, whose arguments happen to hold that symbol, did not write the call either.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from megacpp_assets.semantic.tree.text import SourceText
 BENCH = "calls"
 _CALLING = k.membership(frozenset({k.CALL, k.DECL_REF_EXPR, k.MEMBER_REF_EXPR, k.OVERLOADED_REF}))
 _NAME = re.compile(rb"(?:::\s*)?(?:[A-Za-z_]\w*\s*(?:<[^;{}()]*?>\s*)?::\s*(?:template\s+)?)*~?([A-Za-z_]\w*)")
+_WORD = re.compile(rb"\w+")
 _SYMBOL = re.compile(rb"[^\w\s]{1,3}")
 _CAST = re.compile(rb"static_cast\s*<[^;{}()]*>|\([^;{}()]*\)")
 _QUOTED = re.compile(rb'"(?:\\.|[^"\\\n])*"')
@@ -91,19 +93,58 @@ class Place(NamedTuple):
     functions: frozenset[str]
     constructors: frozenset[str]
     callers: frozenset[str]
+    own: frozenset[str] = frozenset()
+    """Those of them that the macro used here calls by itself."""
 
 
-def places(found: Index, calls: Iterable[Emitted]) -> list[Place]:
+Own = set[tuple[bytes, str]]
+"""(macro, callee's whole name) of what macros call by themselves."""
+
+
+def own_callees(found: Index, calls: Iterable[Emitted]) -> Own:
+    """What each macro used in a file calls there although the use does not spell it."""
+    own: Own = set()
+    for call in calls:
+        macro = _macro(found, _offset(found, call))
+        if macro and not _spelled(found.code[slice(*macro)], call.callee, constructor=call.constructor):
+            own.add((_macro_name(found, macro), call.name))
+    return own
+
+
+def _offset(found: Index, call: Emitted) -> int:
+    return found.lines[call.line - 1] + call.column - 1
+
+
+def _macro(found: Index, offset: int) -> tuple[int, int] | None:
+    return next((span for span in found.macros if span[0] <= offset < span[1]), None)
+
+
+def _macro_name(found: Index, macro: tuple[int, int]) -> bytes:
+    name = _WORD.match(found.code, macro[0])
+    return name[0] if name else b""
+
+
+def _own_of(found: Index, offset: int, calls: Iterable[Emitted], own: Own) -> frozenset[str]:
+    macro = _macro(found, offset)
+    if not macro:
+        return frozenset()
+    name = _macro_name(found, macro)
+    written = {call.callee for call in calls if (name, call.name) not in own}
+    return frozenset(call.callee for call in calls) - written
+
+
+def places(found: Index, calls: Iterable[Emitted], own: Own) -> list[Place]:
     """`calls` by place, ascending."""
     at: defaultdict[int, list[Emitted]] = defaultdict(list)
     for call in calls:
-        at[found.lines[call.line - 1] + call.column - 1].append(call)
+        at[_offset(found, call)].append(call)
     return [
         Place(
             offset,
             frozenset(call.callee for call in here if not call.constructor),
             frozenset(call.callee for call in here if call.constructor),
             frozenset(call.caller for call in here),
+            _own_of(found, offset, here, own),
         )
         for offset, here in sorted(at.items())
     ]
@@ -114,7 +155,7 @@ def judged(found: Index, place: Place) -> Iterator[tuple[str, str, bool]]:
 
     A place constructs once: what else is constructed there is a default argument, as the allocator of a string is.
     """
-    macro = next((span for span in found.macros if span[0] <= place.offset < span[1]), None)
+    macro = _macro(found, place.offset)
     if macro:
         yield from _in_macro(found, place, macro)
         return
@@ -143,10 +184,10 @@ def _in_macro(found: Index, place: Place, macro: tuple[int, int]) -> Iterator[tu
     text = found.code[slice(*macro)]
     for callee in sorted(place.functions):
         kind = OPERATORS if callee.startswith("operator") else NAMED
-        kind = kind if _spelled(text, callee) else MACROS
+        kind = kind if callee not in place.own and _spelled(text, callee) else MACROS
         yield kind, callee, _has(found.graph if kind == MACROS else found.called, macro, callee)
     for callee in sorted(place.constructors):
-        kind = CONSTRUCTORS if _spelled(text, callee, constructor=True) else MACROS
+        kind = CONSTRUCTORS if callee not in place.own and _spelled(text, callee, constructor=True) else MACROS
         yield kind, callee, _has(found.graph if kind == MACROS else found.called, macro, callee)
 
 
@@ -189,24 +230,28 @@ def measure(checkout: Checkout, clang: str, *, verbose: bool) -> None:
     finally:
         executor.close()
     arguments = {unit.path: unit.arguments for unit in checkout.units}
-    total, lost, units = Counter(), Counter(), 0
+    total, lost = Counter(), Counter()
+    units: list[tuple[str, Index, set[Emitted]]] = []
+    own: Own = set()
     for file, source in checkout.sources.taken:
         if file.path not in arguments or file.header or parsed[file.path].cursors is None or not source.is_ascii:
             continue
         calls = emitted(clang, checkout.tree, file.path, arguments[file.path])
         if calls is None:
             continue
-        units += 1
         known = index(source, parsed[file.path], analyse(file, source, parsed[file.path])[1])
-        for place in places(known, calls):
+        units.append((file.path, known, calls))
+        own |= own_callees(known, calls)
+    for path, known, calls in units:
+        for place in places(known, calls, own):
             for kind, callee, has in judged(known, place):
                 total[kind] += 1
                 lost[kind] += not has
                 if verbose and not has and kind in KINDS:
-                    print(f"{file.path}:{_line(known, place.offset)} {kind} {callee}")
+                    print(f"{path}:{_line(known, place.offset)} {kind} {callee}")
     for kind in (*KINDS, MACROS, UNWRITTEN):
-        _report(kind, checkout, units, (lost[kind], total[kind]))
-    _report("all written", checkout, units, tuple(sum(count[kind] for kind in KINDS) for count in (lost, total)))
+        _report(kind, checkout, len(units), (lost[kind], total[kind]))
+    _report("all written", checkout, len(units), tuple(sum(count[kind] for kind in KINDS) for count in (lost, total)))
 
 
 def _report(kind: str, checkout: Checkout, units: int, counts: tuple[int, int]) -> None:

@@ -29,6 +29,10 @@ struct CXSourceRangeList {
   unsigned count;
   CXSourceRange* ranges;
 };
+struct CXType {
+  int kind;
+  void* data[2];
+};
 struct CXUnsavedFile {
   const char* filename;
   const char* contents;
@@ -57,14 +61,19 @@ using InclusionVisitor = void (*)(CXFile file, CXSourceLocation* stack, unsigned
 
 namespace kind {
 constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5, kField = 6, kEnumConstant = 7,
-              kVariable = 9, kTypedef = 20, kNamespace = 22, kLinkageSpec = 23, kClassTemplate = 31,
-              kPartialSpecialization = 32, kTypeAlias = 36, kLastDeclaration = 39, kFirstReference = 40,
-              kBaseSpecifier = 44, kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73,
-              kFirstExpression = 100, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
+              kVariable = 9, kTypedef = 20, kMethod = 21, kNamespace = 22, kLinkageSpec = 23, kConstructor = 24,
+              kFunctionTemplate = 30, kClassTemplate = 31, kPartialSpecialization = 32, kTypeAlias = 36,
+              kLastDeclaration = 39, kFirstReference = 40, kTypeRef = 43, kBaseSpecifier = 44, kTemplateRef = 45,
+              kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73, kFirstExpression = 100,
+              kMemberRef = 102, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
               kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501, kMacroInstantiation = 502,
               kInclusion = 503, kFirstPreprocessing = 500, kLastPreprocessing = 503, kFirstExtraDeclaration = 600,
               kLastExtraDeclaration = 699;
 }  // namespace kind
+
+namespace type_kind {
+constexpr int kDependent = 26, kPointer = 101, kLValueReference = 103, kRValueReference = 104;
+}  // namespace type_kind
 
 // Every function of libclang in use: return type, name without "clang_", parameters.
 #define MEGACPP_CLANG_FUNCTIONS(X)                                                                           \
@@ -96,6 +105,10 @@ constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5
   X(CXCursor, getCursorDefinition, (CXCursor))                                                               \
   X(CXCursor, getCanonicalCursor, (CXCursor))                                                                \
   X(CXCursor, getCursorSemanticParent, (CXCursor))                                                           \
+  X(CXType, getCursorType, (CXCursor))                                                                       \
+  X(CXType, getPointeeType, (CXType))                                                                        \
+  X(CXCursor, getTypeDeclaration, (CXType))                                                                  \
+  X(CXType, getTypedefDeclUnderlyingType, (CXCursor))                                                        \
   X(CXCursor, getSpecializedCursorTemplate, (CXCursor))                                                      \
   X(unsigned, isCursorDefinition, (CXCursor))                                                                \
   X(unsigned, getNumOverloadedDecls, (CXCursor))                                                             \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -110,13 +111,18 @@ std::pair<std::vector<Entity>, std::vector<std::int32_t>> Entities::take_all() {
   return {std::move(sorted), std::move(row)};
 }
 
-// Candidates come in no stable order (it changes with precompiled headers): ties go to the first place in path order.
 CXCursor Entities::choose(CXCursor overloads, int arguments) const {
   const unsigned count = std::min(api_.getNumOverloadedDecls(overloads), kMaxCandidates);
-  CXCursor best = overloads;
-  std::tuple<int, std::string, unsigned> best_rank;
-  for (unsigned index = 0; index < count; ++index) {
-    const CXCursor candidate = api_.getOverloadedDecl(overloads, index);
+  std::vector<CXCursor> candidates;
+  for (unsigned index = 0; index < count; ++index) candidates.push_back(api_.getOverloadedDecl(overloads, index));
+  return candidates.empty() ? overloads : choose(candidates, arguments);
+}
+
+// Candidates come in no stable order (it changes with precompiled headers): ties go to the first place in path order.
+CXCursor Entities::choose(const std::vector<CXCursor>& candidates, int arguments) const {
+  CXCursor best = candidates.front();
+  std::optional<std::tuple<int, std::string, unsigned>> best_rank;
+  for (const CXCursor& candidate : candidates) {
     const int parameters = api_.Cursor_getNumArguments(candidate);
     CXFile file = nullptr;
     unsigned offset = 0;
@@ -128,7 +134,7 @@ CXCursor Entities::choose(CXCursor overloads, int arguments) const {
     else if (parameters != arguments)
       misfit += 4;
     std::tuple<int, std::string, unsigned> rank{misfit, path.empty() && file ? base_name(file) : path, offset};
-    if (index == 0 || rank < best_rank) {
+    if (!best_rank || rank < *best_rank) {
       best = candidate;
       best_rank = std::move(rank);
     }

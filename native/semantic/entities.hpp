@@ -40,6 +40,8 @@ class Entities {
   bool is_implicit_instance(CXCursor declaration) const;
   // One of the candidates of an overload set, by fit to `arguments` (-1: unknown), then nearness, then order.
   CXCursor choose(CXCursor overloads, int arguments) const;
+  // The same of `candidates`, which are not none.
+  CXCursor choose(const std::vector<CXCursor>& candidates, int arguments) const;
   // The path of `file` relative to the working directory, which is the tree's root; "" if it lies outside.
   const std::string& tree_path(CXFile file) const;
   // That path, or else the name libclang has for the file.

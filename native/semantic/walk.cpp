@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+
+#include "members.hpp"
 
 namespace megacpp {
 namespace {
@@ -36,7 +40,9 @@ class Walker {
         includer_(main_file.fragment() ? main_file.unit : nullptr),
         first_(main_file.first),
         size_(main_file.size),
+        text_(main_file.text),
         entities_(entities),
+        members_(api),
         inclusions_(inclusions),
         out_(out),
         limit_(limit) {}
@@ -68,9 +74,10 @@ class Walker {
     if (levels_.size() == 1 && (!touches_main_file(cursor) || is_made_by_compiler(cursor))) return kVisitContinue;
     const std::int32_t above = levels_.back().index;
     const CXSourceRange extent = api_.getCursorExtent(cursor);
-    const Place start = place(api_.getRangeStart(extent));
-    const Place end = place(api_.getRangeEnd(extent));
+    Place start = place(api_.getRangeStart(extent));
+    Place end = place(api_.getRangeEnd(extent));
     std::int32_t index = above;
+    if (start.file == main_file_ && end.file == main_file_ && end.offset <= start.offset) make_whole(start, end);
     if (start.file == main_file_ && end.file == main_file_ && end.offset > start.offset) {
       if (above < 0 && is_of_later_inclusion(cursor, extent)) return kVisitContinue;
       if (out_.kind.size() >= limit_) {
@@ -82,6 +89,15 @@ class Walker {
     if (is_reference(cursor.kind) || is_literal(cursor.kind)) return kVisitContinue;  // these have no children
     levels_.push_back({cursor, cursor, index});
     return kVisitRecurse;
+  }
+
+  // What begins with an argument of a macro and ends in its body (`test(1)` of `TRY(test)`) seems to end where the macro's
+  // use begins: it lies at the whole use, as all that a body makes.
+  void make_whole(Place& start, Place& end) const {
+    const auto use = macro_uses_.find(end.offset);
+    if (use == macro_uses_.end() || use->second <= start.offset) return;
+    start.offset = end.offset;
+    end.offset = use->second;
   }
 
   void climb_to(const CXCursor& parent) {
@@ -179,6 +195,7 @@ class Walker {
     out_.flags.push_back(0);
     children_.push_back(0);
     arguments_.push_back(-1);
+    if (cursor.kind == kind::kMacroInstantiation) macro_uses_[start.offset] = end.offset;
     name(cursor, index);
     return index;
   }
@@ -197,7 +214,7 @@ class Walker {
   void refer(const CXCursor& cursor, std::int32_t index) {
     if (cursor.kind == kind::kCall) arguments_[index] = api_.Cursor_getNumArguments(cursor);
     CXCursor target = cursor.kind == kind::kOverloadedRef ? cursor : api_.getCursorReferenced(cursor);
-    if (is_null(target)) return;
+    if (is_null(target)) return refer_by_name(cursor, index);
     if (target.kind != kind::kOverloadedRef) {
       out_.uses[index] = entities_.referenced(target);
       return;
@@ -207,6 +224,19 @@ class Walker {
     if (target.kind == kind::kOverloadedRef) return;
     refer_loosely(index, entities_.referenced(target));
     if (call >= 0 && out_.uses[call] == kNoEntity) refer_loosely(call, out_.uses[index]);
+  }
+
+  // In a template: a member of a type that depends on the parameters, and what is built of such a type.
+  void refer_by_name(const CXCursor& cursor, std::int32_t index) {
+    if (cursor.kind != kind::kMemberRef && cursor.kind != kind::kCall) return;
+    const std::string_view text = text_.substr(out_.start[index], out_.end[index] - out_.start[index]);
+    const std::vector<CXCursor>& candidates = members_.find(cursor, text);
+    if (candidates.empty()) return;
+    const std::int32_t call = cursor.kind == kind::kCall ? index : callee_of(index);
+    const CXCursor chosen = entities_.choose(candidates, call < 0 ? -1 : arguments_[call]);
+    refer_loosely(index, entities_.referenced(chosen));
+    const bool calls = chosen.kind != kind::kField && chosen.kind != kind::kVariable;
+    if (calls && call >= 0 && out_.uses[call] == kNoEntity) refer_loosely(call, out_.uses[index]);
   }
 
   void refer_loosely(std::int32_t index, std::int32_t entity) {
@@ -231,11 +261,14 @@ class Walker {
   Progress progress_[2];  // through a fragment, of code and of directives
   unsigned first_;
   unsigned size_;
+  std::string_view text_;
   Entities& entities_;
+  Members members_;
   InclusionGraph& inclusions_;
   CursorArrays& out_;
   std::size_t limit_;
   std::vector<std::pair<unsigned, Place>> places_{1U << kPlaceBits};  // by raw location; 0 is no place
+  std::unordered_map<unsigned, unsigned> macro_uses_;                 // where those of the main file begin and end
   std::vector<Level> levels_;
   std::vector<unsigned> children_;
   std::vector<int> arguments_;

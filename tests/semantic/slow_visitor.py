@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from ctypes import byref, c_uint
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ class SlowVisitor:
         self.lib = cindex.conf.lib
         self.lib.clang_getFileLocation.argtypes = self.lib.clang_getInstantiationLocation.argtypes
         self.rows: list[dict[str, Any]] = []
+        self.macro_uses: dict[int, int] = {}
 
     def walk(self) -> list[dict[str, Any]]:
         self._children(self.unit.cursor, -1, top=True)
@@ -36,8 +39,14 @@ class SlowVisitor:
 
     def _emit(self, cursor: Any, above: int) -> int:
         (first, start), (last, end) = map(self._place, (cursor.extent.start, cursor.extent.end))
-        if first != self.main or last != self.main or end <= start:
+        if first != self.main or last != self.main:
             return above
+        if end <= start and self.macro_uses.get(end, 0) > start:
+            start, end = end, self.macro_uses[end]  # from an argument of a macro into its body
+        if end <= start:
+            return above
+        if cursor.kind == cindex.CursorKind.MACRO_INSTANTIATION:
+            self.macro_uses[start] = end
         siblings = sum(row["parent"] == above for row in self.rows)
         depth = 1 if above < 0 else self.rows[above]["depth"] + 1
         row = {"kind": cursor._kind_id, "start": start, "end": end, "parent": above, "sibling": siblings}
@@ -73,11 +82,11 @@ class SlowVisitor:
             found: set[int] = set()
             callee = next(cursor.get_children(), None)
             while callee is not None and callee.kind != cindex.CursorKind.CALL_EXPR and found <= {0}:
-                found |= self._overloads_of(callee)
+                found |= self._overloads_of(callee) | self._members_of(callee)
                 callee = next(callee.get_children(), None)
             return found or {0}
         if target is None:
-            return {0}
+            return self._members_of(cursor) or {0}
         if target.kind == cindex.CursorKind.OVERLOADED_DECL_REF:
             return self._overloads_of(cursor) or {0}
         return {self._hash(self._identity(self._primary(target)))}
@@ -92,6 +101,27 @@ class SlowVisitor:
         for candidate in candidates:
             candidate._tu = self.unit
         return {self._hash(self._identity(self._primary(candidate))) for candidate in candidates}
+
+    def _members_of(self, cursor: Any) -> set[int]:
+        """All that a member of unknown type may be: every member of that name in the unit; nothing for others."""
+        if cursor.kind != cindex.CursorKind.MEMBER_REF_EXPR or cursor.referenced is not None:
+            return set()
+        *_, name = re.findall(
+            r"[A-Za-z_]\w*", Path(self.main).read_text()[cursor.extent.start.offset : cursor.extent.end.offset]
+        )
+        members = self._members.get(name, [])
+        if any(member.semantic_parent.kind.name == "CLASS_TEMPLATE" for member in members):
+            return {self._hash(self._identity(self._primary(member))) for member in members}
+        return set()
+
+    @cached_property
+    def _members(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for cursor in self.unit.cursor.walk_preorder():
+            parent = cursor.semantic_parent
+            if cursor.kind.is_declaration() and parent is not None and parent.kind.name in SCOPES:
+                found.setdefault(cursor.spelling, []).append(cursor)
+        return found
 
     def _primary(self, cursor: Any) -> Any:
         while True:
