@@ -36,7 +36,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic import stage
-from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.graph.analysis import analyse
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
@@ -45,6 +45,7 @@ from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED, ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, make_plan
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.semantic.tree.export import Sources, export
+from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.work import read_work
 

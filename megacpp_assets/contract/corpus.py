@@ -48,6 +48,13 @@ class Corpus:
         weights = self.recipe.specialists.get(specialist, {})
         return {name: weight for name, weight in weights.items() if name not in self.lock.removed_repositories}
 
+    def stand_ins(self, name: str) -> tuple[RepoRef, ...]:
+        """The pinned repositories whose headers stand in where those of the repository `name` are parsed; none that was
+        removed.
+        """
+        others = self.recipe.stand_ins.get(name, ())
+        return tuple(self.lock.pin(other).partition for other in others if other not in self.lock.removed_repositories)
+
     def unpinned(self) -> Corpus:
         """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
         return replace(self, lock=replace(self.lock, tokenizer=None))

@@ -297,6 +297,7 @@ class Recipe:
     `repos` are `NAME` or `NAME@REF` of that catalogue, `curriculum` those of its `phases` that a run builds by default.
     `specialists` says of each how often it takes the documents of which repository; others are taken once. Those that
     the catalogue's repositories define are there too, unless one of that name stands here.
+    `stand_ins` says of a repository which others' headers its sources are parsed with, as if they were installed.
     """
 
     dataset: str
@@ -305,6 +306,7 @@ class Recipe:
     curriculum: tuple[str, ...]
     phases: Mapping[str, PhaseRecipe] = field(default_factory=standard_phases)
     specialists: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
@@ -325,7 +327,9 @@ class Recipe:
         for phase in self.curriculum:
             self._require_phase("curriculum", phase)
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
-        _require_specialists(self.specialists, {text.partition("@")[0] for text in self.repos})
+        names = {text.partition("@")[0] for text in self.repos}
+        _require_specialists(self.specialists, names)
+        _require_stand_ins(self.stand_ins, names)
 
     @property
     def budgets(self) -> tuple[int, ...]:
@@ -383,6 +387,13 @@ def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: 
                 expected = f"one of the recipe's repositories: {', '.join(sorted(repos))}"
                 raise SpecError(f"specialists.{name}.{repo}", expected=expected, found=repr(repo))
             _require_weight(f"specialists.{name}.{repo}", weight)
+
+
+def _require_stand_ins(stand_ins: Mapping[str, tuple[str, ...]], repos: set[str]) -> None:
+    for name, others in stand_ins.items():
+        expected = f"repositories of the recipe, each once: {', '.join(sorted(repos - {name}))}"
+        if name not in repos or not others or len(set(others)) < len(others) or not set(others) <= repos - {name}:
+            raise SpecError(f"stand_ins.{name}", expected=expected, found=", ".join(others) or "none")
 
 
 def _require_weight(key: str, weight: float) -> None:

@@ -71,7 +71,7 @@ def recipe_toml(recipe: Recipe) -> str:
     document: dict[str, Any] = {
         key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()
     }
-    for key in ("phases", "specialists"):
+    for key in ("phases", "specialists", "stand_ins"):
         document[key] = {name: document[key][name] for name in sorted(document[key])}
     document["promotion"]["failed_units"] = dict(sorted(recipe.promotion.failed_units.items()))
     return tomlkit.dumps(document)
@@ -153,6 +153,8 @@ def _model(kind: Any) -> Any:
 def _table(hint: Any) -> Any:
     """The type of a table whose keys a person chooses."""
     _, value = get_args(hint)
+    if value == tuple[str, ...]:
+        return dict[str, list[str]]
     if get_origin(value) is Mapping:
         return dict[str, _table(value)]  # type: ignore[misc]
     return dict[str, _model(value) if is_dataclass(value) else value]  # type: ignore[misc, arg-type]
@@ -168,9 +170,13 @@ def _build(kind: Any, valid: Any) -> Any:
             value = _build(hints[entry.name], value)
         elif isinstance(value, dict):
             _, held = get_args(hints[entry.name])
-            value = {name: _build(held, member) if is_dataclass(held) else member for name, member in value.items()}
-        values[entry.name] = tuple(value) if isinstance(value, list) else value
+            value = {name: _build(held, each) if is_dataclass(held) else _frozen(each) for name, each in value.items()}
+        values[entry.name] = _frozen(value)
     return kind(**values)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:

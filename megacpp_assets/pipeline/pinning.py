@@ -34,7 +34,8 @@ def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str], *, activate: b
 
 def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     """The recipe for the repositories `wanted`: a dataset of its own unless they are those that the recipe names, so
-    that nothing is taken away from the whole corpus. It has the specialists whose repositories are all among them.
+    that nothing is taken away from the whole corpus. It has the specialists whose repositories are all among them,
+    and those of its stand-ins.
     """
     names = sorted({text.partition("@")[0] for text in wanted})
     if not names or names == sorted(text.partition("@")[0] for text in recipe.repos):
@@ -44,7 +45,9 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
         plain = [f"{len(plain)}_repositories", sha256_bytes(" ".join(names).encode())[:12]]
     whole = {name: weights for name, weights in recipe.specialists.items() if weights.keys() <= set(names)}
     dataset = "__".join([recipe.dataset, *plain])
-    return replace(recipe, dataset=dataset, repos=tuple(names), specialists=whole)
+    left = {name: tuple(set(others) & set(names)) for name, others in recipe.stand_ins.items() if name in names}
+    stand_ins = {name: tuple(sorted(others)) for name, others in left.items() if others}
+    return replace(recipe, dataset=dataset, repos=tuple(names), specialists=whole, stand_ins=stand_ins)
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:

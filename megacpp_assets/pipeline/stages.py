@@ -135,6 +135,9 @@ REPOSITORY_STAGES: Final = tuple(name for name, stage in STAGES.items() if stage
 """Those that each known `NAME@REF` has."""
 COMPARED: Final = REPOSITORY_STAGES[-1]
 """The stage whose artifact of one reference is held against that of another."""
+SOURCES: Final = "pinned_repos"
+INDEX: Final = "semantic_jsonl"
+"""The stage that reads headers of other repositories too, where the recipe says so."""
 TOKENIZER: Final = "tokenizer"
 """The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
 CHECKPOINT: Final = "trained_checkpoint"

@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress
-from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES, STAGES, Kind, Stage, until
+from megacpp_assets.pipeline.stages import CHECKPOINT, INDEX, SOURCES, STAGE_NAMES, STAGES, Kind, Stage, until
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target
 
@@ -50,6 +50,9 @@ class Step:
         """The names of the steps whose artifacts it reads."""
         for name in self.stage.upstream:
             yield from (f"{name} {partition}" for partition in self._read_partitions(STAGES[name].kind))
+        if self.stage.name == INDEX:
+            stand_ins = self.corpus.stand_ins(RepoRef.parse(self.partition).name)
+            yield from (f"{SOURCES} {repo.key}" for repo in stand_ins)
         if self.stage.name == CHECKPOINT and (
             before := mixture_before(self.corpus, self.corpus.mixture(self.partition))
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,7 @@ from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
+from megacpp_assets.semantic.tree.headers import Library, export_headers
 from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
@@ -50,7 +52,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "22"
+VERSION = "23"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -71,7 +73,8 @@ class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
     `license` stands for files that name none of their own; `budgets` are the most tokens of a document, ascending:
-    there are documents for each. No text of the files that the patterns `removed` take is in any.
+    there are documents for each. No text of the files that the patterns `removed` take is in any. It is parsed with the
+    headers of the repositories `stand_ins`, of which no document is made here.
     """
 
     root: Path
@@ -84,6 +87,7 @@ class SemanticJsonlSpec:
     budgets: tuple[int, ...]
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     removed: tuple[str, ...] = ()
+    stand_ins: tuple[RepoRef, ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
@@ -100,6 +104,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
         recipe.budgets,
         recipe.holdout,
         corpus.lock.removed_paths(pin.name),
+        corpus.stand_ins(pin.name),
     )
 
 
@@ -124,8 +129,9 @@ def target(spec: SemanticJsonlSpec) -> Target:
             "holdout": as_config(spec.holdout),
             BUDGETS: list(spec.budgets),
             **({"removed": list(spec.removed)} if spec.removed else {}),
+            **({"stand_ins": [repo.key for repo in spec.stand_ins]} if spec.stand_ins else {}),
         },
-        inputs=(raw_path(spec.repo),),
+        inputs=(raw_path(spec.repo), *map(raw_path, spec.stand_ins)),
     )
 
 
@@ -145,7 +151,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 sources = export(tree, files, blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            index, report = _index(scratch, sources, spec, memory, progress)
+            stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[1:], strict=True)))
+            index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
             stats = _write(publication, spec, sources, index)
             told = asdict(report)
             unread = told.pop("database_unread")
@@ -159,10 +166,26 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
     return artifact
 
 
+def _stand_ins(tree: Path, sources: Sources, others: Mapping[RepoRef, Artifact]) -> list[str]:
+    """The paths in the tree of the headers that sources may mean of other repositories."""
+    with ExitStack() as opened:
+        libraries = [
+            Library(repo.name, source_files(artifact), opened.enter_context(blob_reader(artifact)))
+            for repo, artifact in others.items()
+        ]
+        own = [file.path for file, _ in sources.taken] + [file.path for file in sources.companions]
+        return export_headers(tree, (source.data for _, source in sources.taken), own, libraries)
+
+
 def _index(
-    scratch: Path, sources: Sources, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
+    scratch: Path,
+    trees: tuple[Sources, Sequence[str]],
+    spec: SemanticJsonlSpec,
+    memory: Memory,
+    progress: Progress,
 ) -> tuple[_Index, ParseReport]:
-    """Parse and analyse the files of `scratch/tree` and link them."""
+    """Parse and analyse the files of `scratch/tree`, which lie there with headers that stand in, and link them."""
+    sources, stand_ins = trees
     files = [*(file for file, _ in sources.taken), *sources.companions]
     reports = [ParseReport()]
     if not sources.taken:
@@ -170,7 +193,7 @@ def _index(
     with open_executor() as executor:
         parsed = parse_tree(
             scratch / "tree", files, spec.toolchain, executor, progress,
-            options=options_of(spec.recipe), report=reports.append, memory=memory,
+            options=options_of(spec.recipe), report=reports.append, memory=memory, stand_ins=stand_ins,
         )  # fmt: skip
         outcomes = {file.path: file for file in parsed}
         del parsed

@@ -81,6 +81,13 @@ def test_a_setting_changes_one_key(mine: Path, setting: str, key: str, value: ob
     assert [(name, second) for name, _, second in differences(plain, changed)] == [(key, value)]
 
 
+def test_a_repository_may_be_parsed_with_the_headers_of_another_of_the_recipe(mine: Path) -> None:
+    settings = ['repos=["sample-kernel", "sample-format"]', 'stand_ins.sample-kernel=["sample-format"]']
+    recipe = load_recipe(str(mine), settings)
+    assert recipe.stand_ins == {"sample-kernel": ("sample-format",)}
+    assert parse_recipe(tomllib.loads(recipe_toml(recipe)), "again") == recipe
+
+
 def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standard_ones_stay(mine: Path) -> None:
     recipe = load_recipe(str(mine), ["phases.8k.row_tokens=8192", "phases.16k.dataset_version=v16"])
     assert recipe.phases["8k"] == PhaseRecipe(8192, 4096, "")
@@ -125,6 +132,14 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
             "specialists.drivers.sample-kernel; expected a positive finite number",
         ),
         ("specialists.a/b.sample-kernel=2", "specialists.a/b; expected a name of letters"),
+        (
+            'stand_ins.sample-kernel=["fmt"]',
+            "stand_ins.sample-kernel; expected repositories of the recipe, .*; found fmt",
+        ),
+        ('stand_ins.sample-kernel=["sample-kernel"]', "stand_ins.sample-kernel; expected .*; found sample-kernel"),
+        ("stand_ins.sample-kernel=[]", "stand_ins.sample-kernel; expected .*; found none"),
+        ('stand_ins.fmt=["sample-kernel"]', "stand_ins.fmt; expected repositories of the recipe, each once"),
+        ("stand_ins.sample-kernel=7", "stand_ins.sample-kernel; expected a valid list; found 7"),
         ("mixture.own_weight=-1", "mixture.own_weight; expected a positive finite number; found -1"),
         ("repos=[]", "repos; expected at least one, each once; found none"),
         ("dataset=../x", "dataset; expected 1 to 100 letters"),

@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from megacpp_assets.semantic.commands.system_headers import SYSTEM_HEADERS
 from megacpp_assets.semantic.tree.includes import include_spellings
+from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 
 MAX_FOLDERS = 256
 _USUAL = ("include", "src", "inc", "lib")

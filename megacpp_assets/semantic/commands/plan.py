@@ -16,9 +16,9 @@ from megacpp_assets.semantic.commands.infer import header_stubs, infer
 from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs
 from megacpp_assets.semantic.commands.stated import stated_standard
 from megacpp_assets.semantic.tree.build_files import has_rules, is_template
+from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.real_paths import RealPaths
 
-WORK_FOLDER = ".megacpp"
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
 CUDA_SUFFIXES = (".cu", ".cuh")
 CUDA_WORDS = tuple(f"-D__{word}__=" for word in ("global", "device", "host", "shared", "constant", "managed"))

@@ -104,6 +104,7 @@ def parse_tree(
     options: ParseOptions = DEFAULT_OPTIONS,
     report: Callable[[ParseReport], None] = unheard,
     memory: Memory | None = None,
+    stand_ins: Sequence[str] = (),
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
@@ -111,11 +112,14 @@ def parse_tree(
     the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
     and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
     where the tree lies, who parses, or what the `memory` of earlier runs spares them.
+    `stand_ins` are the paths in the tree of other repositories' headers, which count as the system's.
     `report` is told once what became of the shared headers and the database, equal for equal results. Of files whose
     symbols share one 64-bit hash but are not the same, the first in path order stays and the others fail.
     """
     root = Path(os.path.realpath(tree))
-    units, shared, unread = plan_parse(_question(root, files, toolchain, options), executor)
+    units, shared, unread = plan_parse(
+        replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor
+    )
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)

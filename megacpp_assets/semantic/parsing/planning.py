@@ -17,10 +17,12 @@ from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
 from megacpp_assets.semantic.commands.fragments import within_includers
-from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Standards, Unit, plan_units, read_source
+from megacpp_assets.semantic.commands.plan import Standards, Unit, plan_units, read_source
+from megacpp_assets.semantic.commands.stand_ins import with_stand_ins
 from megacpp_assets.semantic.parsing.lots import ran_out
 from megacpp_assets.semantic.parsing.precompiled import SharedHeader, shared_headers
 from megacpp_assets.semantic.parsing.worker import Limits
+from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 
 _FILES_PER_CPU_S = 10
 """A plan looks at every file's text; of real trees at hundreds in a second."""
@@ -30,7 +32,8 @@ _PATIENCE_S = 60.0
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a plan is made for. `database` is the tree-relative path of the compile database to use, else the tree is
-    searched for one, if `search`. With `precompile` the plan has headers to share. `limits` are those of one file."""
+    searched for one, if `search`. With `precompile` the plan has headers to share. `stand_ins` are the paths of headers
+    of other repositories, which lie in the tree. `limits` are those of one file."""
 
     tree: str
     files: tuple[SourceFile, ...]
@@ -40,6 +43,7 @@ class Question:
     database: str | None = None
     search: bool = True
     precompile: bool = True
+    stand_ins: tuple[str, ...] = ()
 
     @property
     def cpu_s(self) -> int:
@@ -88,7 +92,9 @@ def make_plan(question: Question) -> Plan:
     tree = Path(question.tree)
     entries, unread = _database(tree, question) if question.search else NO_DATABASE
     planned = plan_units(tree, question.files, question.standards, entries)
-    units = within_includers(planned, lambda path: read_source(f"{tree}/{path}"))
+    own = [file.path for file in question.files]
+    equipped = with_stand_ins(planned, own, question.stand_ins, lambda path: read_source(f"{tree}/{path}"))
+    units = within_includers(equipped, lambda path: read_source(f"{tree}/{path}"))
     alone = [unit for unit in units if not unit.through]
     shared = _shared(tree, question.files, alone) if question.precompile else []
     if limits.applied:

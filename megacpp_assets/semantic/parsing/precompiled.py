@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
-from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.includes import directives, is_guarded, sure_includes
 
 PCH_FOLDER = f"{WORK_FOLDER}/pch"

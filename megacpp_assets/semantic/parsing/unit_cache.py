@@ -14,10 +14,11 @@ from typing import Any
 
 import orjson
 
-from megacpp_assets.semantic.commands.plan import WORK_FOLDER, Unit
+from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing import unit_entry
 from megacpp_assets.semantic.parsing.lots import is_machines
 from megacpp_assets.semantic.parsing.worker import READS_OUTSIDE, Batch, Header, UnitResult
+from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity

@@ -7,17 +7,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.source_file import DEFINITIONS, SourceFile
 from megacpp_assets.semantic.tree.build_files import describes_build
+from megacpp_assets.semantic.tree.folder import Folder, is_plain
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _DEFINITIONS_NAMED = re.compile(rb"""["<](?:[^"<>\n]*/)?([^"<>/\n]+\.def)[">]""", re.I)
-_RESERVED = ".megacpp"
 _COMPANION_BYTES = 64 << 20
 _NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
 
@@ -37,7 +37,7 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     """Write below `tree` each C/C++ file that the text policy accepts (`limit` is the largest in bytes), and what
     those include or are configured by."""
     ordered = sorted(files, key=lambda entry: entry.path.encode())
-    folder = _Folder(tree, blobs)
+    folder = Folder(tree, blobs)
     code = [file for file in ordered if file.language and not _is_definitions(file)]
     unnamed = [file for file in ordered if file.language and _is_definitions(file)]
     taken, refused = _taken(folder, code, limit)
@@ -58,7 +58,7 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
 _Taken = list[tuple[SourceFile, SourceText]]
 
 
-def _taken(folder: _Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, list[tuple[SourceFile, str]]]:
+def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, list[tuple[SourceFile, str]]]:
     """The files that are written to `folder`, with their texts, and the others with the reason."""
     taken: _Taken = []
     refused: list[tuple[SourceFile, str]] = []
@@ -91,7 +91,7 @@ def _named(files: Sequence[SourceFile], taken: _Taken) -> list[SourceFile]:
 def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -> str:
     """Write below `target` every file of the commit that can be written there, for the tree's own build description;
     why none was, or ""."""
-    folder = _Folder(target, blobs)
+    folder = Folder(target, blobs)
     chosen = [
         file
         for file in sorted(files, key=lambda entry: entry.path.encode())
@@ -104,32 +104,8 @@ def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -
     return ""
 
 
-class _Folder:
-    """A folder of our own that files are written to, and the bytes that it may still take."""
-
-    def __init__(self, target: Path, blobs: BlobReader) -> None:
-        self.blobs = blobs
-        self.room = file_policy.TREE_BYTES
-        self._target = target
-
-    def lacks_room(self, file: SourceFile) -> str:
-        return file_policy.NO_ROOM if file.bytes > self.room else ""
-
-    def write(self, path: str, data: bytes) -> str:
-        """Write a new file, never through a link; why not, or ""."""
-        target = self._target / path
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as file:
-                file.write(data)
-        except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            return file_policy.CLASHING_PATH
-        self.room -= len(data)
-        return ""
-
-
 def _companions(
-    folder: _Folder, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]]
+    folder: Folder, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]]
 ) -> tuple[list[SourceFile], list[SourceFile]]:
     """Write the files of the tree that some include may mean, build descriptions and header templates: which were
     written, and for which there was no room."""
@@ -159,10 +135,3 @@ def _companions(
 
 def _included(data: bytes) -> set[str]:
     return {posixpath.basename(spelling) for _, spelling in include_spellings(data)}
-
-
-def is_plain(path: str) -> bool:
-    """Whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control characters."""
-    parts = PurePosixPath(path).parts
-    sound = bool(parts) and not path.startswith("/") and path == "/".join(parts) and path.isprintable()
-    return sound and not any(part in (".", "..") or part == _RESERVED for part in parts) and "\\" not in path

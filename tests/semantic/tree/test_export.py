@@ -16,7 +16,8 @@ from megacpp_assets.contract.sources.file_policy import (
 )
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.tree import export as exporting
-from megacpp_assets.semantic.tree.export import export, export_whole, is_plain
+from megacpp_assets.semantic.tree.export import export, export_whole
+from megacpp_assets.semantic.tree.folder import is_plain
 
 
 class _Blobs:

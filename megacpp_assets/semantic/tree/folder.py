@@ -1,0 +1,44 @@
+"""A scratch folder that files of a commit are written to, under paths that stay inside it."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.storage.git_objects import BlobReader
+
+WORK_FOLDER = ".megacpp"
+"""The tree's own folder of ours: stub headers, precompiled headers, headers of other repositories."""
+
+
+class Folder:
+    """A folder of our own that files are written to, and the bytes that it may still take."""
+
+    def __init__(self, target: Path, blobs: BlobReader) -> None:
+        self.blobs = blobs
+        self.room = file_policy.TREE_BYTES
+        self._target = target
+
+    def lacks_room(self, file: SourceFile) -> str:
+        """Why there is no room for `file`, or ""."""
+        return file_policy.NO_ROOM if file.bytes > self.room else ""
+
+    def write(self, path: str, data: bytes) -> str:
+        """Write a new file, never through a link; why not, or ""."""
+        target = self._target / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                file.write(data)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            return file_policy.CLASHING_PATH
+        self.room -= len(data)
+        return ""
+
+
+def is_plain(path: str) -> bool:
+    """Whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control characters."""
+    parts = PurePosixPath(path).parts
+    sound = bool(parts) and not path.startswith("/") and path == "/".join(parts) and path.isprintable()
+    return sound and not any(part in (".", "..") or part == WORK_FOLDER for part in parts) and "\\" not in path
