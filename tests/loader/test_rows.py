@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,10 @@ from hypothesis import strategies as st
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.columns import ROLES
 from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
-from megacpp_assets.loader.row_chunks import open_chunks
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.storage.artifact import Artifact
 from tests.loader.rows_artifact import DATASET, PREFIX, Document, index_bytes, publish_rows, random_rows
 from tests.quality.planting import seal
-from tests.storage.mutation import mutated
 
 STRUCTURE = {"structure_ids": 0, "dep_levels": 0, "ast_depth_ids": -1, "sibling_index_ids": -1, "node_type_ids": -1}
 FILLS = {**STRUCTURE, ROLES: 0}
@@ -129,27 +126,6 @@ def test_a_row_longer_than_the_rows_length_is_refused(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 20)
     with pytest.raises(IndexCorrupt, match="within 20 tokens"):
         open_rows(artifact, DATASET)
-
-
-def test_no_mutated_file_gives_a_batch(tmp_path: Path) -> None:
-    artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
-    entries = [entry for entry in artifact.manifest.files if not entry.name.endswith(files.DOCUMENTS)]
-    read = [entry.name for entry in entries if entry.bytes]
-    chance, given = random.Random(6), []
-    for number in range(600):
-        file = artifact.directory / read[number % len(read)]
-        whole = file.read_bytes()
-        file.write_bytes(mutated(whole, chance))
-        if file.read_bytes() != whole:
-            try:
-                open_rows(artifact, DATASET, symbols=True).batch(np.arange(4))
-                open_chunks(artifact, DATASET).batch(np.arange(4))
-                given.append((number, file.name))
-            except LineageGap as error:
-                assert file.name in str(error)
-        file.write_bytes(whole)
-    assert given == []
-    assert len(open_rows(artifact, DATASET)) == 4
 
 
 def test_a_split_that_was_not_published_is_refused(tmp_path: Path) -> None:
