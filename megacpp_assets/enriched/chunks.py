@@ -20,7 +20,6 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.enriched.spans import Spans
 from megacpp_assets.storage.ragged import Ragged, offsets_from, struct_field
 
-_KINDS = pa.array(STRUCTURE_CATEGORIES)
 _UNKNOWN_KIND = 0
 _LARGEST_LEVEL = int(np.iinfo(np.uint16).max)
 LOST = -1
@@ -98,7 +97,8 @@ def _strictly_increasing(
 
 def _kinds(values: pa.StructArray) -> NDArray[np.uint8]:
     """Structure category ids; a kind without one is `other`."""
-    found = pc.index_in(pc.utf8_lower(values.field("kind")), value_set=_KINDS)
+    known = pa.array(STRUCTURE_CATEGORIES)  # not at import: Arrow would load pandas, in whoever only lists stages
+    found = pc.index_in(pc.utf8_lower(values.field("kind")), value_set=known)
     return np.asarray(pc.fill_null(found, _UNKNOWN_KIND).to_numpy(zero_copy_only=False)).astype(np.uint8)
 
 
@@ -111,10 +111,10 @@ def _levels(values: pa.StructArray) -> NDArray[np.uint16]:
 def token_dep_levels(chunks: TokenChunks, spans: Spans) -> NDArray[np.uint16]:
     """Per token the level of the last chunk that starts at or before it; 0 before a document's first chunk."""
     starts = chunks.starts + np.repeat(spans.offsets[:-1], np.diff(chunks.offsets))
-    last = np.searchsorted(starts, np.arange(len(spans.starts)), side="right") - 1
-    inside = last >= chunks.offsets[:-1][spans.owner]
-    levels = np.zeros(len(last), dtype=np.uint16)
-    levels[inside] = chunks.dep_levels[last[inside]]
+    tokens = len(spans.starts)
+    last = np.cumsum(np.bincount(starts, minlength=tokens)[:tokens]) - 1
+    levels = np.append(chunks.dep_levels, np.uint16(0))[last]
+    levels[last < chunks.offsets[spans.owner]] = 0
     return levels
 
 

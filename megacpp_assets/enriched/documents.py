@@ -17,7 +17,7 @@ from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHAR_TYPES, CHUNK_BOUNDARY, TOKENIZED
 from megacpp_assets.enriched.chunks import LOST, TokenChunks, token_chunks, token_dep_levels, token_edges
-from megacpp_assets.enriched.first_character import first_character_values
+from megacpp_assets.enriched.first_character import first_characters
 from megacpp_assets.enriched.materialize import materialize_table
 from megacpp_assets.enriched.spans import Spans
 from megacpp_assets.storage.ragged import Ragged
@@ -113,7 +113,7 @@ def _chars_to_tokens_structure_ids(values: Sequence[int], spans: Sequence[Any]) 
     if not _is_token_value_sequence(values):
         raise SchemaViolation("character values", expected="a sequence of whole numbers", found=repr(values)[:80])
     chars = np.asarray(values, dtype=np.int64)
-    made: list[int] = first_character_values(Ragged(np.array([0, len(chars)]), chars), _spans(spans)).tolist()
+    made: list[int] = first_characters(Ragged(np.array([0, len(chars)]), chars), _spans(spans)).values(chars).tolist()
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,26 @@ from megacpp_assets.enriched.spans import Spans
 from megacpp_assets.storage.ragged import Ragged
 
 
-def first_character_values(chars: Ragged, spans: Spans) -> NDArray[Any]:
-    """One value per token, of the dtype of `chars`, from one value per character.
+@dataclass(frozen=True, slots=True)
+class FirstCharacters:
+    """Of each token the place of its first character among those of all documents, whose `offsets` these are; `none`
+    are the tokens without one: BOS, and what starts beyond the characters."""
 
-    0 for a token that covers no character (BOS) or starts beyond the values, so an empty source gives zeros.
-    """
+    offsets: NDArray[np.int64]
+    place: NDArray[np.int64]
+    none: NDArray[np.int64]
+
+    def values(self, chars: NDArray[Any]) -> NDArray[Any]:
+        """One value per token, of the dtype of `chars`, from one value per character; 0 for `none`."""
+        if not len(chars):
+            return np.zeros(len(self.place), dtype=chars.dtype)
+        found: NDArray[Any] = chars[self.place]
+        found[self.none] = 0
+        return found
+
+
+def first_characters(chars: Ragged, spans: Spans) -> FirstCharacters:
+    """Where tokens begin in `chars`. Columns with the same offsets share it."""
     covered = (spans.ends > spans.starts) & (spans.starts < chars.lengths[spans.owner])
-    place = (chars.offsets[:-1][spans.owner] + spans.starts)[covered]
-    out = np.zeros(len(spans.starts), dtype=chars.values.dtype)
-    out[covered] = chars.values[place]
-    return out
+    place = np.where(covered, chars.offsets[spans.owner] + spans.starts, 0)
+    return FirstCharacters(chars.offsets, place, np.flatnonzero(~covered))

@@ -8,7 +8,7 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED, TOKEN_EDGE
 from megacpp_assets.enriched.chunks import TokenChunks, token_chunks, token_dep_levels, token_edges
-from megacpp_assets.enriched.first_character import first_character_values
+from megacpp_assets.enriched.first_character import FirstCharacters, first_characters
 from megacpp_assets.enriched.spans import Spans, token_spans
 from megacpp_assets.storage.ragged import Ragged, list_array, ragged
 
@@ -38,12 +38,14 @@ def materialize_table(table: pa.Table) -> pa.Table:
 
 
 def _char_columns(table: pa.Table, spans: Spans) -> dict[str, pa.Array]:
-    return {
-        c.TOKEN_OF_CHAR[name]: list_array(
-            spans.offsets, pa.array(first_character_values(ragged(table, name), spans), CHAR_TYPES[name])
-        )
-        for name in CHAR_TYPES
-    }
+    columns: dict[str, pa.Array] = {}
+    first: FirstCharacters | None = None
+    for name, kind in CHAR_TYPES.items():
+        chars = ragged(table, name)
+        if first is None or not np.array_equal(first.offsets, chars.offsets):
+            first = first_characters(chars, spans)
+        columns[c.TOKEN_OF_CHAR[name]] = list_array(spans.offsets, pa.array(first.values(chars.values), kind))
+    return columns
 
 
 def _chunk_columns(chunks: TokenChunks) -> dict[str, pa.Array]:

@@ -69,7 +69,8 @@ def token_spans(table: pa.Table) -> Spans:
 
 
 def _require_aligned(table: pa.Table, ids: Ragged, spans: Spans) -> None:
-    inner = ids.position > 0
+    inner = np.ones(len(ids.values), dtype=np.bool_)
+    inner[ids.offsets[:-1][ids.lengths > 0]] = False
     steps_back = np.zeros(len(inner), dtype=np.bool_)
     for edge in (spans.starts, spans.ends):
         steps_back[1:] |= np.diff(edge) < 0

@@ -55,7 +55,7 @@ class Totals:
         self.call_edges += call_edges
         self.type_edges += type_edges
         self.dropped_edges += _values(source, c.CALL_EDGES) + _values(source, c.TYPE_EDGES) - call_edges - type_edges
-        self.bytes_of += _counts(_category_of_byte(source))
+        self.bytes_of += _bytes_of_categories(source)
         ids, categories = (ragged(enriched, name).values for name in (c.TOKEN_IDS_COLUMN, c.TOKEN_STRUCTURE_IDS_COLUMN))
         self.tokens_of += _counts(categories[ids != BOS_ID])
 
@@ -83,12 +83,22 @@ def _counts(categories: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.bincount(categories, minlength=len(STRUCTURE_CATEGORIES))
 
 
-def _category_of_byte(table: pa.Table) -> NDArray[np.uint8]:
-    """The category of each byte of each text: that of its character, 0 beyond the document's values."""
-    lengths, categories = pc.utf8_length(table[c.TEXT]).to_numpy().astype(np.int64), ragged(table, c.STRUCTURE_IDS)
-    characters = Ragged(offsets_from(lengths), np.zeros(lengths.sum(), dtype=np.uint8))
+def _bytes_of_categories(table: pa.Table) -> NDArray[np.int64]:
+    """Bytes of text by the category of their character, which is 0 beyond the document's values."""
+    characters = pc.utf8_length(table[c.TEXT]).to_numpy().astype(np.int64)
+    categories = _padded(ragged(table, c.STRUCTURE_IDS), characters)
+    data = np.frombuffer(b"".join(table[c.TEXT].cast(pa.binary()).to_pylist()), np.uint8)
+    continuing = np.flatnonzero((data & _CONTINUES_MASK) == _CONTINUES)
+    # A byte that begins no character is of the one before it: as many have begun as there are bytes less such.
+    further = categories[continuing - np.arange(len(continuing)) - 1]
+    return _counts(categories) + _counts(further)
+
+
+def _padded(categories: Ragged, lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The first `lengths` values of each document, 0 where it has fewer."""
+    if np.array_equal(categories.lengths, lengths):
+        return np.asarray(categories.values)
+    offsets, values = offsets_from(lengths), np.zeros(lengths.sum(), dtype=np.uint8)
     inside = categories.position < lengths[categories.owner]
-    characters.values[(characters.offsets[categories.owner] + categories.position)[inside]] = categories.values[inside]
-    data = b"".join(table[c.TEXT].cast(pa.binary()).to_pylist())
-    begins = (np.frombuffer(data, np.uint8) & _CONTINUES_MASK) != _CONTINUES
-    return np.asarray(characters.values[np.cumsum(begins) - 1])
+    values[(offsets[categories.owner] + categories.position)[inside]] = categories.values[inside]
+    return values
