@@ -26,7 +26,8 @@ def shingles(text: str, tokens: int = TOKENS) -> Shingles:
 
 def joined(parts: Iterable[Shingles]) -> Shingles:
     """All of `parts` as one set."""
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
+    every = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
+    return every[np.append(every[1:] != every[:-1], np.ones(min(1, len(every)), dtype=np.bool_))]
 
 
 def shares(texts: Sequence[Shingles], whole: Shingles) -> NDArray[np.float64]:
