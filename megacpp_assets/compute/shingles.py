@@ -26,8 +26,10 @@ def shingles(text: str, tokens: int = TOKENS) -> Shingles:
 
 def joined(parts: Iterable[Shingles]) -> Shingles:
     """All of `parts` as one set."""
-    every = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
-    return every[np.append(every[1:] != every[:-1], np.ones(min(1, len(every)), dtype=np.bool_))]
+    every: Shingles = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
+    fresh = np.ones(len(every), dtype=np.bool_)
+    fresh[1:] = every[1:] != every[:-1]
+    return every[fresh]
 
 
 def shares(texts: Sequence[Shingles], whole: Shingles) -> NDArray[np.float64]:
