@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -17,6 +18,12 @@ ROWS: Final = ".rows.bin"
 DOCUMENTS: Final = ".documents.parquet"
 
 CHUNK_ROWS: Final = "rows"
+CHUNK_VALUES: Final = ("starts", "ends", "kinds", "dep_levels")
+CHUNK_EDGES: Final = ("call_edges", "type_edges")
+CHUNK_PARTS: Final = (
+    CHUNK_ROWS, *CHUNK_VALUES, *(part for name in CHUNK_EDGES for part in (f"{name}.{CHUNK_ROWS}", name)),
+)  # fmt: skip
+_DTYPE: Final = re.compile(r"u?int(8|16|32)|[|<][iu](1|2|4)")
 
 FORMAT = 2
 
@@ -72,6 +79,10 @@ class SidecarRecord:
             record = SidecarRecord(**raw)
             if record.side_channel_paths.keys() != record.side_channel_dtypes.keys():
                 raise ValueError("paths and dtypes name different channels")
+            if set(record.chunk_paths) != set(CHUNK_PARTS) or set(record.chunk_counts) != {"chunks", *CHUNK_EDGES}:
+                raise ValueError("other parts than those of chunks and edges")
+            if not all(_DTYPE.fullmatch(each) for each in (record.token_dtype, *record.side_channel_dtypes.values())):
+                raise ValueError("a type that is no whole number's of 1, 2 or 4 bytes")
             names = (
                 record.rows_path,
                 record.documents_path,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import IndexCorrupt
-from megacpp_assets.contract.megatron_files import CHUNK_ROWS, SidecarRecord
+from megacpp_assets.contract.megatron_files import CHUNK_PARTS, CHUNK_ROWS, SidecarRecord
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.megatron.reader import blocks
 
@@ -32,11 +32,10 @@ VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
 """Part -> the packed column it is made from, and its type."""
 EDGES: Final = {"call_edges": c.TOKEN_CALL_EDGES_COLUMN, "type_edges": c.TOKEN_TYPE_EDGES_COLUMN}
 _ROWS_AT_ONCE: Final = 256
-PARTS: Final = (CHUNK_ROWS, *VALUES, *(part for name in EDGES for part in (f"{name}.{CHUNK_ROWS}", name)))
 
 
 class ChunkWriter:
-    """Appends the chunks of packed rows to open files, one for each of `PARTS`."""
+    """Appends the chunks of packed rows to open files, one for each of `CHUNK_PARTS`."""
 
     def __init__(self, files: Mapping[str, BinaryIO]) -> None:
         self._files = files
@@ -89,7 +88,7 @@ def map_chunks(folder: Path, record: SidecarRecord) -> ChunkFiles:
     `IndexCorrupt` for a file that is missing or has another size than its count says.
     """
     parts: dict[str, NDArray[Any]] = {}
-    for part in PARTS:
+    for part in CHUNK_PARTS:
         dtype, count = _shape(part, record)
         values = _map(folder / record.chunk_paths[part], dtype, count)
         parts[part] = values.reshape(-1, 2) if part in EDGES else values

@@ -24,7 +24,7 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.chunk_sidecars import PARTS, ChunkWriter
+from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
 from megacpp_assets.megatron.index_format import CODES, token_code
 from megacpp_assets.megatron.sidecars import RowStarts, channel_dtype
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
@@ -195,7 +195,7 @@ class _Outputs:
             channels={channel: plain(files.channel_suffix(channel)) for channel in c.SIDE_CHANNELS},
             row_starts=RowStarts(plain(files.ROWS)),
             documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
-            chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in PARTS}),
+            chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in files.CHUNK_PARTS}),
         )
 
     def write(self, rows: _Rows) -> None:
@@ -257,6 +257,6 @@ def _record(prefix: str, totals: _Totals, row_tokens: int, token_dtype: str) -> 
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
         side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.SIDE_CHANNELS},
-        chunk_paths={part: prefix + files.chunk_suffix(part) for part in PARTS},
+        chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
         chunk_counts=totals.chunk_counts,
     )

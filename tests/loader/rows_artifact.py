@@ -18,7 +18,6 @@ from megacpp_assets.contract.names import ROLE_NAMES, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
-from megacpp_assets.megatron.chunk_sidecars import PARTS
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -117,10 +116,10 @@ def write_split(publication: Publication, rows: list[list[Document]], row_tokens
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in DTYPES},
         side_channel_dtypes=DTYPES,
-        chunk_paths={part: prefix + files.chunk_suffix(part) for part in PARTS},
+        chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
         chunk_counts=dict.fromkeys(("chunks", "call_edges", "type_edges"), 0),
     )
-    for part in PARTS:
+    for part in files.CHUNK_PARTS:
         none = np.zeros(len(rows) + 1 if part.endswith(files.CHUNK_ROWS) else 0, dtype="<i8")
         write_array(publication, prefix + files.chunk_suffix(part), [none])
     publication.write(prefix + files.SIDECAR_RECORD, record.to_bytes())

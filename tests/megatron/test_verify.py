@@ -102,6 +102,15 @@ def _other_count(prefix: Path) -> None:
     path.write_bytes(replace(record, documents=record.documents - 1).to_bytes())
 
 
+def _renamed(old: bytes, new: bytes) -> Callable[[Path], object]:
+    def plant(prefix: Path) -> None:
+        path = part(prefix, files.SIDECAR_RECORD)
+        assert old in path.read_bytes()
+        path.write_bytes(path.read_bytes().replace(old, new, 1))
+
+    return plant
+
+
 def _other_folder(prefix: Path) -> None:
     path = part(prefix, files.SIDECAR_RECORD)
     record = SidecarRecord.from_bytes(path.read_bytes(), path.name)
@@ -123,6 +132,8 @@ def _other_folder(prefix: Path) -> None:
         (_set_value(files.chunk_suffix("ends"), 0, 0), "chunks.starts.bin; expected spans of the row"),
         (_set_value(files.chunk_suffix("type_edges"), 0, 60_000), "chunks.type_edges.bin; expected edges between"),
         (_other_count, "rows.bin.*rise from 0 to 269"),
+        (_renamed(b'"kinds":', b'"kindz":'), "idx.json.*other parts"),
+        (_renamed(b'"|u1"', b'"|u9"'), "idx.json.*a type that is no whole number's"),
         (_other_folder, "idx.json.*outside the prefix's folder"),
         (lambda prefix: part(prefix, files.SIDECAR_RECORD).write_bytes(b"{}"), "idx.json"),
     ],

@@ -1,0 +1,135 @@
+"""The enriched loader: batches of packed rows with tokens, all channels, chunks and segments, on one core.
+
+Rows are made here, of documents of log-normal length with a chunk for every 64 tokens, in mapped files as the loader
+has them. `--json FILE` writes the report of seed 000: B, T, iters, tokens a CPU second, and what the batches held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _arguments import positive, run
+from _cores import choose, hold
+from _harness import RUNS, Figure, cpu_seconds, report
+
+from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS, SYMBOL_CHANNELS
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.loader.order import rows_of_step
+from megacpp_assets.loader.row_chunks import ChunkRows
+from megacpp_assets.loader.rows import PackedRows, RowBatch
+from megacpp_assets.loader.segments import cu_seqlens, segment_ids
+from megacpp_assets.loader.telemetry import Telemetry
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
+
+BENCH = "loader"
+ROW_TOKENS, ROWS, BATCH_ROWS, ITERS = 4096, 512, 4, 100
+CHUNK_TOKENS = 64
+WIDTHS = {"structure_ids": "u1", "dep_levels": "<u2", "def_use": "u1", ROLES: "u1"}
+"""Types of channels that are not four bytes wide."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a line for each set of columns."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=positive, default=RUNS, help="measured calls (default: %(default)s)")
+    parser.add_argument("--json", type=Path, help="where to write the report")
+    chosen = parser.parse_args(arguments)
+    hold(choose(1))
+    with tempfile.TemporaryDirectory() as folder:
+        told = [measure(name, take, chosen.runs) for name, take in sets(Path(folder)).items()]
+    if chosen.json:
+        chosen.json.write_text(json.dumps(told, indent=2) + "\n")
+
+
+def sets(folder: Path) -> Mapping[str, Callable[[np.ndarray], RowBatch]]:
+    """What to take of rows, by name."""
+    plain, chunks = made_rows(folder)
+    enriched = PackedRows(plain.row_tokens, plain.starts, plain.tokens, {**plain.channels, **symbols(folder)})
+
+    def with_segments(rows: np.ndarray) -> RowBatch:
+        batch = plain.batch(rows)
+        segment_ids(batch.doc_ids, batch.valid_token_count)
+        cu_seqlens(batch.doc_ids, batch.valid_token_count)
+        return batch
+
+    def with_all(rows: np.ndarray) -> RowBatch:
+        chunks.batch(rows)
+        batch = enriched.batch(rows)
+        segment_ids(batch.doc_ids, batch.valid_token_count)
+        cu_seqlens(batch.doc_ids, batch.valid_token_count)
+        return batch
+
+    return {
+        "tokens, structure, roles": plain.batch,
+        "the same with segments": with_segments,
+        "all channels, chunks and segments": with_all,
+    }
+
+
+def measure(name: str, take: Callable[[np.ndarray], RowBatch], runs: int) -> dict[str, Any]:
+    """Print tokens a CPU second, and give the report of one set of columns."""
+
+    def epoch() -> Telemetry:
+        telemetry = Telemetry()
+        for step in range(ITERS):
+            telemetry.add(take(rows_of_step(ROWS, BATCH_ROWS, seed=0, step=step)))
+        return telemetry
+
+    held = epoch().report()
+    seconds = float(np.median([cpu_seconds(epoch) for _ in range(runs)]))
+    amount = ITERS * BATCH_ROWS * ROW_TOKENS
+    figure = Figure(BENCH, f"{ITERS} batches of {BATCH_ROWS} rows of {ROW_TOKENS}: {name}", "tokens/CPU-s", amount)
+    report(figure, figure.of(seconds), runs=runs)
+    sizes = {"B": BATCH_ROWS, "T": ROW_TOKENS, "iters": ITERS, "cpu_seconds": seconds}
+    return {"set": name, **sizes, "tokens_per_cpu_second": figure.of(seconds), **held}
+
+
+def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
+    """Rows and their chunks, mapped from files in `folder`."""
+    rng = np.random.default_rng(0)
+    total = ROWS * ROW_TOKENS
+    tokens = rng.integers(64, 60_000, total).astype("<i4")
+    starts = np.arange(ROWS + 1) * ROW_TOKENS
+    tokens[np.unique(np.cumsum(rng.lognormal(6, 1, total // 200).astype(np.int64) + 8) % total)] = BOS_ID
+    tokens[starts[:-1]] = BOS_ID
+    channels = {name: made(folder, name, total, WIDTHS.get(name, "<i4")) for name in (*STRUCTURE_CHANNELS, ROLES)}
+    rows = PackedRows(ROW_TOKENS, starts, mapped(folder, "tokens", tokens), channels)
+    each = ROW_TOKENS // CHUNK_TOKENS
+    begins = np.tile(np.arange(each) * CHUNK_TOKENS, ROWS)
+    counts, edges = np.arange(ROWS + 1) * each, np.arange(ROWS + 1) * (each // 2)
+    pairs = rng.integers(0, each, (ROWS * (each // 2), 2)).astype("<u2")
+    parts = {
+        "rows": counts, "starts": begins.astype("<u4"), "ends": (begins + CHUNK_TOKENS).astype("<u4"),
+        "kinds": rng.integers(0, 9, ROWS * each).astype("u1"),
+        "dep_levels": rng.integers(0, 9, ROWS * each).astype("<u2"),
+        "call_edges.rows": edges, "call_edges": pairs, "type_edges.rows": edges, "type_edges": pairs,
+    }  # fmt: skip
+    return rows, ChunkRows(
+        rows, ChunkFiles({name: mapped(folder, f"chunks.{name}", values) for name, values in parts.items()})
+    )
+
+
+def symbols(folder: Path) -> dict[str, np.ndarray]:
+    """The symbol channels of as many tokens."""
+    return {name: made(folder, name, ROWS * ROW_TOKENS, WIDTHS.get(name, "<u4")) for name in SYMBOL_CHANNELS}
+
+
+def made(folder: Path, name: str, count: int, dtype: str) -> np.ndarray:
+    """A mapped file of `count` small numbers."""
+    return mapped(folder, name, np.random.default_rng(len(name)).integers(0, 9, count).astype(dtype))
+
+
+def mapped(folder: Path, name: str, values: np.ndarray) -> np.ndarray:
+    """`values` from a file."""
+    values.tofile(folder / name)
+    return np.memmap(folder / name, values.dtype, "r", shape=values.shape)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,55 @@
+"""What batches of rows hold, summed up over so many of them: how full rows are, how many documents, and how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from megacpp_assets.loader.rows import RowBatch
+
+BATCHES: Final = 100
+"""Batches between two reports (CONTRACTS.md 7)."""
+
+
+@dataclass(slots=True)
+class Telemetry:
+    """Sums over batches. No document is ever cropped: what packing cannot hold whole, it does not hold."""
+
+    batches: int = 0
+    rows: int = 0
+    tokens: int = 0
+    valid_tokens: int = 0
+    trained_tokens: int = 0
+    documents: int = 0
+
+    def add(self, batch: RowBatch) -> None:
+        """Count a batch."""
+        self.batches += 1
+        self.rows += len(batch.input_ids)
+        self.tokens += batch.input_ids.size
+        self.valid_tokens += int(batch.valid_token_count.sum())
+        self.trained_tokens += int(batch.loss_mask.sum())
+        self.documents += int(batch.doc_ids[:, -1].sum()) + len(batch.doc_ids)
+
+    def report(self) -> dict[str, Any]:
+        """The sums as JSON-able values, with shares and means; what has no rows yet has 0 in all of them."""
+        return {
+            **asdict(self),
+            "valid_share": self.valid_tokens / max(1, self.tokens),
+            "docs_per_row": self.documents / max(1, self.rows),
+            "avg_doc_tokens": self.valid_tokens / max(1, self.documents),
+            "cropped_doc_frac": 0.0,
+        }
+
+
+def reported(batches: Iterable[RowBatch], every: int = BATCHES) -> Iterator[tuple[RowBatch, dict[str, Any] | None]]:
+    """Each batch, and with every `every`th the report of those since the last."""
+    since = Telemetry()
+    for batch in batches:
+        since.add(batch)
+        if since.batches < every:
+            yield batch, None
+        else:
+            yield batch, since.report()
+            since = Telemetry()
