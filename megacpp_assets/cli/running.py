@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from megacpp_assets.cli.screen.bars import Bars, wide_console
-from megacpp_assets.cli.screen.table import stage_table
+from megacpp_assets.cli.screen.table import stage_table, units_reached
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.stages import CHECKPOINT
@@ -52,6 +52,8 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
         console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished, bars.made))
+    for line in units_reached(bars.finished, bars.made):
+        console.print(line, markup=False, highlight=False)
     for step, done in bars.finished:
         for warning in done.receipt.warnings:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"

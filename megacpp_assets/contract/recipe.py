@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -17,12 +18,15 @@ from megacpp_assets.contract.recipe_rows import (
     PhaseRecipe,
     standard_phases,
 )
+from megacpp_assets.contract.sources.urls import shown_url
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 POLICIES = ("manual", "when_checked")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float32", "bfloat16")
 SCHEDULES = ("cosine", "wsd")
+_SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
+"""Keys of settings whose values are secrets; a `secret` may be the name of one that a cluster keeps."""
 OPTIMIZERS = ("adamw", "muon")
 STRATEGIES = ("clustered", "file", "per_chunk")
 _LEAST_STEPS = 4
@@ -283,6 +287,16 @@ class LaunchRecipe:
             value = getattr(self, name)
             if not value >= least:
                 raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
+        if shown_url(self.exchange) != self.exchange:
+            _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
+        for name in self.settings:
+            if _SECRET.search(name):
+                _refuse_secret(f"settings.{name}", "no secret", "a key of that name")
+
+
+def _refuse_secret(name: str, expected: str, found: str) -> None:
+    do = "leave it out and export it where the job runs: a recipe is kept whole in the data root, and shown"
+    raise SpecError(f"launch.{name}", expected=expected, found=found, do=do)
 
 
 def _require(name: str, holds: bool, expected: str, found: object) -> None:

@@ -33,6 +33,9 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     raw = _toml(text, where)
     for setting in settings:
         _set(raw, setting)
+    if "://" in str(raw.get("catalogue", "")):
+        # Not echoed: it may hold a password.
+        raise SpecError(f"{where}: catalogue", expected="a shipped one, or the path of a file", found="a URL")
     if "/" in str(raw.get("catalogue", "")) or str(raw.get("catalogue", "")).endswith(".toml"):
         raw["catalogue"] = str((Path(name).parent / raw["catalogue"]).resolve())
     return parse_recipe(raw, where)

@@ -120,3 +120,6 @@ def test_a_mirror_that_goes_away_in_the_middle_loses_nothing_and_the_same_comman
     gone.rename(upstream)
     assert not _backfill(monkeypatch, root, "v*")
     assert RepoRef("lib", "v2.0") in open_corpus(root).known_refs
+    said = capsys.readouterr().out
+    assert "lib@v1.0: what changed reaches 0 of 1 units, 0.0 %" in said
+    assert "lib@v2.0: what changed reaches 2 of 4 units, 50.0 %" in said, "those of v1.1 were parsed before"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.table import Table
 
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Step
+from megacpp_assets.storage.work import read_work
 
 _COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
 
@@ -27,6 +28,18 @@ def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) ->
         if done:
             table.add_row(stage, str(len(done)), str(len(new)), *_held(done), *_spent(new))
     return table
+
+
+def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Iterator[str]:
+    """A line for each reference that was indexed now and shares units with what was indexed before: how many of its
+    units what had changed reached, through headers too.
+    """
+    for step, done in finished:
+        work = read_work(done.artifact) if step.name in made else {}
+        parsed, reused = work.get("units_parsed", 0), work.get("units_reused", 0)
+        if reused:
+            units = parsed + reused
+            yield f"{step.partition}: what changed reaches {parsed} of {units} units, {100 * parsed / units:.1f} %"
 
 
 def _held(done: Sequence[Done]) -> list[str]:

@@ -33,6 +33,8 @@ _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
     "unlabelled_per_cent": "unlabelled characters (%)",
     "utilisation_ppm": "rows filled (ppm)",
+    "units_parsed": "units parsed, which what changed reaches",
+    "units_reused": "units as an earlier run parsed them",
     "source_bytes": "source (bytes)",
     "text_bytes": "text (bytes)",
     "commit": "tokenizer commit",
