@@ -195,18 +195,21 @@ def _same(repository: Repository, first: tuple[Space, int], second: tuple[Space,
 
 def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Repository) -> list[Piece]:
     """`pieces` with what each needs before it; in a circle, declarations first, then as files stand."""
+    lacks = [set(needed) for needed in needs]
     left = set(range(len(pieces)))
     result: list[Piece] = []
     while left:
         last = result[-1] if result else None
-        ready = [number for number in left if not needs[number] & left]
+        ready = [number for number in left if not lacks[number]]
         best = (
             min(ready, key=lambda number: _next(pieces[number], last))
             if ready
-            else _broken(pieces, needs, left, repository)
+            else _broken(pieces, lacks, left, repository)
         )
         result.append(pieces[best])
         left.discard(best)
+        for lacking in lacks:
+            lacking.discard(best)
     return result
 
 
@@ -216,11 +219,11 @@ def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
     return not goes_on, not stays, -piece.distance, piece.file, piece.start
 
 
-def _broken(pieces: Sequence[Piece], needs: Sequence[set[int]], left: set[int], repository: Repository) -> int:
+def _broken(pieces: Sequence[Piece], lacks: Sequence[set[int]], left: set[int], repository: Repository) -> int:
     def key(number: int) -> tuple[int, int, int, int, int]:
         piece = pieces[number]
         kind = repository.nodes[piece.item[0]].chunk.kind
         rank = _EARLY.index(kind) if kind in _EARLY else len(_EARLY)
-        return rank, len(needs[number] & left), -piece.distance, piece.file, piece.start
+        return rank, len(lacks[number]), -piece.distance, piece.file, piece.start
 
     return min(left, key=key)
