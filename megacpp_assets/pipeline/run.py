@@ -21,6 +21,7 @@ from megacpp_assets.pipeline.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
 from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
 from megacpp_assets.pipeline.worker import task_of
+from megacpp_assets.training.launch.drive import release_lost
 
 _MEMORY_SHARE = 0.8
 
@@ -68,8 +69,9 @@ def run_steps(
     corpus: Corpus, steps: Sequence[Step], watch: Watch, records: Records, budget: Budget, *, retrain: bool = False
 ) -> Corpus:
     """Run those of `steps` that are stale, and look at each once. With `retrain` the tokenizer among them is trained
-    although one is pinned, and pinned once it has passed.
+    although one is pinned, and pinned once it has passed. What a killed launcher left running is released first.
     """
+    release_lost(corpus.root)
     state = _Run(corpus, {step.name: step for step in steps}, watch, records, retrain)
     stale = []
     for step, done in look_at(steps, anew=TOKENIZER if retrain else ""):

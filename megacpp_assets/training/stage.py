@@ -19,7 +19,7 @@ from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
 from megacpp_assets.training.inputs import require_one_tokenizer
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.launch.drive import Launch, drive
+from megacpp_assets.training.launch.drive import Launch, drive, release_lost
 from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, data_paths, input_paths
 from megacpp_assets.training.watch import watching
@@ -52,6 +52,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
     whatever `launch` raises.
     """
     path, scratch = layout.checkpoints_path(spec.dataset, spec.mixture), scratch_folder(spec)
+    release_lost(spec.root)
     with writing(spec.root, path), reading(spec.root, input_paths(spec)):
         withdraw_damaged(target(spec))
         final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)

@@ -10,14 +10,14 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def wait_for(condition: Callable[[], _T]) -> _T:
-    """Poll until true; three minutes is the end of patience."""
-    end = time.monotonic() + 180
+def wait_for(condition: Callable[[], _T], seconds: float = 180) -> _T:
+    """Poll until true; three minutes is the end of patience, unless it is less."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
             return found
         time.sleep(0.02)  # a waiting test takes no core from what it waits for
-    raise AssertionError("it did not happen within three minutes")
+    raise AssertionError(f"it did not happen within {seconds} s")
 
 
 def alive(pid: int) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from megacpp_assets.contract.errors import SpecError, TrainingFailed
+from megacpp_assets.contract.errors import MegacppError, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import records
@@ -63,7 +63,8 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
 def release_lost(root: Path, launchers: Mapping[str, Launcher] | None = None) -> list[str]:
     """Release every attempt that nobody drives any more; their names.
 
-    Where an API gives no answer now, the log says so and the record stays open for the next command.
+    Where that cannot be done now, for want of an answer or of credentials, the log says so and the record stays open
+    for the next command.
     """
     known = launchers or {}
     return [each.name for each in records.records(root) if not each.ended and _released(root, each, known)]
@@ -75,11 +76,11 @@ def _released(root: Path, record: Record, launchers: Mapping[str, Launcher]) -> 
             held.enter_context(records.driving(root, record.name))
         except SpecError:
             return False  # somebody drives it
-        launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
         try:
+            launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
             withdraw(record)
             launcher.release(record.name)
-        except Unanswered as error:
+        except (Unanswered, MegacppError) as error:
             _LOG.warning("%s, left by a launcher that has ended, cannot be released now: %s", record.name, error)
             return False
         records.end(root, record.name, "released after its launcher had ended")

@@ -14,7 +14,7 @@ from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import records
-from megacpp_assets.training.launch.drive import drive
+from megacpp_assets.training.launch.drive import drive, release_lost
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 from tests.training.world import tiny_root, tiny_spec
 
@@ -174,3 +174,10 @@ def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_p
 def test_where_too_few_steps_were_seen_there_is_no_rate(job: Job, tmp_path: Path) -> None:
     drive(Scripted([[Report(State.SUCCEEDED)]]), QUICK, job, tmp_path)
     assert records.records(job.folder)[-1].rate is None
+
+
+def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: Path) -> None:
+    root = tiny_root(tmp_path / "root")
+    lost = Order(Job.of(tiny_spec(root)), 1, root.as_uri())
+    records.begin(root, lost, LaunchRecipe("slurm", exchange="gs://b/x", settings={"no such": "setting"}))
+    assert release_lost(root) == [] and not records.read(root, lost.name).ended
