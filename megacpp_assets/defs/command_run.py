@@ -14,6 +14,7 @@ from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 
 JOB = "megacpp_run"
@@ -36,6 +37,12 @@ class CommandRun:
     def has(self, step: Step, done: Done) -> bool:
         """See `Records`."""
         return self._records.has(step, done)
+
+    def goes_on(self, step: Step) -> None:
+        """See `Records`."""
+        if step.stage.name == CHECKPOINT:
+            self.begin()
+            self._records.goes_on(step)
 
     def record(self, step: Step, done: Done) -> None:
         """See `Records`."""

@@ -12,6 +12,7 @@ from dagster._core.storage.tags import BACKFILL_ID_TAG
 
 from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
+from megacpp_assets.defs.live import Live
 from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
 from megacpp_assets.defs.together import written_together
 from megacpp_assets.pipeline.execute import Done
@@ -24,13 +25,14 @@ _PAGE = 1000
 class DagsterRecords:
     """`Records` in the event log of `instance`, under the run that `run` is or makes when the first event comes."""
 
-    def __init__(self, instance: dg.DagsterInstance, run: DagsterRun) -> None:
+    def __init__(self, instance: dg.DagsterInstance, run: DagsterRun, live: Live | None = None) -> None:
         self._instance = instance
         self._run = run
         self._backfill = run.tags.get(BACKFILL_ID_TAG, "")
         self._latest: dict[dg.AssetKey, dict[str | None, str]] = {}
         self._tagged: dict[str, str] = {}
         self._uncompared: list[Step] = []
+        self._live = live or Live()
 
     def has(self, step: Step, done: Done) -> bool:
         """Whether the latest materialization of the step's partition is of this very manifest.
@@ -44,9 +46,14 @@ class DagsterRecords:
         recorded = self._latest[key].get(partition) == done.artifact.manifest.sha256
         return recorded and (not self._backfill or (key, partition) in self._of_backfill)
 
+    def goes_on(self, step: Step) -> None:
+        """Store what is to be seen of a training while it runs."""
+        self._report(self._live.goes_on(step))
+
     def record(self, step: Step, done: Done) -> None:
         """Store that it was materialized or refused, and the outcome of every check."""
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
+        self._report(self._live.ended(step))
         facts = identity(step.corpus, done.artifact)
         self._report(events_of(step, done, tags_of(done.artifact, facts)))
         self._tag_run(run_tags_of(facts))
@@ -66,8 +73,11 @@ class DagsterRecords:
             self._report(comparison_of(self._uncompared.pop()))
 
     def _report(self, events: Iterable[Event]) -> None:
+        told = list(events)
+        if not told:
+            return
         with written_together(self._instance, self._run.run_id):
-            for kind, data in events:
+            for kind, data in told:
                 event = DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
                 self._instance.report_dagster_event(event, self._run.run_id)
 

@@ -48,6 +48,9 @@ class Records(Protocol):
     def has(self, step: Step, done: Done) -> bool:
         """Whether this very result is recorded."""
 
+    def goes_on(self, step: Step) -> None:
+        """The step has got further: what there is to see of it may be recorded. It is called often."""
+
     def record(self, step: Step, done: Done) -> None:
         """Record the result and every check, those that failed included."""
 
@@ -108,6 +111,7 @@ class _Run:
     def task_goes_on(self, task: Task, done: int, total: int) -> None:
         """See `TaskWatch`."""
         self.watch.step_goes_on(self.steps[task.name], done, total)
+        self.records.goes_on(self.steps[task.name])
 
     def task_ended(self, task: Task, result: Any) -> None:
         """See `TaskWatch`. `CheckFailed` if a blocking check of the step failed."""

@@ -78,6 +78,15 @@ def records(root: Path) -> list[Record]:
     ]
 
 
+def ended_since(root: Path, when: float) -> list[Record]:
+    """Those that ended after that time of the file system's clock, by name."""
+    folder = root / FOLDER
+    new = [
+        f"{job}-{number}" for job, number in _names(root) if (folder / f"{job}-{number}.json").stat().st_mtime >= when
+    ]
+    return [record for name in sorted(new) if (record := read(root, name)).ended]
+
+
 def read(root: Path, name: str) -> Record:
     """The record of that name. `SpecError` if there is none, `LineageGap` if it is none."""
     file = root / FOLDER / f"{name}.json"

@@ -1,0 +1,86 @@
+"""What Dagster is told of a training while it runs: its newest metrics, and each attempt that has ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import dagster as dg
+from dagster import DagsterEventType
+
+# No public name; the event that `dg` itself writes.
+from dagster._core.events import AssetObservationData
+
+from megacpp_assets.defs.events import Event
+from megacpp_assets.defs.keys import key_of
+from megacpp_assets.pipeline.stages import CHECKPOINT
+from megacpp_assets.pipeline.steps import Step
+from megacpp_assets.training import stage
+from megacpp_assets.training.checkpoints.record import StepMetrics, parse_metrics
+from megacpp_assets.training.job import LIVE_METRICS_FILE
+from megacpp_assets.training.launch import records
+from megacpp_assets.training.launch.records import Record
+
+_PAUSE_SECONDS: Final = 10.0
+
+
+@dataclass
+class Live:
+    """Observations of the trainings of one run: of each at most one in `pause` seconds, and one for each attempt."""
+
+    pause: float = _PAUSE_SECONDS
+    _since: float = field(default_factory=time.time)
+    _told: dict[str, float] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+
+    def goes_on(self, step: Step) -> Iterator[Event]:
+        """What there is to say of a step that has got further."""
+        if step.stage.name != CHECKPOINT or time.monotonic() < self._told.get(step.name, 0.0) + self.pause:
+            return
+        self._told[step.name] = time.monotonic()
+        yield from self.ended(step)
+        file = stage.scratch_folder(stage.spec(step.corpus, step.partition)) / LIVE_METRICS_FILE
+        try:
+            data = file.read_bytes()
+        except FileNotFoundError:  # not begun, or just ended
+            return
+        if metrics := parse_metrics(data[: data.rfind(b"\n") + 1], str(file)):
+            yield _observation(
+                step, f"step {metrics[-1].step} of {step.corpus.recipe.training.steps}", _of(metrics[-1])
+            )
+
+    def ended(self, step: Step) -> Iterator[Event]:
+        """Each attempt at it that has ended since the run began, once."""
+        if step.stage.name != CHECKPOINT:
+            return
+        for record in records.ended_since(step.corpus.root, self._since):
+            if record.partition == step.partition and record.name not in self._ended:
+                self._ended.add(record.name)
+                yield _observation(step, f"attempt {record.attempt}: {record.ended}", _of_attempt(record))
+
+
+def _of(metrics: StepMetrics) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
+    return {
+        "step": dg.MetadataValue.int(metrics.step),
+        "loss (nats)": dg.MetadataValue.float(metrics.loss),
+        "tokens of the step": dg.MetadataValue.int(metrics.tokens),
+    }
+
+
+def _of_attempt(record: Record) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
+    """Names and figures alone: settings of a launcher stay in the data root."""
+    told: dict[str, dg.MetadataValue] = {  # type: ignore[type-arg]
+        "run": dg.MetadataValue.text(record.name),
+        "launcher": dg.MetadataValue.text(record.launch.launcher),
+    }
+    if record.rate:
+        told["tokens a second"] = dg.MetadataValue.float(record.rate.tokens_per_second)
+    return told
+
+
+def _observation(step: Step, words: str, metadata: dict[str, dg.MetadataValue]) -> Event:  # type: ignore[type-arg]
+    key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
+    seen = dg.AssetObservation(key, partition=partition, description=words, metadata=metadata)
+    return DagsterEventType.ASSET_OBSERVATION, AssetObservationData(seen)
