@@ -111,7 +111,8 @@ class _Run:
     def task_goes_on(self, task: Task, done: int, total: int) -> None:
         """See `TaskWatch`."""
         self.watch.step_goes_on(self.steps[task.name], done, total)
-        self.records.goes_on(self.steps[task.name])
+        with undisturbed():
+            self.records.goes_on(self.steps[task.name])
 
     def task_ended(self, task: Task, result: Any) -> None:
         """See `TaskWatch`. `CheckFailed` if a blocking check of the step failed."""
