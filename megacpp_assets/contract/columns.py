@@ -168,6 +168,10 @@ def packed_shard(split: str, index: int, sha256: str) -> str:
     return f"{split}_{index:05d}_{sha256[:_NAMED_DIGITS]}.parquet"
 
 
+DUPLICATES_FILE: Final = "duplicates_train.jsonl.zst"
+"""Beside packed rows, the clusters of training documents of several repositories that are the same or nearly."""
+
+
 def overflow_file(split: str) -> str:
     """Name of the file beside the packed rows of `split` with the documents that no row holds."""
     return f"overflow_{split}.jsonl.zst"

@@ -21,6 +21,7 @@ from megacpp_assets.contract.recipe_rows import (
 from megacpp_assets.contract.sources.urls import shown_url
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
+DUPLICATES = ("ignore", "report", "drop_exact", "drop_near")
 POLICIES = ("manual", "when_checked")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float32", "bfloat16")
@@ -137,13 +138,21 @@ class TokenizerRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MixtureRecipe:
-    """Times that a specialist which the catalogue defines takes its own repository; `seed` of the packing."""
+    """Times that a specialist which the catalogue defines takes its own repository; `seed` of the packing.
+
+    `duplicates` says what becomes of training documents that another repository has too: they are not looked for
+    (`ignore`), told in clusters (`report`), and left out as well, if the same (`drop_exact`) or nearly (`drop_near`, by
+    `holdout.near_copy`). The first repository by name keeps its own.
+    """
 
     own_weight: float = 4.0
     seed: int = 42
+    duplicates: str = "ignore"
 
     def __post_init__(self) -> None:
         _require_weight("mixture.own_weight", self.own_weight)
+        if self.duplicates not in DUPLICATES:
+            raise SpecError("mixture.duplicates", expected=" or ".join(DUPLICATES), found=repr(self.duplicates))
 
 
 @dataclass(frozen=True, slots=True)

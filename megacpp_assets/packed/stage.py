@@ -25,6 +25,7 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe import NEAR_COPY, as_config
 from megacpp_assets.contract.recipe_rows import PackingRecipe
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.packed.duplicates import find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.packed.mixture import repetitions, repository_weight
@@ -35,10 +36,11 @@ from megacpp_assets.packed.rows import RowBlock, gather_rows
 from megacpp_assets.packed.spool import Spool, spool_documents
 from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "5"
+VERSION = "6"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -68,6 +70,7 @@ class PackedRowsSpec:
     seed: int
     near_copy: float = NEAR_COPY
     packing: PackingRecipe = field(default_factory=PackingRecipe)
+    duplicates: str = "ignore"
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
@@ -103,6 +106,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         seed=recipe.mixture.seed,
         near_copy=recipe.holdout.near_copy,
         packing=recipe.packing,
+        duplicates=recipe.mixture.duplicates,
     )
 
 
@@ -123,6 +127,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "document_tokens": spec.document_tokens,
             "max_chunks": spec.limits.chunks,
             "packing": as_config(spec.packing),
+            "duplicates": spec.duplicates,
         },
         inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
     )
@@ -141,7 +146,8 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
             [shards_of_split(artifact, spec.document_tokens, split) for artifact in inputs]
             for split in (TRAIN_SPLIT, VALID_SPLIT)
         )
-        train = _split(spec, TRAIN_SPLIT, trained, scratch, left_out(trained, held, spec.near_copy))
+        near = left_out(trained, held, spec.near_copy)
+        train = _split(spec, TRAIN_SPLIT, trained, scratch, near=near, twice=_duplicates(spec, publication, trained))
         valid = _split(spec, VALID_SPLIT, held, scratch)
         if not len(train.taken):
             raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
@@ -160,7 +166,8 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 class _Split:
     """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries.
 
-    `near` flags the documents that stay out as near copies of held-out ones, `over` those that no row holds.
+    `near` flags the documents that stay out as near copies of held-out ones, `over` those that no row holds,
+    `twice` those that an earlier repository has too and the recipe leaves out.
     """
 
     spool: Spool
@@ -169,6 +176,7 @@ class _Split:
     plan: RowPlan
     near: NDArray[np.bool_]
     over: NDArray[np.bool_]
+    twice: NDArray[np.bool_]
 
     def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
         """Sum of a per-document quantity by repository."""
@@ -191,14 +199,18 @@ def _split(
     split: str,
     shards: Sequence[Sequence[Path]],
     scratch: Path,
+    *,
     near: Sequence[NDArray[np.bool_]] = (),
+    twice: NDArray[np.bool_] | None = None,
 ) -> _Split:
-    """The documents of `shards`, by repository, but for those that are `near` copies, and the rows made of them."""
+    """The documents of `shards`, by repository, but for those that are `near` copies or there `twice`, and their
+    rows."""
     spool = spool_documents(shards, scratch / split, spec.document_tokens)
     times = np.concatenate([_times(spec, split, spool, index) for index in range(len(shards))])
     is_near = np.concatenate(near) if near else np.zeros(spool.documents, dtype=np.bool_)
-    over = _over(spec, spool) & ~is_near
-    times[is_near | over] = 0
+    is_twice = np.zeros(spool.documents, dtype=np.bool_) if twice is None else twice & ~is_near
+    over = _over(spec, spool) & ~is_near & ~is_twice
+    times[is_near | is_twice | over] = 0
     taken = np.repeat(np.arange(spool.documents), times)
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
@@ -210,7 +222,21 @@ def _split(
         seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
-    return _Split(spool, times, taken, plan, is_near, over)
+    return _Split(spool, times, taken, plan, is_near, over, is_twice)
+
+
+def _duplicates(
+    spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]]
+) -> NDArray[np.bool_] | None:
+    """The training documents that the recipe leaves out as duplicates, with the clusters written beside the rows."""
+    if spec.duplicates == "ignore":
+        return None
+    clusters = find_clusters(trained, spec.near_copy)
+    with publication.file(c.DUPLICATES_FILE) as pending:
+        lines = list(clusters.lines())
+        write_lines(pending.path, lines)
+        pending.rows = len(lines)
+    return clusters.removed(spec.duplicates)
 
 
 def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
@@ -268,6 +294,7 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
         "rearranged_documents": train.spool.rearranged,
+        "duplicate_documents": int(train.twice.sum()),
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),

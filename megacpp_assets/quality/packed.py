@@ -130,6 +130,10 @@ def _rearranged(packed: Packed) -> Verdict:
     return Verdict(holds and not packed.marks[VALID_SPLIT], found)
 
 
+def _told(packed: Packed) -> Verdict:
+    return Verdict(not packed.duplicates, packed.duplicates or "as expected")
+
+
 def _kept(packed: Packed) -> Verdict:
     return Verdict(not packed.overflow, f"{packed.overflow} documents otherwise")
 
@@ -179,6 +183,7 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
         "four marks a rearranged document, where the recipe asks for it, and none that validates",
         _rearranged,
     ),
+    Check("duplicates_are_told", "the clusters of documents that several repositories have, if asked for", _told),
     Check("overflow_is_kept", "each document that no row holds, whole, in the file that the recipe asks for", _kept),
     Check(
         "held_out_stays_out",

@@ -26,6 +26,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import FIM_MARKS
+from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
@@ -257,6 +258,10 @@ def _outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[N
     """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, and what no
     row holds where the recipe keeps it in a file."""
     near, files = _near(packed, inputs, split)
+    if split == TRAIN_SPLIT and packed.manifest.config["duplicates"] != "ignore":
+        removed = _clusters(packed, files).removed(packed.manifest.config["duplicates"])
+        ends = np.cumsum([len(flags) for flags in near])[:-1]
+        near = [flags | twice for flags, twice in zip(near, np.split(removed, ends), strict=True)]
     if packed.manifest.config["packing"]["overflow"] != "file":
         return near
     return [flags | _over(packed, paths) for flags, paths in zip(near, files, strict=True)]
@@ -270,6 +275,19 @@ def _over(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
             is_long = batch.column(c.ACTUAL_TOKEN_COUNT).to_numpy() > tokens
             parts.append(is_long | (list_lengths(batch.column(c.TOKEN_CHUNK_STARTS_COLUMN)) > chunks))
     return np.concatenate(parts)
+
+
+def _clusters(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
+    return find_clusters(files, float(packed.manifest.config["near_copy"]))
+
+
+def duplicates_told(packed: Artifact, inputs: Sequence[Artifact]) -> str:
+    """What is wrong with the file of clusters beside the rows; "" for nothing."""
+    told = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
+    if packed.manifest.config["duplicates"] == "ignore":
+        return "clusters that nobody asked for" if told else ""
+    _, files = _near(packed, inputs, TRAIN_SPLIT)
+    return "" if told == list(_clusters(packed, files).lines()) else "other clusters than the documents have"
 
 
 def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -> int:
@@ -343,12 +361,14 @@ class Packed:
     marks: dict[str, int] = field(default_factory=dict)
     sides: Sides = field(default_factory=Sides)
     overflow: int = 0
+    duplicates: str = ""
 
 
 def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
     """Read every row, and every source document, once."""
     width = int(artifact.manifest.config["row_tokens"])
     found = Packed(artifact, dict.fromkeys(rules, 0))
+    found.duplicates = duplicates_told(artifact, inputs)
     for split in SPLITS:
         outside = _outside(artifact, inputs, split)
         sources = found.sources[split] = open_sources(artifact, inputs, split, outside)
