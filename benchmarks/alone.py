@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,6 @@ import pyarrow.parquet as pq
 from _arguments import positive, run
 from _harness import Figure, report
 from _libclang import load_library
-from clang import cindex
 from semantic import entries
 
 from megacpp_assets.contract import columns as c
@@ -34,6 +32,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.alone import NAMED, SYSTEM, lacks
 from megacpp_assets.semantic.documents.symbols import SYMBOLS_FILE
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.semantic.stage import run as index
@@ -44,37 +43,6 @@ from megacpp_assets.storage.jsonl import read_records
 
 BENCH = "alone"
 SEED = 7
-SYSTEM = "bits/stdc++.h"
-"""The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
-KEEP_GOING = 0x200
-"""A header that is not there ends no parse."""
-_MISSING = re.compile(
-    r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
-    r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
-    r"use of undeclared label|undeclared) '(?:\w+::)*~?(\w+)"
-)
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator", "enum", "namespace"})
-"""Kinds of symbols that stand outside of functions. What a document declares but does not complete is not missing."""
-
-
-def lacks(text: str, defined: frozenset[str], arguments: Sequence[str]) -> list[str]:
-    """The names of `defined` that `text` uses and that the parser does not find, sorted."""
-    unit = cindex.Index.create().parse(
-        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=KEEP_GOING
-    )
-    code = text.encode()
-    names = {
-        name for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error for name in named(each, code)
-    }
-    return sorted(names & defined)
-
-
-def named(error: cindex.Diagnostic, code: bytes) -> list[str]:
-    """What the error says is missing; where it says only that a class's name was expected, what stands there."""
-    if error.spelling == "expected class name" and (found := _WORD.match(code, error.location.offset)):
-        return [found[0].decode()]
-    return _MISSING.findall(error.spelling)
 
 
 def arguments_of(toolchain: Toolchain, folders: Sequence[str]) -> list[str]:
@@ -89,7 +57,7 @@ def names_of(artifact: Artifact, headers: Sequence[str]) -> frozenset[str]:
     return frozenset(
         row["qualified_name"].rpartition("::")[2]
         for row in table.to_pylist()
-        if row["kind"] in _NAMED and row["filepath"] and not is_below(row["filepath"], headers)
+        if row["kind"] in NAMED and row["filepath"] and not is_below(row["filepath"], headers)
     )
 
 

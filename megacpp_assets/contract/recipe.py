@@ -68,6 +68,9 @@ class SemanticRecipe:
     A budget is filled as if a token were `chars_per_token` characters: a small vocabulary has shorter ones, and a
     document that is too long after all is split where tokens are counted, its second part without its context.
 
+    So many as `parsed_documents`, drawn by their ids, are parsed by themselves, and the coverage report says which
+    share lacks no name of the repository.
+
     `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
 
     A file may take `file_cpu_seconds` of CPU time over all its tries; all files together `repository_cpu_seconds` and
@@ -81,6 +84,7 @@ class SemanticRecipe:
     replication: float = 1.5
     chars_per_token: float = 4.0
     file_bytes: int = 1_000_000
+    parsed_documents: int = 20
     configure: bool = False
     file_cpu_seconds: int = 120
     repository_cpu_seconds: int = 3600
@@ -90,6 +94,7 @@ class SemanticRecipe:
 
     def __post_init__(self) -> None:
         least = {"file_cpu_seconds": 4, "repository_cpu_seconds": 1, "unit_cpu_seconds": 0, "wall_per_cpu": 1}
+        least |= {"parsed_documents": 0}
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise SpecError(f"semantic.{name}", expected=f"at least {bound}", found=getattr(self, name))

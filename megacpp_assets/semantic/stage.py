@@ -15,6 +15,7 @@ import numpy as np
 
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.select import open_executor
+from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
@@ -25,6 +26,7 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
@@ -52,7 +54,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "23"
+VERSION = "24"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -254,9 +256,13 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
                 continue
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
-            yield record(entry, repository, origin, spec.recipe.chars_per_token)
+            made = record(entry, repository, origin, spec.recipe.chars_per_token)
+            if budget == spec.budgets[0]:
+                draw.add(made[c.DOC_ID], entry.text)
+            yield made
 
     told = {}
+    draw = Draw(spec.recipe.parsed_documents)
     for budget in spec.budgets:
         worth = Worth(repository, int(budget * spec.recipe.chars_per_token))
         shards = write_shards(publication, records(budget, worth), budget)
@@ -265,7 +271,17 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, list(skipped))
     sums = by_budget(told, ("documents", "characters"))
-    return {"symbols": symbols, **sums, **coverage, **_totals(repository, list(skipped))}
+    parsed = _alone(draw.texts, spec, repository) if draw.texts else {}
+    return {"symbols": symbols, **sums, **coverage, **parsed, **_totals(repository, list(skipped))}
+
+
+def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, repository: Repository) -> dict[str, Any]:
+    """How many documents were parsed by themselves, and the share that lacks no name of the repository."""
+    with open_executor() as executor:
+        defined = names_defined(repository.files)
+        parsed, alone = count_alone(texts, defined, spec.toolchain, executor, options_of(spec.recipe).limits)
+    per_cent = round(100 * alone / parsed, 3) if parsed else 0.0
+    return {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

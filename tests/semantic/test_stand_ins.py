@@ -46,9 +46,11 @@ def test_its_headers_are_read_and_their_commit_is_an_input(tmp_path: Path) -> No
         root, "dataset", user.partition, user.commit, "MIT", EACH_ITS_OWN, toolchain, (DOCUMENT_TOKENS,)
     )
     assert run(alone).manifest.stats["units_errors"] == 1
-    spec = replace(alone, stand_ins=(library.partition,))
+    spec = replace(alone, stand_ins=(library.partition,), recipe=replace(EACH_ITS_OWN, parsed_documents=1))
     made = run(spec)
     assert made.manifest.stats["units_errors"] == 0
+    stats = made.manifest.stats
+    assert (stats["documents_parsed"], stats["documents_alone_per_cent"]) == (1, 100.0)
     assert [ref.path for ref in made.manifest.inputs] == ["cpp_raw/user@v1", "cpp_raw/check@v1"]
     assert {record[c.FILEPATH] for record in read_records(made, DOCUMENT_TOKENS)} == {"test/a_test.cc"}
     assert all(result.passed for result in check(made))

@@ -19,6 +19,7 @@ _FIRST: Final = {
     "semantic_jsonl": (
         "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
         "units_parsed", "units_reused", "units_failed", "skipped_files", "unlabelled_per_cent",
+        "documents_alone_per_cent",
     ),
     "tokenizer": ("commit", "vocabulary_size", "documents", "tokens", "unique_words", "merges", "round_trip_failures"),
     "tokenized_parquet": ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
@@ -32,6 +33,7 @@ _FIRST: Final = {
 _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
     "unlabelled_per_cent": "unlabelled characters (%)",
+    "documents_alone_per_cent": "documents that lack no name of the repository (%)",
     "utilisation_ppm": "rows filled (ppm)",
     "units_parsed": "units parsed, which what changed reaches",
     "units_reused": "units as an earlier run parsed them",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
+_DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _NEIGHBOUR = 0.25
 """What standing side by side in a file counts, in calls of a function that nobody else calls."""
 
@@ -54,10 +56,10 @@ def _by_weight(weights: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
 class _Union:
     """Groups of numbers, joined while they stay within `most` and define nothing twice."""
 
-    def __init__(self, sizes: Sequence[int], most: int, defined: Sequence[str]) -> None:
+    def __init__(self, sizes: Sequence[int], most: int, defined: Sequence[set[str]]) -> None:
         self._parent = list(range(len(sizes)))
         self._sizes = list(sizes)
-        self._defined = [{name} - {""} for name in defined]
+        self._defined = list(defined)
         self._most = most
 
     def find(self, number: int) -> int:
@@ -91,10 +93,14 @@ class _Union:
         return result
 
 
-def _defined(repository: Repository, place: PlacedRoot) -> str:
-    """What a document may hold one definition of: a signature or a head in its namespace, the program's `main`."""
-    node = repository.nodes[place.unit[0]]
-    if node.signature is None or node.chunk.name == "main":
-        return node.chunk.name if node.signature is not None else ""
-    text = repository.files[node.file].source.text[node.signature.char_start : node.signature.char_end]
-    return " ".join([*(space.name for space in place.spaces), *text.split()])
+def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
+    """What a document may hold one definition of: a signature or a head in its namespace, the program's `main`, and the
+    macros of a run. Those that another run defines stand in another arm of its conditional, which neither run holds."""
+    node, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
+    text = repository.files[node.file].source.text
+    if node.signature is None:
+        return {f"#define {name}" for name in _DEFINES.findall(text[node.char_start : last.char_end])}
+    if node.chunk.name == "main":
+        return {node.chunk.name}
+    signature = text[node.signature.char_start : node.signature.char_end]
+    return {" ".join([*(space.name for space in place.spaces), *signature.split()])}

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
-_HEAD_SHARE = 8
+_HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _TOKENS_PER_CHUNK = 48
 """A row has a chunk slot for every 32 tokens; documents stay below that."""

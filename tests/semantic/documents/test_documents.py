@@ -353,3 +353,24 @@ namespace c { int other() { return 300000; } }
         "a::outer": "namespace a {\n\nint outer() { return 200000; }\n\n}  // namespace a",
         "c::other": "namespace c {\n\nint other() { return 300000; }\n\n}  // namespace c",
     }
+
+
+ALTERNATIVES = """\
+#pragma once
+#if defined(NEVER_DEFINED)
+#define CHECKED_AND_TRAPPED(x) trap(x)
+#else
+#define CHECKED_AND_TRAPPED(x) (x)
+#endif
+int first(int value);
+int second(int value);
+"""
+
+
+def test_definitions_of_a_macro_that_stand_in_two_arms_share_no_document(tmp_path: Path) -> None:
+    texts = [document.text for document in _all(tmp_path, {"config.h": ALTERNATIVES, "a.cc": FIRST})]
+    assert sum("#define CHECKED_AND_TRAPPED" in text for text in texts) == 2
+    assert max(text.count("#define CHECKED_AND_TRAPPED") for text in texts) == 1
+
+
+FIRST = '#include "config.h"\nint first(int value) { return CHECKED_AND_TRAPPED(value) + 1; }\n'

@@ -1,0 +1,150 @@
+"""Documents that stand alone: of some drawn by their ids, how many lack no name that their repository defines.
+
+Each text is parsed by libclang as a file of its own beside the system's headers. A name is missing where the parser
+does not find it and the repository defines it; a name of the system, or of a library that is not there, is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clang import cindex
+
+from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.limits import allow, allow_all, limit_memory
+from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
+from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.symbol_rows import declared_in
+from megacpp_assets.semantic.parsing.worker import Limits
+
+SYSTEM = "bits/stdc++.h"
+"""The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
+_COMPILED = "system.pch"
+_SERIALIZED = 0x10 | 0x200
+_KEEP_GOING = 0x200
+"""A header that is not there ends no parse."""
+_MISSING = re.compile(
+    r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
+    r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
+    r"use of undeclared label|undeclared) '(?:\w+::)*~?(\w+)"
+)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator", "enum", "namespace"})
+"""Kinds of symbols that stand outside of functions. What a document declares but does not complete is not missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Texts to parse in the scratch `folder`, which has the system's headers compiled; `defined` are the names whose
+    absence counts."""
+
+    folder: str
+    texts: tuple[str, ...]
+    defined: frozenset[str]
+    toolchain: Toolchain
+    limits: Limits
+
+
+class Draw:
+    """Of all texts that are added, the `count` whose ids' hashes are the smallest: the same for the same documents."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._kept: list[tuple[int, str]] = []
+
+    def add(self, identity: str, text: str) -> None:
+        """Take the text of the document `identity` into account."""
+        key = -int.from_bytes(hashlib.sha256(identity.encode()).digest())
+        if len(self._kept) < self._count:
+            heapq.heappush(self._kept, (key, text))
+        elif self._kept and key > self._kept[0][0]:
+            heapq.heapreplace(self._kept, (key, text))
+
+    @property
+    def texts(self) -> list[str]:
+        """Those drawn, in the order of their hashes."""
+        return [text for _, text in sorted(self._kept, reverse=True)]
+
+
+def names_defined(files: Iterable[FileFacts]) -> frozenset[str]:
+    """Last names of what `files` define outside of functions."""
+    rows = (row for facts in files for row in declared_in(facts))
+    return frozenset(row.name.rpartition("::")[2] for row in rows if row.kind in NAMED)
+
+
+def count_alone(
+    texts: Sequence[str], defined: frozenset[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
+) -> tuple[int, int]:
+    """How many of `texts` were parsed, and how many of those lack none of the names `defined`."""
+    if not texts:
+        return 0, 0
+    with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
+        folder = os.path.realpath(Path(scratch, "tree"))
+        os.mkdir(folder)
+        write_view(folder, toolchain.visible)
+        trial = Trial(folder, (), defined, toolchain, limits)
+        (compiled,) = executor.run(compile_system, [trial], timeout_s=limits.wall_s)
+        if compiled.failure is not None:
+            return 0, 0
+        trials = [Trial(folder, (text,), defined, toolchain, limits) for text in texts]
+        outcomes = executor.run(try_documents, trials, timeout_s=limits.wall_s)
+        found = [lacking for outcome in outcomes for lacking in outcome.value or ()]
+    return len(found), sum(not lacking for lacking in found)
+
+
+def compile_system(trial: Trial) -> None:
+    """In a worker: the standard library's headers, compiled once for all documents."""
+    with _confined(trial):
+        Path("system.h").write_text(f"#include <{SYSTEM}>\n")
+        arguments = ["-x", "c++-header", *_arguments(trial), "-Xclang", "-fno-pch-timestamp"]
+        cindex.Index.create().parse("system.h", arguments, options=_SERIALIZED).save(_COMPILED)
+
+
+def try_documents(trial: Trial) -> list[list[str]]:
+    """In a worker: of each text the names that it lacks."""
+    with _confined(trial):
+        arguments = ["-x", "c++", *_arguments(trial), "-include-pch", _COMPILED]
+        return [lacks(text, trial.defined, arguments) for text in trial.texts]
+
+
+def lacks(text: str, defined: frozenset[str], arguments: Sequence[str]) -> list[str]:
+    """The names of `defined` that `text` uses and that the parser does not find, sorted."""
+    unit = cindex.Index.create().parse(
+        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=_KEEP_GOING
+    )
+    code = text.encode()
+    errors = (each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error)
+    return sorted({name for each in errors for name in _names_in(each, code)} & defined)
+
+
+def _names_in(error: cindex.Diagnostic, code: bytes) -> list[str]:
+    """What the error says is missing; where it says only that a class's name was expected, what stands there."""
+    if error.spelling == "expected class name" and (found := _WORD.match(code, error.location.offset)):
+        return [found[0].decode()]
+    return _MISSING.findall(error.spelling)
+
+
+def _arguments(trial: Trial) -> list[str]:
+    return ["-std=c++17", "-w", "-resource-dir", trial.toolchain.resource_dir, *view_arguments(trial.folder)]
+
+
+@contextmanager
+def _confined(trial: Trial) -> Iterator[None]:
+    if not cindex.Config.loaded:
+        cindex.Config.set_library_file(trial.toolchain.library)
+    with working_directory(Path(trial.folder)):
+        if trial.limits.applied:
+            limit_memory(trial.limits.memory_bytes)
+            allow(trial.limits.cpu_s, trial.limits.wall_s)
+        yield
+        if trial.limits.applied:
+            allow_all()
