@@ -39,7 +39,6 @@ class Live:
         """What there is to say of a step that has got further."""
         if step.stage.name != CHECKPOINT or time.monotonic() < self._told.get(step.name, 0.0) + self.pause:
             return
-        self._told[step.name] = time.monotonic()
         yield from self.ended(step)
         file = stage.scratch_folder(stage.spec(step.corpus, step.partition)) / LIVE_METRICS_FILE
         try:
@@ -47,6 +46,7 @@ class Live:
         except FileNotFoundError:  # not begun, or just ended
             return
         if metrics := parse_metrics(data[: data.rfind(b"\n") + 1], str(file)):
+            self._told[step.name] = time.monotonic()
             yield _observation(
                 step, f"step {metrics[-1].step} of {step.corpus.recipe.training.steps}", _of(metrics[-1])
             )
