@@ -7,9 +7,10 @@ import signal
 from hypothesis import settings
 
 from tests.skipped import pytest_terminal_summary
+from tests.small_line import small_line
 from tests.workers import nothing_stays, pytest_testnodedown
 
-__all__ = ["nothing_stays", "pytest_terminal_summary", "pytest_testnodedown"]
+__all__ = ["nothing_stays", "pytest_terminal_summary", "pytest_testnodedown", "small_line"]
 
 settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("megacpp")

@@ -24,7 +24,7 @@ from megacpp_assets.training.checkpoints.record import DataIdentity, StepMetrics
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
-from megacpp_assets.training.network.size import model_config
+from megacpp_assets.training.network.size import model_config, require_memory
 from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
@@ -103,8 +103,10 @@ def _start(run: Run) -> RunState:
     """The newest checkpoint; without one, the weights that the phase before ended with, or those of the seed."""
     recipe = run.spec.recipe
     configure_torch(recipe)
+    config = model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)
+    require_memory(config, run.ranks.device, recipe.processes)
     # Made on the CPU and then moved, so that the seed means the same on every device.
-    model = GPT(model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)).to(run.ranks.device)
+    model = GPT(config).to(run.ranks.device)
     optimizer = optimizer_for(recipe, dict(model.named_parameters()))
     checkpoint, damaged = newest_checkpoint(run.spec)
     metrics = restore(checkpoint, model, optimizer) if checkpoint else []

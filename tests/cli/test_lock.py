@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -20,11 +21,19 @@ def _megacpp(monkeypatch: pytest.MonkeyPatch, root: Path, *words: str) -> None:
     assert not exit_code(monkeypatch, *words, "--data-root", str(root))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root whose sample is pinned."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _megacpp(monkeypatch, folder, "run", "--until", "pinned_repos")
+    return folder
+
+
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data root whose sample is pinned; one repository of it is made."""
-    _megacpp(monkeypatch, tmp_path, "run", "--until", "pinned_repos")
-    return tmp_path
+def root(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(made, tmp_path / "data", symlinks=True)
 
 
 def test_a_run_of_some_repositories_has_a_dataset_of_its_own_and_leaves_the_whole_alone(

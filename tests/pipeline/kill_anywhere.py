@@ -1,7 +1,7 @@
 """Kill the whole process group of a run at random moments; every data file must end as in an undisturbed run.
 
-On demand: `python tests/pipeline/kill_anywhere.py --kills 20 --work DIR [-- RUN-ARGUMENTS]`. The tests use a short
-form.
+On demand: `python tests/pipeline/kill_anywhere.py --kills 20 --work DIR [-- RUN-ARGUMENTS]`. The tests use a
+kill at one moment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,22 +43,28 @@ def undisturbed(root: Path, arguments: Sequence[str]) -> tuple[dict[str, str], f
     return data_hashes(root), time.monotonic() - started
 
 
-def killed_after(root: Path, arguments: Sequence[str], seconds: float) -> bool:
-    """Start a run, kill its process group after `seconds`; False if it had already ended."""
+def killed_when(root: Path, arguments: Sequence[str], come: Callable[[], bool], workers: int = 2) -> bool:
+    """Start a run, kill its process group when the moment has `come`; False if it ended before."""
     process = subprocess.Popen(
         command("run", *arguments),
-        env=environment(root),
+        env=environment(root, workers),
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        process.wait(timeout=seconds)
-        return False
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+    while not come():
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.02)
+            return False
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    """Whether `seconds` from now have passed."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
 
 
 def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -> Campaign:
@@ -72,7 +79,7 @@ def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -
     while hits < kills and missed < kills:
         root = work / f"killed_{hits + missed:02d}"
         moment, started = moments.uniform(0.02, 0.98) * seconds, time.monotonic()
-        if killed_after(root, arguments, moment):
+        if killed_when(root, arguments, _after(moment)):
             hits += 1
             found, _ = undisturbed(root, arguments)
             differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))

@@ -25,6 +25,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.lock_file import lock_history, lock_notes
 from megacpp_assets.tokenizer import stage as tokenizer
+from tests.cli.commands import exit_code
 
 pytestmark = pytest.mark.line
 
@@ -125,8 +126,9 @@ def test_a_removed_repository_is_in_no_mixture_and_what_did_not_contain_it_stays
 
 
 def test_after_a_removal_a_run_has_nothing_to_do_and_asking_for_it_again_is_refused_with_the_reason(
-    without: Without,
+    without: Without, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("MEGACPP_DATA_ROOT", str(without.root))
     recipe = ("--recipe", str(without.folder / "mine.toml"))
     assert "Nothing to do" in _run(without.folder, "run", *recipe)
     for words in (
@@ -135,8 +137,8 @@ def test_after_a_removal_a_run_has_nothing_to_do_and_asking_for_it_again_is_refu
         ("backfill", "--repo", "drivers", "--tags", "*"),
         ("lock", "promote", "drivers@v1.1.0"),
     ):
-        done = megacpp(without.root, *words)
-        assert done.returncode == 1 and "removed from it: its owner asked" in done.stderr, done.stdout + done.stderr
+        assert exit_code(monkeypatch, *words) == 1
+        assert "removed from it: its owner asked" in capsys.readouterr().err
 
 
 def test_the_checkpoints_of_before_say_that_they_saw_it(without: Without) -> None:
@@ -227,10 +229,16 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
         (("--repo", "text", "--reason", " "), "removal of text; expected a reason; found none"),
     ],
 )
-def test_what_cannot_be_removed_is_named(folder: Path, words: tuple[str, ...], told: str) -> None:
-    before = data_hashes(folder / "data")
-    done = megacpp(folder / "data", "remove", "--reason", "r", *words)
-    assert done.returncode == 1
+def test_what_cannot_be_removed_is_named(
+    made: Path,
+    words: tuple[str, ...],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MEGACPP_DATA_ROOT", str(made / "data"))
+    before = data_hashes(made / "data")
+    assert exit_code(monkeypatch, "remove", "--reason", "r", *words) == 1
     with pytest.raises(SpecError, match=told):
-        raise SpecError(done.stderr.removeprefix("error: ").strip())
-    assert data_hashes(folder / "data") == before
+        raise SpecError(capsys.readouterr().err.removeprefix("error: ").strip())
+    assert data_hashes(made / "data") == before

@@ -27,9 +27,9 @@ from tests.reports.roots import (
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(small_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Never built over, never damaged."""
-    return make_root(tmp_path_factory.mktemp("made") / "data")
+    return make_root(small_line, tmp_path_factory.mktemp("made") / "data")
 
 
 @pytest.fixture(scope="module")

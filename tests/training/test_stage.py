@@ -107,9 +107,7 @@ def descendants(pid: int) -> list[int]:
     return [child.pid for child in psutil.Process(pid).children(recursive=True)]
 
 
-@pytest.mark.parametrize(
-    ("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
-)
+@pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
 def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     tmp_path: Path, number: signal.Signals, processes: int
 ) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.ngrams import NgramConfig
@@ -12,6 +15,7 @@ from megacpp_assets.training.network.structure import StructureConfig, parse_com
 
 _ROPE_BASE = 10_000.0
 _ROPE_TOKENS = 4096
+_COPIES = 4
 
 
 def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int = _ROPE_TOKENS) -> ModelConfig:
@@ -29,6 +33,24 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         ngrams=NgramConfig(recipe.ngram_heads, table_size=recipe.ngram_table),
         state_space=StateSpaceConfig(recipe.state_space_every, recipe.state_space_size, recipe.fast_convolution),
     )
+
+
+def require_memory(config: ModelConfig, device: torch.device, processes: int) -> None:
+    """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
+    the device has, or than `processes` on this machine's CPU have. What activations take comes on top of them."""
+    with torch.device("meta"):
+        needed = _COPIES * sum(parameter.nbytes for parameter in GPT(config).parameters())
+    if device.type == "cuda":
+        there = torch.cuda.get_device_properties(device).total_memory
+    else:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // processes
+    if needed > there:
+        raise SpecError(
+            "model of the recipe",
+            expected=f"weights, gradients and moments of at most {there / 1e9:.1f} GB, as {device} has for a process",
+            found=f"{needed / 1e9:.1f} GB",
+            do="lower training.hidden, training.layers or training.ngram_table, or train on a larger device",
+        )
 
 
 def parameter_count(recipe: Recipe) -> int:

@@ -23,7 +23,6 @@ from megacpp_assets.pipeline.receipts import Receipt
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import open_artifact
 from tests.pipeline.roots import SMALL_DATASET as DATASET
-from tests.pipeline.roots import run_small
 from tests.reports.roots import CHECKPOINT, FORMAT, publish_a_checkpoint_of_another_tokenizer
 
 PATHS = {
@@ -46,10 +45,9 @@ PICTURES = {
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(small_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small line up to Megatron's files, and a checkpoint."""
-    made = tmp_path_factory.mktemp("root")
-    run_small(made, ("--until", "megatron_bin_idx"))
+    made = shutil.copytree(small_line, tmp_path_factory.mktemp("root") / "data", symlinks=True)
     publish_a_checkpoint_of_another_tokenizer(made)
     return made
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib import resources
 
 import pytest
 import torch
 
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
 from megacpp_assets.training.network.model import GPT
-from megacpp_assets.training.network.size import model_config, parameter_count
+from megacpp_assets.training.network.size import model_config, parameter_count, require_memory
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -43,3 +45,10 @@ def test_recipes_for_gpus_share_the_data_of_upstream() -> None:
     whole, *others = (load_recipe(name) for name in ("upstream", "upstream_1gpu", "upstream_8gpu"))
     for other in others:
         assert (other.dataset, other.repos, other.tokenizer) == (whole.dataset, whole.repos, whole.tokenizer)
+
+
+def test_a_model_that_no_memory_holds_is_refused_before_it_is_made() -> None:
+    recipe = replace(load_recipe("smoke").training, hidden=2**17, layers=100)
+    with pytest.raises(SpecError, match=r"model of the recipe; .* as cpu has .*; found 330018.3 GB"):
+        require_memory(model_config(recipe, 65536), torch.device("cpu"), 1)
+    require_memory(model_config(load_recipe("smoke").training, 65536), torch.device("cpu"), 1)
