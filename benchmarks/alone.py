@@ -26,7 +26,7 @@ from semantic import entries
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec

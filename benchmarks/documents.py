@@ -33,8 +33,9 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.names import BASE_SPECIALIST, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
-from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
+from megacpp_assets.contract.recipe.text import load_recipe, recipe_toml
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path, tokenizer_path
 from megacpp_assets.tokenizer.lengths import byte_lengths

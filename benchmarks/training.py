@@ -89,7 +89,7 @@ def stepper(components: str) -> Callable[[object], None]:
     """Forward and backward of a model with these structure components."""
     import torch
 
-    from megacpp_assets.contract.recipe import TrainingRecipe
+    from megacpp_assets.contract.recipe.training import TrainingRecipe
     from megacpp_assets.training.network.model import GPT, model_input
     from megacpp_assets.training.network.size import model_config
 
@@ -122,7 +122,7 @@ def compilations() -> None:
     import torch
     from torch._dynamo.testing import CompileCounterWithBackend
 
-    from megacpp_assets.contract.recipe import TrainingRecipe
+    from megacpp_assets.contract.recipe.training import TrainingRecipe
     from megacpp_assets.training.network.model import GPT, model_input
     from megacpp_assets.training.network.size import model_config
 

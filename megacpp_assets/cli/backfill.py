@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, split_list
-from megacpp_assets.cli.running import at_work, bring_up_to_date
+from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import look_at

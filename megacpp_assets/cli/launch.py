@@ -87,7 +87,7 @@ def cancel_command(run: str, data_root: str | None) -> None:
 def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: Sequence[str]) -> Corpus:
     """The dataset, followed by its own recipe or by the one that was asked for; it need not have been run yet."""
     from megacpp_assets.contract.lock.corpus_lock import CorpusLock
-    from megacpp_assets.contract.recipe_text import changed_recipe, load_recipe
+    from megacpp_assets.contract.recipe.text import changed_recipe, load_recipe
     from megacpp_assets.pipeline.corpus import open_corpus
     from megacpp_assets.storage.lock_file import read_lock
 

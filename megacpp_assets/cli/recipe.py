@@ -7,7 +7,7 @@ import click
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.contract.names import BASE_SPECIALIST
-from megacpp_assets.contract.recipe_text import differences, load_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256, recipe_toml
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.storage.layout import data_root as resolve_root
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, user_name
-from megacpp_assets.cli.running import at_work, bring_up_to_date
+from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.removal import Removal

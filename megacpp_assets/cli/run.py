@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
-from megacpp_assets.cli.running import at_work, bring_up_to_date
-from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.contract.recipe_rows import standard_phases
-from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
+from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
+from megacpp_assets.contract.recipe.rows import standard_phases
+from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import (
     add_references,

@@ -10,7 +10,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 
 
 @dataclass(frozen=True, slots=True)

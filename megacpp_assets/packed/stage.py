@@ -22,8 +22,9 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import NEAR_COPY, as_config
-from megacpp_assets.contract.recipe_rows import PackingRecipe
+from megacpp_assets.contract.recipe.documents import NEAR_COPY
+from megacpp_assets.contract.recipe.rows import PackingRecipe
+from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.duplicates import find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw

@@ -14,7 +14,7 @@ from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.pipeline.references import References
 from megacpp_assets.repos.pins import TIP
 from megacpp_assets.storage.artifact import open_artifact

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import SourceUnreachable, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import TIP, pin, verify_pin
 from megacpp_assets.repos.sample import make_sample_repositories

@@ -16,7 +16,7 @@ from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.quality.table import Check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target

@@ -10,7 +10,7 @@ from pathlib import Path
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.layout import enriched_path, parquet_path

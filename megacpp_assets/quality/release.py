@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.contract.recipe import PromotionRecipe
+from megacpp_assets.contract.recipe.documents import PromotionRecipe
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.storage.artifact import Artifact
 

@@ -12,7 +12,7 @@ from megacpp_assets.compute.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
 from megacpp_assets.contract.errors import MegacppError, OverLimit, WorkerDied
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
-from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.fetch import fetch_commit
 from megacpp_assets.repos.git import GitStopped
 from megacpp_assets.repos.limits import over_limit

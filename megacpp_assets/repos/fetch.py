@@ -7,7 +7,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
-from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url

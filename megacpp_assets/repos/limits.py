@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from megacpp_assets.contract.errors import OverLimit
-from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.tree import TreeEntry
 
 _SHOWN = 200

@@ -21,7 +21,8 @@ from megacpp_assets.contract.lock.removal import without_removed
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe, as_config
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.contract.recipe_text import parse_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.contract.recipe.text import parse_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import RECIPES
 

@@ -11,7 +11,7 @@ from typing import Any
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.layout import REGISTRY
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
 from megacpp_assets.tokenizer.encoder import Encoder

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache

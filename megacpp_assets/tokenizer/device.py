@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import Trained, count_words, train_model

@@ -10,7 +10,7 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.fixed import special, special_ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary

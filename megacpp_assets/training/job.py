@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, input_paths
 

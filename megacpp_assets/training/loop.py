@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact

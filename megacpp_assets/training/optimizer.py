@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim._muon import muon
 from torch.optim.adamw import adamw
 
-from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 
 _BETA1: Final = 0.9
 _BETA2: Final = 0.95

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from megacpp_assets.contract.recipe import TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 
 _FINAL_FRACTION = 0.1
 

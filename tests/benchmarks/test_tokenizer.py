@@ -15,7 +15,7 @@ import pytest
 import tokenizer as benchmark
 from _sides import Differs, require_same, rivals
 
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.train import train
 from tests.benchmarks.test_semantic import KEYS

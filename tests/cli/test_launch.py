@@ -12,8 +12,8 @@ import tomlkit
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
-from megacpp_assets.contract.recipe import LaunchRecipe
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.drive import drive

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from tests.cli.commands import exit_code
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.cli.running import _next_commands
+from megacpp_assets.cli.screen.running import _next_commands
 from megacpp_assets.cli.screen.table import stage_table
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.manifest import FileEntry, Manifest
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
 from megacpp_assets.pipeline.stages import STAGES

@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
 from megacpp_assets.pipeline.stages import COMPARED, STAGES, Kind

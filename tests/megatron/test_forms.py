@@ -11,7 +11,7 @@ import pytest
 
 from megacpp_assets.contract.errors import IndexCorrupt, SchemaViolation, SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
-from megacpp_assets.contract.recipe_rows import MegatronRecipe
+from megacpp_assets.contract.recipe.rows import MegatronRecipe
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.megatron.index_format import NARROW_CODE, TOKEN_CODE, token_code
 from megacpp_assets.megatron.launch import sequence_counts

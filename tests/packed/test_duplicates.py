@@ -12,7 +12,7 @@ import zstandard
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.contract.recipe import MixtureRecipe
+from megacpp_assets.contract.recipe.documents import MixtureRecipe
 from megacpp_assets.packed.stage import PackedRowsSpec, run
 from megacpp_assets.quality.packed import check
 from megacpp_assets.storage.artifact import Artifact

@@ -18,7 +18,7 @@ from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, PackOverflow, SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.recipe_rows import PackingRecipe
+from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.packed import stage
 from megacpp_assets.packed.stage import run

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.pipeline.tokenizers import VocabularyDiff, diff_vocabularies
 from megacpp_assets.tokenizer.lock import pin_of
 from megacpp_assets.tokenizer.registry import commit_tokenizer, read_committed

@@ -11,7 +11,7 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import add_references, move_pin, pin_corpus, pin_tokenizer
 from megacpp_assets.pipeline.steps import Plan, planned_steps, step_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.contract.recipe import PromotionRecipe
+from megacpp_assets.contract.recipe.documents import PromotionRecipe
 from megacpp_assets.quality.release import CHECKS, Comparison, Made, compare
 
 

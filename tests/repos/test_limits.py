@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import OverLimit
-from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec, run

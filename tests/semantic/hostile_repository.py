@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
-from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents

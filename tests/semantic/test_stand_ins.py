@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.repos.catalogue import CatalogueEntry

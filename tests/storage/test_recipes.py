@@ -8,7 +8,7 @@ import pytest
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe_text import load_recipe, recipe_toml
+from megacpp_assets.contract.recipe.text import load_recipe, recipe_toml
 from megacpp_assets.storage.recipes import keep_recipe, kept_recipe
 
 

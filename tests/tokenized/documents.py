@@ -14,7 +14,7 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.columns import jsonl_shard, of_budget
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines

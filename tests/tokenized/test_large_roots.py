@@ -11,7 +11,7 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import documents

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, SourceFile, dump_files
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import git_environment

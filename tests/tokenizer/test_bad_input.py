@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder

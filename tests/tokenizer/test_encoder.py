@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from megacpp_assets.contract.encoding import Encoded, TextEncoder
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model

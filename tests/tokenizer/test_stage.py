@@ -11,7 +11,7 @@ import pytest
 
 from megacpp_assets.contract.errors import LineageGap, MegacppError, SpecError, TokenizerDrift
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import REGISTRY, seen_cache_path, tokenizer_path

@@ -14,7 +14,7 @@ import pytest
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import Golden, TokenizerLock

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import spell
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary

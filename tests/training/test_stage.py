@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training import trainees
 from megacpp_assets.training.checkpoints.record import read_metrics

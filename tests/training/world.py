@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes, sha256_file
-from megacpp_assets.contract.recipe import TokenizerRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact

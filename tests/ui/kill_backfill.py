@@ -18,7 +18,7 @@ from pathlib import Path
 import dagster as dg
 import psutil
 
-from megacpp_assets.contract.recipe_text import load_recipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.ui.services import DAEMON_MODULE

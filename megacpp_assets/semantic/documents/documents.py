@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
-from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, Pen, Recall
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where

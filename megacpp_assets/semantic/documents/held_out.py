@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
-from megacpp_assets.contract.recipe import HoldoutRecipe
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe import SemanticRecipe
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Standards, Unit

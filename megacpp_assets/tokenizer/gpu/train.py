@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.fixed import fixed_vocabulary

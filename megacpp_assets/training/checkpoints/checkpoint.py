@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.contract.recipe import as_config
+from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.checkpoints.record import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from megacpp_assets.contract.errors import MegacppError, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.launcher import Launcher, Order, Report, State, Unanswered, open_launcher

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.training import launchers
 from megacpp_assets.training.job import Job
 

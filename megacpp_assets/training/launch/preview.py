@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import Recipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records

@@ -15,7 +15,7 @@ from typing import Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe import LaunchRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.launch.launcher import Order

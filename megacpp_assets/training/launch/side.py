@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.manifest import Manifest
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove

@@ -7,7 +7,8 @@ import os
 import torch
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import Recipe, TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.state_space import StateSpaceConfig

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import PackOverflow
-from megacpp_assets.contract.recipe_rows import PACKING_STRATEGIES
+from megacpp_assets.contract.recipe.rows import PACKING_STRATEGIES
 from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.strategies.choose import STRATEGIES, Strategy
 from megacpp_assets.packed.strategies.first_fit import first_fit

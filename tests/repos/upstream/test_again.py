@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from megacpp_assets.contract.errors import SourceUnreachable
-from megacpp_assets.contract.recipe import SourcesRecipe
+from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.fetch import fetch_commit
 from megacpp_assets.repos.git import GitFailed, git

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe import STRATEGIES, HoldoutRecipe, SemanticRecipe
+from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out

@@ -9,7 +9,7 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, DOCUMENT_TOKENS, ROOT_ROLE, SYNTHETIC_ROLE
-from megacpp_assets.contract.recipe import STRATEGIES, SemanticRecipe
+from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import SHORT, Skipped
 from tests.semantic.sources import Sources, assembled, by_root

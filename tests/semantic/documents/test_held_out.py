@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
-from megacpp_assets.contract.recipe import STRATEGIES, HoldoutRecipe, SemanticRecipe
+from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import draw, hold_out

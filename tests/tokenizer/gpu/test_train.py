@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe import TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.device import VARIABLE, count_texts, load_encoder, train_counted

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.training.launch.launcher import names, open_launcher
 from megacpp_assets.training.launchers.local import Local
 

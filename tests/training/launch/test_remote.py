@@ -17,7 +17,7 @@ import pytest
 from gcp_storage_emulator.server import create_server
 
 from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records

@@ -28,7 +28,7 @@ import pytest
 from gcp_storage_emulator.server import create_server
 
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.training import trainees
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
-from megacpp_assets.contract.recipe import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records

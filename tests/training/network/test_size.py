@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe_text import SHIPPED, load_recipe
+from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.network.size import model_config, parameter_count, require_memory
 

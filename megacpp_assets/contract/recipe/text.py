@@ -14,8 +14,8 @@ import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import Recipe
-from megacpp_assets.contract.recipe_rows import standard_phases
+from megacpp_assets.contract.recipe.rows import standard_phases
+from megacpp_assets.contract.recipe.whole import Recipe
 
 SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu")
 """Recipes that come with the package, as examples of the schema."""

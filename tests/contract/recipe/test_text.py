@@ -11,14 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import (
-    Recipe,
-    SemanticRecipe,
-    TokenizerRecipe,
-    TrainingRecipe,
-)
-from megacpp_assets.contract.recipe_rows import PhaseRecipe, standard_phases
-from megacpp_assets.contract.recipe_text import (
+from megacpp_assets.contract.recipe.documents import SemanticRecipe, TokenizerRecipe
+from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.text import (
     SHIPPED,
     differences,
     load_recipe,
@@ -26,6 +21,8 @@ from megacpp_assets.contract.recipe_text import (
     recipe_sha256,
     recipe_toml,
 )
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.contract.specials import VOCABULARY_SIZE
 
 _LABELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_]{0,9}", fullmatch=True)

@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe import (
-    Recipe,
-    SemanticRecipe,
-    SourcesRecipe,
-    TokenizerRecipe,
-)
-from megacpp_assets.contract.recipe_rows import PackingRecipe, PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.documents import SemanticRecipe, SourcesRecipe, TokenizerRecipe
+from megacpp_assets.contract.recipe.rows import PackingRecipe, PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.whole import Recipe
 
 
 def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:

@@ -1,0 +1,139 @@
+"""The whole recipe: its sections, and what must hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import BASE_SPECIALIST
+from megacpp_assets.contract.partition import require_label
+from megacpp_assets.contract.recipe.documents import (
+    HoldoutRecipe,
+    MixtureRecipe,
+    PromotionRecipe,
+    SemanticRecipe,
+    SourcesRecipe,
+    TokenizerRecipe,
+    require_weight,
+)
+from megacpp_assets.contract.recipe.rows import (
+    DATASET_NAME,
+    MegatronRecipe,
+    PackingRecipe,
+    PhaseRecipe,
+    standard_phases,
+)
+from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All of it. `dataset` names the corpus; `catalogue` is a shipped one (`sample`, `upstream`) or the path of a file.
+
+    `repos` are `NAME` or `NAME@REF` of that catalogue, `curriculum` those of its `phases` that a run builds by default.
+    `specialists` says of each how often it takes the documents of which repository; others are taken once. Those that
+    the catalogue's repositories define are there too, unless one of that name stands here.
+    `stand_ins` says of a repository which others' headers its sources are parsed with, as if they were installed.
+    """
+
+    dataset: str
+    catalogue: str
+    repos: tuple[str, ...]
+    curriculum: tuple[str, ...]
+    phases: Mapping[str, PhaseRecipe] = field(default_factory=standard_phases)
+    specialists: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: SourcesRecipe = field(default_factory=SourcesRecipe)
+    semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
+    holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
+    tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
+    mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
+    packing: PackingRecipe = field(default_factory=PackingRecipe)
+    megatron: MegatronRecipe = field(default_factory=MegatronRecipe)
+    promotion: PromotionRecipe = field(default_factory=PromotionRecipe)
+    training: TrainingRecipe = field(default_factory=TrainingRecipe)
+    launch: LaunchRecipe = field(default_factory=LaunchRecipe)
+
+    def __post_init__(self) -> None:
+        if not DATASET_NAME.fullmatch(self.dataset):
+            raise SpecError("dataset", expected="1 to 100 letters, digits and '_'", found=repr(self.dataset))
+        for name, value in (("repos", self.repos), ("curriculum", self.curriculum)):
+            if not value or len(set(value)) < len(value):
+                raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
+        for phase in self.curriculum:
+            self._require_phase("curriculum", phase)
+        _require_phases(self.phases, longer=self.packing.overflow != "refuse")
+        names = {text.partition("@")[0] for text in self.repos}
+        _require_specialists(self.specialists, names)
+        _require_stand_ins(self.stand_ins, names)
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The `document_tokens` of the curriculum's phases, each once, ascending: documents are made for each."""
+        return tuple(sorted({self.phases[name].document_tokens for name in self.curriculum}))
+
+    def token_limit(self, budget: int) -> int:
+        """The most tokens of a document of `budget`: where longer ones are split, as its shortest row."""
+        if self.packing.overflow != "split":
+            return budget
+        phases = (self.phases[name] for name in self.curriculum)
+        return min(budget, *(phase.row_tokens for phase in phases if phase.document_tokens == budget))
+
+    def phase(self, name: str) -> PhaseRecipe:
+        """The phase of that name; `SpecError` with those there are, or if nobody makes documents for its budget."""
+        self._require_phase("phase", name)
+        phase = self.phases[name]
+        if phase.document_tokens not in self.budgets:
+            raise SpecError(
+                f"phases.{name}.document_tokens",
+                expected=f"the budget of a phase of the curriculum: {', '.join(map(str, self.budgets))}",
+                found=phase.document_tokens,
+                do=f"add {name} to the recipe's curriculum",
+            )
+        return phase
+
+    def phase_before(self, name: str) -> str:
+        """The phase of the curriculum from whose weights the phase `name` starts; "" where it starts from the seed."""
+        if not self.training.from_previous_phase or name not in self.curriculum[1:]:
+            return ""
+        return self.curriculum[self.curriculum.index(name) - 1]
+
+    def _require_phase(self, where: str, name: str) -> None:
+        if name not in self.phases:
+            do = f"add [phases.{name}] with its row_tokens to the recipe"
+            raise SpecError(where, expected=f"one of {', '.join(self.phases)}", found=repr(name), do=do)
+
+
+def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:
+    for name, phase in phases.items():
+        require_label(f"phases.{name}", name)
+        if problem := phase.problem(longer=longer):
+            key, expected, found = problem
+            raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
+
+
+def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: Iterable[str]) -> None:
+    for name, weights in specialists.items():
+        require_label(f"specialists.{name}", name)
+        if name == BASE_SPECIALIST or not weights:
+            expected = f"repositories and their weights, and another name than {BASE_SPECIALIST}"
+            raise SpecError(f"specialists.{name}", expected=expected, found=dict(weights) or "no repository")
+        for repo, weight in weights.items():
+            if repo not in repos:
+                expected = f"one of the recipe's repositories: {', '.join(sorted(repos))}"
+                raise SpecError(f"specialists.{name}.{repo}", expected=expected, found=repr(repo))
+            require_weight(f"specialists.{name}.{repo}", weight)
+
+
+def _require_stand_ins(stand_ins: Mapping[str, tuple[str, ...]], repos: set[str]) -> None:
+    for name, others in stand_ins.items():
+        expected = f"repositories of the recipe, each once: {', '.join(sorted(repos - {name}))}"
+        if name not in repos or not others or len(set(others)) < len(others) or not set(others) <= repos - {name}:
+            raise SpecError(f"stand_ins.{name}", expected=expected, found=", ".join(others) or "none")
+
+
+def as_config(section: Any) -> dict[str, Any]:
+    """A recipe section as manifest configuration."""
+    return asdict(section)
