@@ -79,8 +79,8 @@ def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight
     assert special.stats["row_tokens"] == 8192
     once, taken = base.stats["documents_per_repo"], special.stats["documents_per_repo"]
     # Which documents the fraction goes to is a draw of each: a sample holds too few to come to it on average.
-    assert 2 * once["drivers@v1.0.0"] < taken["drivers@v1.0.0"] < 3 * once["drivers@v1.0.0"]
-    assert 0 < taken["text@v1.0.0"] < once["text@v1.0.0"]
+    assert 2 * once["drivers@v1.0.0"] <= taken["drivers@v1.0.0"] <= 3 * once["drivers@v1.0.0"]
+    assert 0 <= taken["text@v1.0.0"] <= once["text@v1.0.0"]
     assert special.stats["valid_documents"] == base.stats["valid_documents"]
 
 

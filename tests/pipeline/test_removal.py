@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from roots import data_hashes, megacpp
 
@@ -112,7 +113,7 @@ def _run(folder: Path, *words: str) -> str:
 
 def _texts(root: Path, path: str) -> Iterator[str]:
     for record in read_records(open_artifact(root, path), DOCUMENT_TOKENS):
-        yield json.dumps(record)
+        yield json.dumps(record, default=np.ndarray.tolist)
 
 
 def test_a_removed_repository_is_in_no_mixture_and_what_did_not_contain_it_stays_as_it_was(without: Without) -> None:

@@ -50,9 +50,10 @@ class NgramEmbedding(nn.Module):
 
     def __init__(self, config: NgramConfig, hidden: int) -> None:
         super().__init__()
-        sizes = torch.tensor([size for _, size in config.tables])
+        vectors = [size for _, size in config.tables]
+        sizes = torch.tensor(vectors)
         self.reach = max(config.orders)
-        self.table = nn.Parameter(torch.empty(int(sizes.sum()), config.width))
+        self.table = nn.Parameter(torch.empty(sum(vectors), config.width))
         self.up = nn.Parameter(torch.zeros(hidden, len(sizes) * config.width))
         self.register_buffer("multipliers", torch.tensor(_multipliers(config, self.reach)), persistent=False)
         self.register_buffer("sizes", sizes, persistent=False)

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.parsing.unit_entry import from_bytes, to_bytes
 from megacpp_assets.semantic.parsing.worker import UnitResult, parse_batch
 from megacpp_assets.storage.caching.cache import Cache
-from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
+from tests.semantic.parsing_trees import IN_PROCESS, InProcess, here, toolchain, write_tree
 from tests.semantic.slow_parser import as_columns
 
 LIBRARY = {
@@ -207,7 +207,7 @@ class Loaded:
             if struck and bool(batch.header) >= self.shared:
                 yield Outcome(index, None, self.failure)
             else:
-                yield Outcome(index, function(batch))
+                yield Outcome(index, here(function, batch))
 
     def close(self) -> None: ...
 
