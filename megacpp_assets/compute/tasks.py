@@ -1,4 +1,4 @@
-"""Tasks that wait for one another, run in worker processes within a budget of cores and memory.
+"""Tasks that wait for one another, run in worker processes within a budget of cores and memory and slots of resources.
 
 Which task runs when decides no byte: a task reads what finished tasks left on disk.
 """
@@ -9,18 +9,21 @@ import selectors
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.compute.worker_process import GRACE_SECONDS, Message, WorkerProcess, raised
 from megacpp_assets.contract.errors import MegacppError, SpecError, WorkerDied
+
+_LOOK_SECONDS: Final = 1.0
+"""Between two looks whether another run has given a slot back: nothing tells of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A piece of work: `after` names the tasks that it waits for, `memory` is in bytes, `payload` is JSON-able.
 
-    The worker gets the payload with `cores` added: those that the task may use.
+    The worker gets the payload with `cores` added: those that the task may use. Of its `resource` it has one slot.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Task:
     after: frozenset[str] = frozenset()
     cores: int = 1
     memory: int = 0
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,24 @@ class Budget:
             raise SpecError("budget of cores and memory", expected="at least 1 of each", found=self)
 
 
+class Slots(Protocol):
+    """What several runs share: of each resource so many tasks may be at work at a time, in all of them together."""
+
+    def take(self, resource: str, who: str) -> bool:
+        """Whether there was a slot for `who`, which then has it until it is given back."""
+
+    def give_back(self, who: str) -> None:
+        """Free what was taken for `who`, if anything was."""
+
+    def held_elsewhere(self, resource: str) -> str:
+        """How many slots there are and which other runs have some of them; "" where none has."""
+
+
 class TaskWatch(Protocol):
     """Hears of every task, from the thread that runs them all."""
+
+    def task_waits(self, task: Task, found: str) -> None:
+        """All slots of the task's resource are taken, some by others, as `found` tells. It is said once."""
 
     def task_starts(self, task: Task) -> None:
         """A worker begins the task."""
@@ -68,10 +88,13 @@ class _Floor:
     waiting: dict[str, Task]
     budget: Budget
     start: Callable[[], WorkerProcess]
+    slots: Slots
     done: set[str] = field(default_factory=set)
     failed: list[MegacppError] = field(default_factory=list)
     idle: list[WorkerProcess] = field(default_factory=list)
     running: dict[WorkerProcess, _Running] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    """Tasks of which it was said that they wait for others' slots."""
 
     @property
     def free_cores(self) -> int:
@@ -82,24 +105,28 @@ class _Floor:
         return self.budget.memory - sum(running.task.memory for running in self.running.values())
 
 
-def run_tasks(tasks: Sequence[Task], budget: Budget, watch: TaskWatch, start: Callable[[], WorkerProcess]) -> None:
+def run_tasks(
+    tasks: Sequence[Task], budget: Budget, slots: Slots, watch: TaskWatch, start: Callable[[], WorkerProcess]
+) -> None:
     """Run every task after those it waits for; tasks that nothing else decides between run in the order of `tasks`,
     those with the most behind them first.
 
     A failed task leaves out only what waits for it; the first failure is raised when everything else is done. Whatever
     ends this function, no worker is left.
     """
-    floor = _Floor({task.name: task for task in critical_order(tasks)}, budget, start)
+    floor = _Floor({task.name: task for task in critical_order(tasks)}, budget, start, slots)
     with selectors.DefaultSelector() as selector:
         try:
             while floor.waiting or floor.running:
-                _start_ready(floor, watch, selector)
-                if not floor.running:
+                others_have_slots = _start_ready(floor, watch, selector)
+                if not floor.running and not others_have_slots:
                     break  # what still waits does so for a task that failed
-                for key, _ in selector.select():
+                for key, _ in selector.select(_LOOK_SECONDS if others_have_slots else None):
                     _hear(floor, watch, selector, key.fileobj)  # type: ignore[arg-type]
         finally:
             _stop([*floor.running, *floor.idle])
+            for running in floor.running.values():
+                slots.give_back(running.task.name)
     if floor.failed:
         raise floor.failed[0]
 
@@ -128,12 +155,17 @@ def _topological(named: Mapping[str, Task]) -> list[str]:
     return list(order)
 
 
-def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> None:
-    """Start what may start and fits. A big task that does not fit yet holds nobody up: smaller ones pass it."""
-    ready = [task for task in floor.waiting.values() if task.after <= floor.done]
+def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> bool:
+    """Start what may start and fits; whether a task could not because other runs have slots of its resource.
+
+    A big task that does not fit yet holds nobody up: smaller ones pass it.
+    """
+    fitting = [task for task in floor.waiting.values() if task.after <= floor.done and _fits(task, floor, 1)]
+    ready = [task for task in fitting if not task.resource or floor.slots.take(task.resource, task.name)]
     for place, task in enumerate(ready):
         cores = _cores_for(task, floor, len(ready) - place)
-        if floor.running and (cores > floor.free_cores or task.memory > floor.free_memory):
+        if not _fits(task, floor, cores):
+            floor.slots.give_back(task.name)
             continue
         del floor.waiting[task.name]
         worker = floor.idle.pop() if floor.idle else floor.start()
@@ -141,6 +173,25 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
         floor.running[worker] = _Running(task, cores)
         watch.task_starts(task)
         worker.send({**task.payload, "cores": cores})
+    return _tell_of_others(floor, watch, [task for task in fitting if task not in ready])
+
+
+def _tell_of_others(floor: _Floor, watch: TaskWatch, held_up: Sequence[Task]) -> bool:
+    """Whether other runs have slots that tasks wait for; each such task is told once."""
+    found = {resource: floor.slots.held_elsewhere(resource) for resource in {task.resource for task in held_up}}
+    for task in held_up:
+        if found[task.resource] and task.name not in floor.told:
+            floor.told.add(task.name)
+            watch.task_waits(task, found[task.resource])
+    return any(found.values())
+
+
+def _fits(task: Task, floor: _Floor, cores: int) -> bool:
+    """Whether there is room for the task with so many cores, or with those that it asks for where these are more."""
+    if not floor.running:
+        return True
+    asked = max(cores, min(task.cores, floor.budget.cores))
+    return asked <= floor.free_cores and task.memory <= floor.free_memory
 
 
 def _cores_for(task: Task, floor: _Floor, contenders: int) -> int:
@@ -156,15 +207,18 @@ def _hear(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector, wor
             if "progress" in message:
                 watch.task_goes_on(task, *message["progress"])
             else:
-                selector.unregister(worker)
-                del floor.running[worker]
+                _leave(floor, selector, worker)
                 floor.idle.append(worker)
                 _finish(floor, watch, task, message)
     except EOFError as ending:
-        selector.unregister(worker)
-        del floor.running[worker]
+        _leave(floor, selector, worker)
         worker.stop()
         floor.failed.append(WorkerDied(task.name, expected="an answer", found=str(ending), do="run it again"))
+
+
+def _leave(floor: _Floor, selector: selectors.BaseSelector, worker: WorkerProcess) -> None:
+    selector.unregister(worker)
+    floor.slots.give_back(floor.running.pop(worker).task.name)
 
 
 def _finish(floor: _Floor, watch: TaskWatch, task: Task, message: Message) -> None:

@@ -21,6 +21,10 @@ class LogWatch:
         """See `Watch`."""
         self._log.info(f"{step.name}: complete already, {done.artifact.path}")
 
+    def step_waits(self, step: Step, found: str) -> None:
+        """See `Watch`."""
+        self._log.info(f"{step.name}: waits for a slot of {step.resource}, {found}")
+
     def step_starts(self, step: Step) -> None:
         """See `Watch`."""
         self._log.info(f"{step.name}: starts")

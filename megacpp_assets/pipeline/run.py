@@ -6,7 +6,7 @@ This is the one way in which a step is ever run, whoever asks for it: the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import psutil
@@ -21,6 +21,7 @@ from megacpp_assets.pipeline.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
 from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
 from megacpp_assets.pipeline.worker import task_of
+from megacpp_assets.storage.slots import SlotLocks
 from megacpp_assets.training.launch.drive import release_lost
 
 _MEMORY_SHARE = 0.8
@@ -31,6 +32,9 @@ class Watch(Protocol):
 
     def step_done_before(self, step: Step, done: Done) -> None:
         """The step was current: nothing ran."""
+
+    def step_waits(self, step: Step, found: str) -> None:
+        """Other runs have slots of the resource that the step takes, as `found` tells. It is said once."""
 
     def step_starts(self, step: Step) -> None:
         """A worker begins the step."""
@@ -85,7 +89,8 @@ def run_steps(
     if stale:
         names = {step.name for step in stale}
         tasks = [task_of(step, frozenset(names.intersection(step.waits_for())), retrain=retrain) for step in stale]
-        run_tasks(tasks, budget, state, lambda: WorkerProcess("megacpp_assets.pipeline.worker"))
+        slots = SlotLocks(corpus.root, asdict(corpus.recipe.concurrency))
+        run_tasks(tasks, budget, slots, state, lambda: WorkerProcess("megacpp_assets.pipeline.worker"))
     return state.corpus
 
 
@@ -103,6 +108,10 @@ class _Run:
         """The step is finished: it needs no worker."""
         self._settle(step, done)
         self.watch.step_done_before(step, done)
+
+    def task_waits(self, task: Task, found: str) -> None:
+        """See `TaskWatch`."""
+        self.watch.step_waits(self.steps[task.name], found)
 
     def task_starts(self, task: Task) -> None:
         """See `TaskWatch`."""

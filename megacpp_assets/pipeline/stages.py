@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from megacpp_assets.compute.cores import ELASTIC
+from megacpp_assets.compute.tokenizer_device import CUDA, tokenizer_device
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress
@@ -57,7 +58,8 @@ class Quality(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A row. `description` says what one partition holds; `cores` (or `ELASTIC`) and `memory` (bytes) what it takes."""
+    """A row. `description` says what one partition holds; `cores` (or `ELASTIC`) and `memory` (bytes) what it takes,
+    and a slot of `resource`, which `[concurrency]` of the recipe counts."""
 
     name: str
     kind: Kind
@@ -68,6 +70,7 @@ class Stage:
     upstream: tuple[str, ...] = ()
     cores: int | Callable[[Recipe], int] = 1
     memory: int = 1_000_000_000
+    resource: str | Callable[[Recipe], str] = ""
 
     @property
     def implementation(self) -> Implementation:
@@ -83,27 +86,41 @@ class Stage:
         """The cores that one partition takes, or `ELASTIC`."""
         return self.cores(recipe) if callable(self.cores) else self.cores
 
+    def resource_for(self, recipe: Recipe) -> str:
+        """The resource that one partition takes a slot of, "" for none."""
+        return self.resource(recipe) if callable(self.resource) else self.resource
+
+
+def _accelerator_of_the_tokenizer(recipe: Recipe) -> str:
+    del recipe
+    return "accelerator" if tokenizer_device() == CUDA else ""
+
+
+def _accelerator_of_training(recipe: Recipe) -> str:
+    """A training on a CPU of this machine takes cores only."""
+    return "accelerator" if recipe.training.device != "cpu" or recipe.launch.launcher != "local" else ""
+
 
 _TABLE: Final = (
     Stage(
         "pinned_repos", Kind.REPOSITORY, "repos", "sources", frozenset({"git"}),
         "Bare git objects of one pinned commit and the list of its files, with licences.",
-        memory=500_000_000,
+        memory=500_000_000, resource="network",
     ),
     Stage(
         "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),
         "One document per semantic chunk: text, structure, call and type edges, provenance (libclang).",
-        ("pinned_repos",), cores=ELASTIC,
+        ("pinned_repos",), cores=ELASTIC, resource="parsing",
     ),
     Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
         "The one tokenizer of the corpus: fixed C++ vocabulary and learned merges, identified by a commit.",
-        ("pinned_repos",), cores=ELASTIC,
+        ("pinned_repos",), cores=ELASTIC, resource=_accelerator_of_the_tokenizer,
     ),
     Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
         "Documents of at most their budget of tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer"),
+        ("semantic_jsonl", "tokenizer"), resource=_accelerator_of_the_tokenizer,
     ),
     Stage(
         "v6_enriched", Kind.REPOSITORY, "enriched", "tokens", frozenset({"parquet"}),
@@ -125,6 +142,7 @@ _TABLE: Final = (
         "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
         ("megatron_bin_idx", "tokenizer"),
         cores=lambda recipe: recipe.training.threads * recipe.training.processes, memory=2_000_000_000,
+        resource=_accelerator_of_training,
     ),
 )  # fmt: skip
 

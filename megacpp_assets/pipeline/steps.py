@@ -30,6 +30,11 @@ class Step:
         """`STAGE PARTITION`, unique within a corpus."""
         return f"{self.stage.name} {self.partition}"
 
+    @property
+    def resource(self) -> str:
+        """What it takes a slot of while it runs, "" for nothing."""
+        return self.stage.resource_for(self.corpus.recipe)
+
     @cached_property
     def _spec(self) -> Any:
         return self.stage.implementation.spec(self.corpus, self.partition)

@@ -26,7 +26,8 @@ def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
         "partition": step.partition,
         "retrain": retrain,
     }
-    return Task(step.name, payload, after, step.stage.cores_for(step.corpus.recipe), step.stage.memory)
+    stage, recipe = step.stage, step.corpus.recipe
+    return Task(step.name, payload, after, stage.cores_for(recipe), stage.memory, step.resource)
 
 
 def run_step(task: Message, progress: Progress) -> dict[str, Any]:

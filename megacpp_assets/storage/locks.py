@@ -18,6 +18,7 @@ from typing import Final
 from megacpp_assets.contract.errors import SpecError
 
 LOCKS_DIRECTORY: Final = ".locks"
+_LONGEST_WORD: Final = 400
 _LOG = logging.getLogger(__name__)
 
 
@@ -40,10 +41,10 @@ def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
 @contextmanager
 def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterator[None]:
     """The lock `name` of the root; `SpecError` about `what`, naming the holder, where another process has it."""
-    descriptor = _open(root, name)
+    descriptor = open_lock(root, name)
     try:
-        if not _taken(descriptor, fcntl.LOCK_EX):
-            raise SpecError(what, expected=expected, found=_holder(descriptor), do=do)
+        if not taken(descriptor, fcntl.LOCK_EX):
+            raise SpecError(what, expected=expected, found=holder(descriptor), do=do)
         yield
     finally:
         os.close(descriptor)
@@ -51,10 +52,10 @@ def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterat
 
 @contextmanager
 def _held(root: Path, path: str, kind: int) -> Iterator[None]:
-    descriptor = _open(root, path.replace("/", "__"))
+    descriptor = open_lock(root, path.replace("/", "__"))
     try:
-        if not _taken(descriptor, kind):
-            _LOG.warning("waiting for %s, last taken by %s", path, _holder(descriptor))
+        if not taken(descriptor, kind):
+            _LOG.warning("waiting for %s, last taken by %s", path, holder(descriptor))
             fcntl.flock(descriptor, kind)
             _sign(descriptor)
         yield
@@ -62,27 +63,30 @@ def _held(root: Path, path: str, kind: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _open(root: Path, name: str) -> int:
+def open_lock(root: Path, name: str) -> int:
+    """A descriptor of the lock `name`, not taken yet; closing it gives the lock up. No child process inherits it."""
     folder = root / LOCKS_DIRECTORY
     folder.mkdir(parents=True, exist_ok=True)
     return os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
-def _taken(descriptor: int, kind: int) -> bool:
+def taken(descriptor: int, kind: int, why: str = "") -> bool:
+    """Whether the lock could be taken at once; whoever asks for its holder then hears `why` too."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    _sign(descriptor)
+    _sign(descriptor, why)
     return True
 
 
-def _sign(descriptor: int) -> None:
+def _sign(descriptor: int, why: str = "") -> None:
     """Leave word of who took the lock last."""
-    words = f"process {os.getpid()} on {socket.gethostname()}".encode()
+    words = f"process {os.getpid()} on {socket.gethostname()}{f' for {why}' if why else ''}".encode()
     os.ftruncate(descriptor, len(words))
     os.pwrite(descriptor, words, 0)
 
 
-def _holder(descriptor: int) -> str:
-    return os.pread(descriptor, 200, 0).decode(errors="replace") or "another process"
+def holder(descriptor: int) -> str:
+    """Who took the lock last."""
+    return os.pread(descriptor, _LONGEST_WORD, 0).decode(errors="replace") or "another process"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from megacpp_assets.compute.select import worker_count
+from megacpp_assets.compute.tokenizer_device import CPU, tokenizer_device
 from megacpp_assets.contract.encoding import TextEncoder
-from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
@@ -17,18 +16,6 @@ from megacpp_assets.tokenizer.train import Trained, count_words, train_model
 
 if TYPE_CHECKING:
     import torch
-
-VARIABLE = "MEGACPP_TOKENIZER_DEVICE"
-CPU = "cpu"
-DEVICES = (CPU, "cuda", "interpreter")
-
-
-def tokenizer_device() -> str:
-    """The device that the environment asks for; `SpecError` for an unknown one."""
-    name = os.environ.get(VARIABLE, CPU)
-    if name not in DEVICES:
-        raise SpecError(VARIABLE, expected=" or ".join(DEVICES), found=repr(name))
-    return name
 
 
 def load_encoder(directory: Path) -> TextEncoder:

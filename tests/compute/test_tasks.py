@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.compute.cores import ELASTIC
-from megacpp_assets.compute.tasks import Budget, Task, critical_order, run_tasks
+from megacpp_assets.compute.tasks import Budget, Slots, Task, critical_order, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.errors import CheckFailed, SpecError, WorkerDied
+from megacpp_assets.storage.slots import SlotLocks
 
 GIB = 1 << 30
 
@@ -32,6 +35,11 @@ class Heard:
     progress: list[tuple[str, int, int]] = field(default_factory=list)
     ended: dict[str, Any] = field(default_factory=dict)
     refuses: str = ""
+    waited: dict[str, str] = field(default_factory=dict)
+
+    def task_waits(self, task: Task, found: str) -> None:
+        assert task.name not in self.waited
+        self.waited[task.name] = found
 
     def task_starts(self, task: Task) -> None:
         self.started.append(task.name)
@@ -45,6 +53,10 @@ class Heard:
         self.ended[task.name] = result
 
 
+def run(tasks: Sequence[Task], budget: Budget, watch: Heard, slots: Slots | None = None) -> None:
+    run_tasks(tasks, budget, slots or SlotLocks(Path(), {}), watch, start)
+
+
 def start() -> WorkerProcess:
     return WorkerProcess("tests.compute.graph_tasks")
 
@@ -56,8 +68,17 @@ def log(tmp_path: Path) -> Path:
     return file
 
 
-def task(log: Path, name: str, *, after: tuple[str, ...] = (), cores: int = 1, memory: int = 0, **told: Any) -> Task:
-    return Task(name, {"name": name, "log": str(log), **told}, frozenset(after), cores, memory)
+def task(
+    log: Path,
+    name: str,
+    *,
+    after: tuple[str, ...] = (),
+    cores: int = 1,
+    memory: int = 0,
+    resource: str = "",
+    **told: Any,
+) -> Task:
+    return Task(name, {"name": name, "log": str(log), **told}, frozenset(after), cores, memory, resource)
 
 
 def lines(log: Path) -> list[str]:
@@ -67,7 +88,7 @@ def lines(log: Path) -> list[str]:
 def test_a_task_starts_when_those_it_waits_for_have_ended(log: Path) -> None:
     heard = Heard()
     tasks = [task(log, "c", after=("a", "b")), task(log, "a"), task(log, "b", after=("a",))]
-    run_tasks(tasks, Budget(4, GIB), heard, start)
+    run(tasks, Budget(4, GIB), heard)
     assert lines(log) == ["start a", "end a", "start b", "end b", "start c", "end c"]
     assert heard.ended == {name: {"answer": name} for name in "abc"}
 
@@ -75,35 +96,87 @@ def test_a_task_starts_when_those_it_waits_for_have_ended(log: Path) -> None:
 def test_tasks_that_do_not_wait_for_each_other_run_at_once(log: Path) -> None:
     heard = Heard()
     # Each would wait for ever if the other had to end first.
-    run_tasks([task(log, "a", waits_for=["b"]), task(log, "b", waits_for=["a"])], Budget(2, GIB), heard, start)
+    run([task(log, "a", waits_for=["b"]), task(log, "b", waits_for=["a"])], Budget(2, GIB), heard)
     assert set(heard.ended) == {"a", "b"}
 
 
 def test_one_worker_process_runs_many_tasks(log: Path) -> None:
-    run_tasks([task(log, name) for name in "abcd"], Budget(1, GIB), Heard(), start)
+    run([task(log, name) for name in "abcd"], Budget(1, GIB), Heard())
     assert len({line.split()[3] for line in log.read_text().splitlines() if line.startswith("start")}) == 1
 
 
 def test_what_would_exceed_the_memory_waits(log: Path) -> None:
-    run_tasks([task(log, name, memory=GIB) for name in "abc"], Budget(3, GIB), Heard(), start)
+    run([task(log, name, memory=GIB) for name in "abc"], Budget(3, GIB), Heard())
     assert [line.split()[0] for line in lines(log)] == ["start", "end"] * 3
 
 
 def test_a_task_larger_than_the_budget_runs_alone(log: Path) -> None:
-    run_tasks([task(log, "big", cores=64, memory=9 * GIB), task(log, "small")], Budget(2, GIB), Heard(), start)
+    run([task(log, "big", cores=64, memory=9 * GIB), task(log, "small")], Budget(2, GIB), Heard())
     assert lines(log) == ["start big", "end big", "start small", "end small"]
 
 
 def test_an_elastic_task_shares_the_free_cores_with_those_that_could_start_too(log: Path) -> None:
-    run_tasks([task(log, "alone", cores=ELASTIC)], Budget(6, GIB), Heard(), start)
-    run_tasks([task(log, name, cores=ELASTIC) for name in ("one", "two")], Budget(6, GIB), Heard(), start)
+    run([task(log, "alone", cores=ELASTIC)], Budget(6, GIB), Heard())
+    run([task(log, name, cores=ELASTIC) for name in ("one", "two")], Budget(6, GIB), Heard())
     granted = {words[1]: words[2] for line in log.read_text().splitlines() if (words := line.split())[0] == "start"}
     assert granted == {"alone": "6", "one": "3", "two": "3"}
 
 
+def test_tasks_of_one_resource_run_as_many_at_a_time_as_it_has_slots_and_hold_up_no_others(log: Path) -> None:
+    heard = Heard()
+    parse = [task(log, name, resource="parsing", waits_for=["other"]) for name in ("one", "two", "three")]
+    run([*parse, task(log, "other")], Budget(4, GIB), heard, SlotLocks(log.parent, {"parsing": 1}))
+    order = [line for line in lines(log) if "other" not in line]
+    assert [line.split()[0] for line in order] == ["start", "end"] * 3
+    assert heard.waited == {}  # its own tasks are nothing that a run waits for
+
+
+def test_the_cores_of_tasks_without_a_slot_go_to_those_that_have_one(log: Path) -> None:
+    tasks = [task(log, name, cores=ELASTIC, resource="parsing") for name in ("one", "two", "three")]
+    run(tasks, Budget(6, GIB), Heard(), SlotLocks(log.parent, {"parsing": 2}))
+    granted = [line.split()[2] for line in log.read_text().splitlines() if line.startswith("start")]
+    assert granted[:2] == ["3", "3"]
+
+
+OTHER_RUN = (
+    "import sys; from pathlib import Path; from tests.compute.test_tasks import *;"
+    "run([task(Path(sys.argv[1]), 'a', resource='parsing', does='sleep')], Budget(1, GIB), Heard(),"
+    " SlotLocks(Path(sys.argv[1]).parent, {'parsing': 1}))"
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_task_waits_for_the_slot_of_another_run_says_whose_and_goes_on_when_that_ends(
+    log: Path, number: signal.Signals
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", OTHER_RUN, str(log)], stderr=subprocess.DEVNULL) as other:
+
+        class HeardAndEnds(Heard):
+            def task_waits(self, task: Task, found: str) -> None:
+                super().task_waits(task, found)
+                assert lines(log) == ["start a"]
+                os.kill(other.pid, number)
+
+        _pid_of_first(log)
+        heard = HeardAndEnds()
+        run([task(log, "b", resource="parsing")], Budget(1, GIB), heard, SlotLocks(log.parent, {"parsing": 1}))
+    assert heard.waited == {"b": f"1 in all, taken by process {other.pid} on {socket.gethostname()} for a"}
+    assert set(heard.ended) == {"b"}
+
+
+def test_a_run_that_ends_early_gives_its_slots_back(log: Path) -> None:
+    slots = SlotLocks(log.parent, {"parsing": 1})
+    heard = Heard(refuses="a")
+    with pytest.raises(CheckFailed):
+        run([task(log, "a", resource="parsing")], Budget(1, GIB), heard, slots)
+    with pytest.raises(WorkerDied):
+        run([task(log, "b", resource="parsing", does="die")], Budget(1, GIB), Heard(), slots)
+    assert SlotLocks(log.parent, {"parsing": 1}).take("parsing", "another")
+
+
 def test_progress_is_heard(log: Path) -> None:
     heard = Heard()
-    run_tasks([task(log, "a", does="count")], Budget(1, GIB), heard, start)
+    run([task(log, "a", does="count")], Budget(1, GIB), heard)
     assert heard.progress == [("a", 1, 2), ("a", 2, 2)]
 
 
@@ -111,7 +184,7 @@ def test_a_failure_leaves_out_what_waits_for_it_and_is_raised_at_the_end(log: Pa
     heard = Heard()
     tasks = [task(log, "bad", does="refuse"), task(log, "behind", after=("bad",)), task(log, "other")]
     with pytest.raises(CheckFailed, match="a check; expected 1; found 2; what to do: mend it"):
-        run_tasks(tasks, Budget(1, GIB), heard, start)
+        run(tasks, Budget(1, GIB), heard)
     assert set(heard.ended) == {"other"}
     assert "behind" not in heard.started
 
@@ -119,26 +192,26 @@ def test_a_failure_leaves_out_what_waits_for_it_and_is_raised_at_the_end(log: Pa
 def test_what_the_watch_refuses_has_failed(log: Path) -> None:
     heard = Heard(refuses="a")
     with pytest.raises(CheckFailed, match="another"):
-        run_tasks([task(log, "a"), task(log, "b", after=("a",))], Budget(1, GIB), heard, start)
+        run([task(log, "a"), task(log, "b", after=("a",))], Budget(1, GIB), heard)
     assert heard.started == ["a"]
 
 
 def test_an_unforeseen_error_comes_with_its_traceback(log: Path) -> None:
     with pytest.raises(WorkerDied, match="nobody foresaw this"):
-        run_tasks([task(log, "a", does="blunder")], Budget(1, GIB), Heard(), start)
+        run([task(log, "a", does="blunder")], Budget(1, GIB), Heard())
 
 
 def test_a_worker_that_dies_fails_its_task_alone(log: Path) -> None:
     heard = Heard()
     with pytest.raises(WorkerDied, match="SIGKILL"):
-        run_tasks([task(log, "a", does="die"), task(log, "b")], Budget(1, GIB), heard, start)
+        run([task(log, "a", does="die"), task(log, "b")], Budget(1, GIB), heard)
     assert set(heard.ended) == {"b"}
 
 
 def test_a_circle_and_a_task_that_is_not_there_are_refused(log: Path) -> None:
     for tasks in ([task(log, "a", after=("b",)), task(log, "b", after=("a",))], [task(log, "a", after=("x",))]):
         with pytest.raises(SpecError, match="waits for itself"):
-            run_tasks(tasks, Budget(1, GIB), Heard(), start)
+            run(tasks, Budget(1, GIB), Heard())
 
 
 @given(st.lists(st.sets(st.integers(0, 11)), max_size=12))
@@ -156,7 +229,7 @@ def test_the_order_puts_the_longest_chain_first_and_keeps_the_rest(earlier: list
 def test_no_worker_outlives_a_parent_that_ends(log: Path, number: signal.Signals) -> None:
     program = (
         "import sys; from pathlib import Path; from tests.compute.test_tasks import *;"
-        "run_tasks([task(Path(sys.argv[1]), 'a', does='sleep')], Budget(1, GIB), Heard(), start)"
+        "run([task(Path(sys.argv[1]), 'a', does='sleep')], Budget(1, GIB), Heard())"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(log)], stderr=subprocess.DEVNULL) as parent:
         worker = psutil.Process(_pid_of_first(log))

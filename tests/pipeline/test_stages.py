@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from megacpp_assets.compute.tokenizer_device import VARIABLE
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES, STAGES, TOKENIZER, chain
 
 
@@ -15,3 +19,18 @@ def test_a_chain_has_all_that_an_artifact_rests_on_and_nothing_else() -> None:
     assert chain("v6_enriched")[-2:] == ("tokenized_parquet", "v6_enriched")
     assert "packed_rows" not in chain("v6_enriched")
     assert set(chain(CHECKPOINT)) == set(STAGE_NAMES)
+
+
+def _resources(*settings: str) -> dict[str, str]:
+    recipe = load_recipe("smoke", settings)
+    return {name: resource for name, stage in STAGES.items() if (resource := stage.resource_for(recipe))}
+
+
+def test_a_stage_takes_a_slot_of_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    always = {"pinned_repos": "network", "semantic_jsonl": "parsing"}
+    assert _resources() == always
+    assert _resources("training.device=cuda") == {**always, CHECKPOINT: "accelerator"}
+    assert _resources("launch.launcher=slurm") == {**always, CHECKPOINT: "accelerator"}
+    monkeypatch.setenv(VARIABLE, "cuda")
+    assert _resources() == {**always, TOKENIZER: "accelerator", "tokenized_parquet": "accelerator"}

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
+from megacpp_assets.compute.tokenizer_device import VARIABLE
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.device import VARIABLE, count_texts, load_encoder
+from megacpp_assets.tokenizer.device import count_texts, load_encoder
 from megacpp_assets.tokenizer.encoder import Encoder
 from tests.tokenizer.conftest import RECIPE
 

@@ -50,6 +50,11 @@ class Bars:
         self._show(step, "")
         self._bars.advance(self._stages[step.stage.name])
 
+    def step_waits(self, step: Step, found: str) -> None:
+        """See `Watch`."""
+        words = f"{step.name}: waits for a slot of {step.resource}, {found}"
+        self._console.print(words, markup=False, highlight=False)
+
     def step_starts(self, step: Step) -> None:
         """See `Watch`."""
         self._bars.start_task(self._stages[step.stage.name])

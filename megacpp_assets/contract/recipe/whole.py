@@ -9,6 +9,7 @@ from typing import Any
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.partition import require_label
+from megacpp_assets.contract.recipe.concurrency import ConcurrencyRecipe
 from megacpp_assets.contract.recipe.documents import (
     HoldoutRecipe,
     MixtureRecipe,
@@ -55,6 +56,7 @@ class Recipe:
     promotion: PromotionRecipe = field(default_factory=PromotionRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
+    concurrency: ConcurrencyRecipe = field(default_factory=ConcurrencyRecipe)
 
     def __post_init__(self) -> None:
         if not DATASET_NAME.fullmatch(self.dataset):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+from megacpp_assets.compute.tokenizer_device import VARIABLE
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
-from megacpp_assets.tokenizer.device import VARIABLE, count_texts, load_encoder, train_counted
+from megacpp_assets.tokenizer.device import count_texts, load_encoder, train_counted
 from megacpp_assets.tokenizer.gpu.device import CUDA, open_device
 from megacpp_assets.tokenizer.gpu.encode import GpuEncoder
 from megacpp_assets.tokenizer.train import train

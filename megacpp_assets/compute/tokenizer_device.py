@@ -1,0 +1,21 @@
+"""Choice of the device that the tokenizer is trained and encodes on: `MEGACPP_TOKENIZER_DEVICE`, the CPU by default."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from megacpp_assets.contract.errors import SpecError
+
+VARIABLE: Final = "MEGACPP_TOKENIZER_DEVICE"
+CPU: Final = "cpu"
+CUDA: Final = "cuda"
+DEVICES: Final = (CPU, CUDA, "interpreter")
+
+
+def tokenizer_device() -> str:
+    """The device that the environment asks for; `SpecError` for an unknown one."""
+    name = os.environ.get(VARIABLE, CPU)
+    if name not in DEVICES:
+        raise SpecError(VARIABLE, expected=" or ".join(DEVICES), found=repr(name))
+    return name
