@@ -1,7 +1,8 @@
 """The enriched loader: batches of packed rows with tokens, all channels, chunks and segments, on one core.
 
-Rows are made here, of documents of log-normal length with a chunk for every 64 tokens, in mapped files as the loader
-has them. `--json FILE` writes the report of seed 000: B, T, iters, tokens a CPU second, and what the batches held.
+Rows are made here, of documents of log-normal length with a chunk for every 64 tokens, and channels whose values last
+about as long as in real rows, in mapped files as the stage writes them. `--json FILE` writes the report of seed 000: B,
+T, iters, tokens a CPU second, and what the batches held.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from _arguments import positive, run
@@ -25,13 +27,18 @@ from megacpp_assets.loader.row_chunks import ChunkRows
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.segments import cu_seqlens, segment_ids
 from megacpp_assets.loader.telemetry import Telemetry
+from megacpp_assets.megatron.channels import Channel, ChannelWriter, map_channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
 
 BENCH = "loader"
 ROW_TOKENS, ROWS, BATCH_ROWS, ITERS = 4096, 512, 4, 100
 CHUNK_TOKENS = 64
-WIDTHS = {"structure_ids": "u1", "dep_levels": "<u2", "def_use": "u1", ROLES: "u1"}
-"""Types of channels that are not four bytes wide."""
+LASTS: Final = {
+    "structure_ids": (20, 9), "dep_levels": (80, 13), "ast_depth_ids": (2.6, 40), "sibling_index_ids": (3.5, 60),
+    "node_type_ids": (2.5, 40), ROLES: (80, 3), "symbol_ids": (2.6, 1 << 31), "call_targets": (16, 1 << 31),
+    "type_refs": (14, 1 << 31), "def_use": (2.7, 3),
+}  # fmt: skip
+"""Mean tokens that a value of a channel lasts, as in fmt and the sample, and below what its values are."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -98,7 +105,7 @@ def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
     starts = np.arange(ROWS + 1) * ROW_TOKENS
     tokens[np.unique(np.cumsum(rng.lognormal(6, 1, total // 200).astype(np.int64) + 8) % total)] = BOS_ID
     tokens[starts[:-1]] = BOS_ID
-    channels = {name: made(folder, name, total, WIDTHS.get(name, "<i4")) for name in (*STRUCTURE_CHANNELS, ROLES)}
+    channels = {name: made(folder, name) for name in (*STRUCTURE_CHANNELS, ROLES)}
     rows = PackedRows(ROW_TOKENS, starts, mapped(folder, "tokens", tokens), channels)
     each = ROW_TOKENS // CHUNK_TOKENS
     begins = np.tile(np.arange(each) * CHUNK_TOKENS, ROWS)
@@ -115,14 +122,21 @@ def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
     )
 
 
-def symbols(folder: Path) -> dict[str, np.ndarray]:
+def symbols(folder: Path) -> dict[str, Channel]:
     """The symbol channels of as many tokens."""
-    return {name: made(folder, name, ROWS * ROW_TOKENS, WIDTHS.get(name, "<u4")) for name in SYMBOL_CHANNELS}
+    return {name: made(folder, name) for name in SYMBOL_CHANNELS}
 
 
-def made(folder: Path, name: str, count: int, dtype: str) -> np.ndarray:
-    """A mapped file of `count` small numbers."""
-    return mapped(folder, name, np.random.default_rng(len(name)).integers(0, 9, count).astype(dtype))
+def made(folder: Path, name: str) -> Channel:
+    """A channel of all rows, as the stage writes it and the loader opens it."""
+    lasts, below = LASTS[name]
+    rng, total = np.random.default_rng(len(name)), ROWS * ROW_TOKENS
+    values = np.repeat(rng.integers(0, below, total), rng.geometric(1 / lasts, total))[:total]
+    with ExitStack() as stack:
+        writer, path = ChannelWriter(stack, folder, ROW_TOKENS), folder / name
+        writer.append(values, np.full(ROWS, ROW_TOKENS))
+        dtype, runs = writer.finish(stack.enter_context(path.open("wb")))
+    return map_channel(path, dtype, runs, tokens=total, rows=ROWS, row_tokens=ROW_TOKENS)
 
 
 def mapped(folder: Path, name: str, values: np.ndarray) -> np.ndarray:

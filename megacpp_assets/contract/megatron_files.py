@@ -25,7 +25,7 @@ CHUNK_PARTS: Final = (
 )  # fmt: skip
 _DTYPE: Final = re.compile(r"u?int(8|16|32)|[|<][iu](1|2|4)")
 
-FORMAT = 2
+FORMAT = 3
 
 
 def prefix_name(dataset: str, split: str) -> str:
@@ -47,8 +47,9 @@ def chunk_suffix(part: str) -> str:
 class SidecarRecord:
     """What `<prefix>.idx.json` says. Paths are file names in the prefix's own folder.
 
-    Each file in `side_channel_paths` holds one value per token of the `.bin`, of the numpy dtype named in
-    `side_channel_dtypes`, little-endian. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
+    The files in `side_channel_paths` are as `megatron/channels.py` says: a value for each token of the `.bin`, or runs,
+    as many as `side_channel_runs` has for the channel; values are of the little-endian numpy dtype named in
+    `side_channel_dtypes`. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
     last, the number of sequences. `chunk_paths` names the files of `megatron/chunk_sidecars.py` by part,
     `chunk_counts` the number of chunks, call edges and type edges.
     """
@@ -62,6 +63,7 @@ class SidecarRecord:
     documents_path: str
     side_channel_paths: Mapping[str, str]
     side_channel_dtypes: Mapping[str, str]
+    side_channel_runs: Mapping[str, int]
     chunk_paths: Mapping[str, str]
     chunk_counts: Mapping[str, int]
 
@@ -79,6 +81,8 @@ class SidecarRecord:
             record = SidecarRecord(**raw)
             if record.side_channel_paths.keys() != record.side_channel_dtypes.keys():
                 raise ValueError("paths and dtypes name different channels")
+            if not record.side_channel_runs.keys() <= record.side_channel_paths.keys():
+                raise ValueError("runs of a channel that has no path")
             if set(record.chunk_paths) != set(CHUNK_PARTS) or set(record.chunk_counts) != {"chunks", *CHUNK_EDGES}:
                 raise ValueError("other parts than those of chunks and edges")
             if not all(_DTYPE.fullmatch(each) for each in (record.token_dtype, *record.side_channel_dtypes.values())):
@@ -91,7 +95,7 @@ class SidecarRecord:
             )
             if any(not name or "/" in name or name in (".", "..") for name in names):
                 raise ValueError("a path outside the prefix's folder")
-            counts = record.chunk_counts.values()
+            counts = (*record.chunk_counts.values(), *record.side_channel_runs.values())
             numbers = (record.row_tokens, record.rows, record.documents, record.tokens, *counts)
             if any(type(number) is not int or number < 0 for number in numbers):
                 raise ValueError("a count that is not a whole number")

@@ -25,7 +25,9 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
-from megacpp_assets.megatron.reader import open_pair
+from megacpp_assets.megatron.channels import Channel, Values
+from megacpp_assets.megatron.reader import open_pair, token_starts
+from megacpp_assets.megatron.sidecars import open_channel
 from megacpp_assets.storage.artifact import Artifact
 
 _INT32 = np.dtype(np.int32)
@@ -52,12 +54,12 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """The rows of one split. Token `t` of row `r` is `tokens[starts[r] + t]`, and so in every channel."""
+    """The rows of one split. Token `t` of row `r` is `tokens[starts[r] + t]`; channels have its values."""
 
     row_tokens: int
     starts: NDArray[np.int64]
     tokens: NDArray[Any]
-    channels: Mapping[str, NDArray[np.generic]]
+    channels: Mapping[str, Channel]
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -65,7 +67,7 @@ class PackedRows:
     def batch(self, rows: NDArray[np.int64]) -> RowBatch:
         """The rows numbered `rows`, in that order. Raises IndexError beyond the last."""
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
-        input_ids = self._gather(self.tokens, rows, PAD_ID)
+        input_ids = self._gather(Values(self.tokens), rows, PAD_ID)
         doc_ids = np.cumsum(input_ids == BOS_ID, axis=1, dtype=np.int32) - 1
         target_ids = np.full_like(input_ids, PAD_ID)
         target_ids[:, :-1] = input_ids[:, 1:]
@@ -87,14 +89,14 @@ class PackedRows:
 
     def doc_ids(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """The `doc_ids` of a batch of these rows."""
-        return np.cumsum(self._gather(self.tokens, rows, PAD_ID) == BOS_ID, axis=1, dtype=np.int32) - 1
+        return np.cumsum(self._gather(Values(self.tokens), rows, PAD_ID) == BOS_ID, axis=1, dtype=np.int32) - 1
 
     def _gather(
-        self, values: NDArray[Any], rows: NDArray[np.int64], fill: int, dtype: np.dtype[Any] = _INT32
+        self, channel: Channel, rows: NDArray[np.int64], fill: int, dtype: np.dtype[Any] = _INT32
     ) -> NDArray[Any]:
         out = np.full((len(rows), self.row_tokens), fill, dtype=dtype)
         for line, row in zip(out, rows, strict=True):
-            found = values[self.starts[row] : self.starts[row + 1]]
+            found = channel.row(row, slice(self.starts[row], self.starts[row + 1]))
             line[: len(found)] = found
         return out
 
@@ -111,20 +113,16 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, sym
     record = SidecarRecord.from_bytes(record_file.read_bytes(), f"{artifact.path}/{record_file.name}")
     pair = open_pair(artifact, prefix)
     _require(prefix, "token type", np.dtype(record.token_dtype), pair.tokens.dtype)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pair.lengths, dtype=np.int64)])
+    _require(prefix, "tokens", record.tokens, len(pair.tokens))
     first = _mapped(artifact.file(record.rows_path), np.dtype("<i8"), record.rows + 1)
     covered = first[0] == 0 and first[-1] == pair.documents and bool((np.diff(first) > 0).all())
     _require(record.rows_path, f"rows that cover documents 0 to {pair.documents} once", True, covered)
-    starts = offsets[first]
+    starts = token_starts(pair, first)
     longest = int(np.diff(starts).max(initial=0))
     _require(record.rows_path, f"a longest row within {record.row_tokens} tokens", True, longest <= record.row_tokens)
     _require(record.rows_path, "BOS at the start of every row", True, bool((pair.tokens[starts[:-1]] == BOS_ID).all()))
     channels = {
-        channel: _mapped(
-            artifact.file(record.side_channel_paths[channel]),
-            np.dtype(record.side_channel_dtypes[channel]),
-            len(pair.tokens),
-        )
+        channel: open_channel(artifact.file(record.side_channel_paths[channel]), record, channel)
         for channel in SIDE_CHANNELS
         if symbols or channel not in SYMBOL_CHANNELS
     }

@@ -19,9 +19,9 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import CHUNK_PARTS, CHUNK_ROWS, SidecarRecord
 from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.megatron.index_format import ROW_DTYPE
 from megacpp_assets.megatron.reader import blocks
 
-ROW_DTYPE: Final = np.dtype("<i8")
 EDGE_DTYPE: Final = np.dtype("<u2")
 VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
     "starts": (c.TOKEN_CHUNK_STARTS_COLUMN, np.dtype("<u4")),

@@ -32,6 +32,8 @@ MODE_DTYPE: Final = np.dtype("i1")
 """A multimodal index ends with a mode byte for each sequence; nothing in the header says so."""
 LENGTH_DTYPE: Final = np.dtype("<i4")
 POINTER_DTYPE: Final = np.dtype("<i8")
+ROW_DTYPE: Final = np.dtype("<i8")
+"""Of files beside an index that say where the documents, chunks or runs of each packed row begin."""
 
 
 def token_code(vocabulary_size: int, token_dtype: str) -> int:

@@ -82,6 +82,12 @@ def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
     return BinIdx(header, np.memmap(bin_path, header.dtype, "r"), lengths, pointers, boundaries, modes)
 
 
+def token_starts(pair: BinIdx, row_starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where in the tokens of `pair` each row begins, and last where they end, of the first document of each."""
+    ends = np.cumsum(pair.lengths, dtype=np.int64)
+    return np.concatenate([np.zeros(1, np.int64), ends[row_starts[1:] - 1]])
+
+
 def blocks(count: int, most: int = 0) -> Iterator[slice]:
     """Slices of at most `most` values (0: `BLOCK`) that cover `count` values."""
     size = most or BLOCK

@@ -1,7 +1,7 @@
 """Files beside a prefix that Megatron does not know: structure channels, packed rows, and which document is which.
 
-Channels hold one value per token of the .bin, in its order, with the dtype of the packed column they come from; so the
-structure columns survive into training, and a loader can rebuild exactly the packed rows.
+Channels hold what the packed columns have of each token of the .bin; so structure survives into training, and a loader
+can rebuild exactly the packed rows.
 """
 
 from __future__ import annotations
@@ -13,19 +13,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.columns import SIDE_CHANNELS
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
-from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.megatron.chunk_sidecars import ROW_DTYPE, ChunkFiles, map_chunks, verify_chunks
+from megacpp_assets.megatron.channels import Channel, map_channel
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks, verify_chunks
+from megacpp_assets.megatron.index_format import ROW_DTYPE
 from megacpp_assets.megatron.reader import blocks
 from megacpp_assets.storage.parquet import count_rows
-
-
-def channel_dtype(channel: str) -> np.dtype[Any]:
-    """Little-endian type of the values of `channel`: that of its packed column."""
-    packed: np.dtype[Any] = np.dtype(PACKED.field(SIDE_CHANNELS[channel]).type.value_type.to_pandas_dtype())
-    return packed.newbyteorder("<")
 
 
 class RowStarts:
@@ -54,24 +48,29 @@ class Sidecars:
 
     record: SidecarRecord
     row_starts: NDArray[np.int64]
-    channels: dict[str, NDArray[Any]]
+    channels: dict[str, Channel]
     documents_path: Path
     chunks: ChunkFiles
+
+
+def open_channel(path: Path, record: SidecarRecord, channel: str) -> Channel:
+    """The channel that `record` describes, in the file `path`; `IndexCorrupt` as `map_channel`."""
+    dtype, runs = np.dtype(record.side_channel_dtypes[channel]), record.side_channel_runs.get(channel)
+    return map_channel(path, dtype, runs, tokens=record.tokens, rows=record.rows, row_tokens=record.row_tokens)
 
 
 def open_sidecars(prefix: Path) -> Sidecars | None:
     """The sidecars of `prefix`, None if it has no record of any.
 
-    `IndexCorrupt` unless each channel has one value per token, the row starts rise from 0 to the number of documents,
-    the document table has a line for each, and chunks and edges are those of rows.
+    `IndexCorrupt` unless each channel has the size of its values or runs, the row starts rise from 0 to the number of
+    documents, the document table has a line for each, and chunks and edges are those of rows.
     """
     record_path = prefix.with_name(prefix.name + SIDECAR_RECORD)
     if not record_path.is_file():
         return None
     record = SidecarRecord.from_bytes(record_path.read_bytes(), record_path.name)
     channels = {
-        name: _map(prefix.with_name(path), np.dtype(record.side_channel_dtypes[name]), record.tokens)
-        for name, path in record.side_channel_paths.items()
+        name: open_channel(prefix.with_name(path), record, name) for name, path in record.side_channel_paths.items()
     }
     row_starts = _map(prefix.with_name(record.rows_path), ROW_DTYPE, record.rows + 1)
     rising = all(bool((np.diff(row_starts[part.start : part.stop + 1]) > 0).all()) for part in blocks(record.rows))

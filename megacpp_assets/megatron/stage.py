@@ -24,9 +24,10 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.megatron.channels import ChannelWriter
 from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
 from megacpp_assets.megatron.index_format import CODES, token_code
-from megacpp_assets.megatron.sidecars import RowStarts, channel_dtype
+from megacpp_assets.megatron.sidecars import RowStarts
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
 from megacpp_assets.storage.artifact import Artifact
@@ -34,7 +35,7 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "3"
+VERSION = "4"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [
@@ -119,6 +120,8 @@ class _Totals:
     tokens: int = 0
     rows: int = 0
     chunk_counts: Mapping[str, int] = field(default_factory=dict)
+    channel_dtypes: Mapping[str, str] = field(default_factory=dict)
+    channel_runs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class _SplitWriter:
             return _Totals()
         prefix = files.prefix_name(self.dataset, split)
         with ExitStack() as stack:
-            outputs = _Outputs.open(stack, self.publication, prefix, self.vocabulary_size, self.code)
+            outputs = _Outputs.open(stack, self, prefix)
             for name in names:
                 for rows in _blocks(self.packed.file(name), _row_tokens(self.packed)):
                     outputs.write(rows)
@@ -175,24 +178,29 @@ class _Outputs:
 
     pair: BinIdxWriter
     pending: list[PendingFile]
-    channels: dict[str, BinaryIO]
+    channels: dict[str, tuple[ChannelWriter, BinaryIO]]
     row_starts: RowStarts
     documents: RowGroupWriter
     chunks: ChunkWriter
 
     @staticmethod
-    def open(stack: ExitStack, publication: Publication, prefix: str, vocabulary_size: int, code: int) -> _Outputs:
+    def open(stack: ExitStack, split: _SplitWriter, prefix: str) -> _Outputs:
+        folder, row_tokens = split.publication.directory, _row_tokens(split.packed)
+
         def pending(suffix: str) -> PendingFile:
-            return stack.enter_context(publication.file(prefix + suffix))
+            return stack.enter_context(split.publication.file(prefix + suffix))
 
         def plain(suffix: str) -> BinaryIO:
             return stack.enter_context(pending(suffix).path.open("wb"))
 
         pair, documents = [pending(files.BIN), pending(files.IDX)], pending(files.DOCUMENTS)
         return _Outputs(
-            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size, code=code)),
+            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, split.vocabulary_size, code=split.code)),
             pending=[*pair, documents],
-            channels={channel: plain(files.channel_suffix(channel)) for channel in c.SIDE_CHANNELS},
+            channels={
+                channel: (ChannelWriter(stack, folder, row_tokens), plain(files.channel_suffix(channel)))
+                for channel in c.SIDE_CHANNELS
+            },
             row_starts=RowStarts(plain(files.ROWS)),
             documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
             chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in files.CHUNK_PARTS}),
@@ -201,9 +209,9 @@ class _Outputs:
     def write(self, rows: _Rows) -> None:
         first = self.pair.documents
         self.pair.append(rows.tokens(c.INPUT_IDS), rows.lengths)
-        for channel, file in self.channels.items():
-            values = rows.tokens(c.SIDE_CHANNELS[channel])
-            file.write(np.ascontiguousarray(values, dtype=channel_dtype(channel)).data)
+        tokens_per_row = rows.is_valid.sum(axis=1, dtype=np.int64)
+        for channel, (writer, _) in self.channels.items():
+            writer.append(rows.tokens(c.SIDE_CHANNELS[channel]), tokens_per_row)
         self.row_starts.append(rows.documents_per_row)
         self.chunks.append(rows.table)
         columns = [
@@ -219,7 +227,15 @@ class _Outputs:
         self.chunks.finish()
         for pending in self.pending:
             pending.rows = self.pair.documents
-        return _Totals(self.pair.documents, self.pair.tokens, self.row_starts.rows, self.chunks.counts)
+        written = {channel: writer.finish(file) for channel, (writer, file) in self.channels.items()}
+        return _Totals(
+            self.pair.documents,
+            self.pair.tokens,
+            self.row_starts.rows,
+            self.chunks.counts,
+            channel_dtypes={channel: dtype.str for channel, (dtype, _) in written.items()},
+            channel_runs={channel: runs for channel, (_, runs) in written.items() if runs is not None},
+        )
 
 
 def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
@@ -256,7 +272,8 @@ def _record(prefix: str, totals: _Totals, row_tokens: int, token_dtype: str) -> 
         rows_path=prefix + files.ROWS,
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
-        side_channel_dtypes={channel: channel_dtype(channel).str for channel in c.SIDE_CHANNELS},
+        side_channel_dtypes=totals.channel_dtypes,
+        side_channel_runs=totals.channel_runs,
         chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
         chunk_counts=totals.chunk_counts,
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN
-from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx
+from megacpp_assets.megatron.channels import verify_channel
+from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx, token_starts
 from megacpp_assets.megatron.sidecars import open_sidecars
 
 FIRST_TOKENS = 64
@@ -45,6 +46,9 @@ def verify_prefix(prefix: Path, vocabulary_size: int) -> VerifyReport:
                 expected=f"{data.documents} documents, {len(data.tokens)} tokens",
                 found=found,
             )
+        starts = token_starts(data, sidecars.row_starts)
+        for channel in sidecars.channels.values():
+            verify_channel(channel, starts)
     return VerifyReport(
         prefix=prefix.name,
         documents=data.documents,

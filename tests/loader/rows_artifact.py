@@ -116,6 +116,7 @@ def write_split(publication: Publication, rows: list[list[Document]], row_tokens
         documents_path=prefix + files.DOCUMENTS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in DTYPES},
         side_channel_dtypes=DTYPES,
+        side_channel_runs={},
         chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
         chunk_counts=dict.fromkeys(("chunks", "call_edges", "type_edges"), 0),
     )

@@ -16,7 +16,7 @@ from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.reader import open_bin_idx, token_starts
 from megacpp_assets.megatron.sidecars import open_sidecars
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.packed.stage import run as pack
@@ -57,8 +57,11 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
         return [value for row in rows for value in row[column][: row[c.VALID_TOKEN_COUNT]]]
 
     assert data.tokens.tolist() == values(c.INPUT_IDS)
+    starts = token_starts(data, sidecars.row_starts)
     for channel, column in c.SIDE_CHANNELS.items():
-        assert sidecars.channels[channel].tolist() == values(column)
+        for number, row in enumerate(rows):
+            found = sidecars.channels[channel].row(number, slice(starts[number], starts[number + 1]))
+            assert found.tolist() == row[column][: row[c.VALID_TOKEN_COUNT]], channel
     assert data.lengths.tolist() == [length for row in rows for length in row[c.SOURCE_DOC_TOKEN_LENGTHS]]
     table = pq.read_table(sidecars.documents_path)
     assert table[c.SEQUENCE].to_pylist() == list(range(data.documents))

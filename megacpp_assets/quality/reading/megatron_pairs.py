@@ -20,10 +20,11 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.chunk_sidecars import ROW_DTYPE, ChunkFiles, map_chunks
-from megacpp_assets.megatron.index_format import CODES, HEADER_BYTES, IndexHeader
+from megacpp_assets.megatron.channels import Channel
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
+from megacpp_assets.megatron.index_format import CODES, HEADER_BYTES, ROW_DTYPE, IndexHeader
 from megacpp_assets.megatron.reader import blocks
-from megacpp_assets.megatron.sidecars import channel_dtype
+from megacpp_assets.megatron.sidecars import open_channel
 from megacpp_assets.storage.parquet import batches, read_table
 
 _BLOCK_TOKENS = 1 << 18
@@ -117,12 +118,10 @@ class Pair:
         return sum(int((part == BOS_ID).sum()) for part in self._token_blocks()), opened
 
     def uneven_channels(self) -> Iterator[str]:
-        """Structure channels that have another number of values than there are tokens."""
-        for channel in c.SIDE_CHANNELS:
-            path = self.path(files.channel_suffix(channel))
-            values = path.stat().st_size / channel_dtype(channel).itemsize
-            if values != self.total:
-                yield f"{path.name} {values:g} values for {self.total} tokens"
+        """What is wrong with each channel that has not a value for every token."""
+        if self._record.tokens != self.total:
+            yield f"a record of {self._record.tokens} tokens for {self.total}"
+        yield from (str(error) for error in self._channels.values() if isinstance(error, IndexCorrupt))
 
     def rows_cover(self) -> bool:
         """Whether row starts rise from 0 to the document count, and no row has more tokens than it may."""
@@ -143,24 +142,41 @@ class Pair:
     def rows(self) -> RowsBeside:
         """The packed rows beside this pair, in order."""
         found = RowsBeside()
-        channels = {name: _map(self.path(files.channel_suffix(name)), channel_dtype(name)) for name in c.SIDE_CHANNELS}
         for file in self._row_files:
             for batch in batches(file, max(1, _BLOCK_TOKENS // self.row_tokens), _ROW_COLUMNS):
-                self._compare(batch, channels, found)
+                self._compare(batch, found)
         return found
 
-    def _compare(self, batch: pa.RecordBatch, channels: dict[str, NDArray[Any]], found: RowsBeside) -> None:
+    @cached_property
+    def _record(self) -> files.SidecarRecord:
+        path = self.path(files.SIDECAR_RECORD)
+        return files.SidecarRecord.from_bytes(path.read_bytes(), path.name)
+
+    @cached_property
+    def _channels(self) -> dict[str, Channel | IndexCorrupt]:
+        """Each channel, or what is wrong with its file."""
+        found: dict[str, Channel | IndexCorrupt] = {}
+        for name in c.SIDE_CHANNELS:
+            try:
+                found[name] = open_channel(self.path(files.channel_suffix(name)), self._record, name)
+            except IndexCorrupt as error:
+                found[name] = error
+        return found
+
+    def _compare(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
         valid = batch.column(c.VALID_TOKEN_COUNT).to_numpy()
         inside = (np.arange(self.row_tokens) < valid[:, None]).reshape(-1)
         inputs = batch.column(c.INPUT_IDS).flatten().to_numpy()[inside]
         place = slice(found.tokens, found.tokens + len(inputs))
         if not np.array_equal(self.tokens[place], inputs):
             found.other_tokens = found.other_tokens or f"tokens {place.start} to {place.stop} differ"
-        for channel, values in channels.items():
-            # Compared as far as the channel goes: whether it goes far enough is a check of its own.
-            wanted = batch.column(c.SIDE_CHANNELS[channel]).flatten().to_numpy()[inside]
-            if not np.array_equal(values[place], wanted[: max(0, len(values) - place.start)]):
-                found.other_structure = found.other_structure or f"{channel} differs after token {place.start}"
+        ends = place.start + np.cumsum(valid, dtype=np.int64)
+        for name, channel in self._channels.items():
+            wanted = batch.column(c.SIDE_CHANNELS[name]).flatten().to_numpy()[inside]
+            # A file of another size is what a check of its own sees.
+            same = isinstance(channel, IndexCorrupt) or _has_rows(channel, found.rows, ends - valid, ends, wanted)
+            if not same:
+                found.other_structure = found.other_structure or f"{name} differs after token {place.start}"
         self._compare_chunks(batch, found)
         self._compare_lines(batch, found)
         found.tokens = place.stop
@@ -180,9 +196,7 @@ class Pair:
 
     @cached_property
     def _chunks(self) -> ChunkFiles:
-        path = self.path(files.SIDECAR_RECORD)
-        record = files.SidecarRecord.from_bytes(path.read_bytes(), path.name)
-        return map_chunks(self.prefix.parent, record)
+        return map_chunks(self.prefix.parent, self._record)
 
     def _compare_lines(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
         lengths = batch.column(c.SOURCE_DOC_TOKEN_LENGTHS).flatten()
@@ -200,6 +214,18 @@ class Pair:
 
     def _token_blocks(self) -> Iterator[NDArray[Any]]:
         return (self.tokens[part] for part in blocks(len(self.tokens)))
+
+
+def _has_rows(
+    channel: Channel, first: int, starts: NDArray[np.int64], ends: NDArray[np.int64], wanted: NDArray[Any]
+) -> bool:
+    """Whether the rows from `first` on, of the tokens from `starts` to `ends`, have the values `wanted`, end to end."""
+    places = enumerate(zip(starts.tolist(), ends.tolist(), strict=True), first)
+    try:
+        values = [channel.row(row, slice(start, end)) for row, (start, end) in places]
+    except (IndexCorrupt, IndexError):
+        return False
+    return np.array_equal(np.concatenate(values), wanted)
 
 
 def _same_lists(one: pa.ListArray, other: pa.ListArray) -> bool:
