@@ -1,4 +1,4 @@
-"""How often each document of each repository enters a mixture; a pure function of document ids and weights.
+"""How often each document of each repository enters a mixture; a pure function of document ids, weights and seed.
 
 The base model takes every document once. A specialist takes some repositories more or less often, by its weights;
 validation documents are always taken exactly once, so that specialists are compared on the same rows (seed 002,
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT
 
-_HASH_BITS = 64
+_DRAW_BYTES = 8
 
 
 def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) -> float:
@@ -25,22 +25,29 @@ def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) ->
     return weights.get(repo, 1.0) if split == TRAIN_SPLIT else 1.0
 
 
-def repetitions(doc_ids: Iterable[str], count: int, weight: float) -> NDArray[np.int64]:
-    """How often each of `count` documents is taken, so that the mean over many is `weight`.
+def entries(count: int, weight: float) -> int:
+    """How many times a mixture takes documents of a repository that has `count`: the whole number next to the product,
+    the larger of two that are equally near."""
+    return math.floor(weight * count + 0.5)
 
-    The whole part of the weight goes to every document; its fraction goes to the documents whose hash falls below it,
-    so the choice depends on neither order nor company. `doc_ids` is read only if there is a fraction. `SpecError` for a
-    weight that is not a positive finite number.
+
+def repetitions(doc_ids: Iterable[str], count: int, weight: float, seed: int) -> NDArray[np.int64]:
+    """How often each of `count` documents is taken; all together, `entries(count, weight)` times.
+
+    The whole part of the weight goes to every document; what is left goes to the documents that come first in an order
+    drawn from `seed` and their ids, so the order in which they stand changes nothing. `doc_ids` is read only if some is
+    left. `SpecError` for a weight that is not a positive finite number.
     """
     if not (math.isfinite(weight) and weight > 0):
         raise SpecError("mixture weight", expected="a positive finite number", found=weight)
     whole = math.floor(weight)
     times = np.full(count, whole, dtype=np.int64)
-    if weight > whole:
-        threshold = round((weight - whole) * 2**_HASH_BITS)
-        times += np.fromiter((_hash(doc_id) < threshold for doc_id in doc_ids), dtype=np.bool_, count=count)
+    left = entries(count, weight) - whole * count
+    if left:
+        draws = np.fromiter((_draw(seed, doc_id) for doc_id in doc_ids), dtype=np.uint64, count=count)
+        times[np.argsort(draws, kind="stable")[:left]] += 1
     return times
 
 
-def _hash(doc_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[: _HASH_BITS // 8], "big")
+def _draw(seed: int, doc_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/{doc_id}".encode()).digest()[:_DRAW_BYTES], "big")

@@ -41,7 +41,7 @@ from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "6"
+VERSION = "7"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -207,11 +207,11 @@ def _split(
     """The documents of `shards`, by repository, but for those that are `near` copies or there `twice`, and their
     rows."""
     spool = spool_documents(shards, scratch / split, spec.document_tokens)
-    times = np.concatenate([_times(spec, split, spool, index) for index in range(len(shards))])
     is_near = np.concatenate(near) if near else np.zeros(spool.documents, dtype=np.bool_)
     is_twice = np.zeros(spool.documents, dtype=np.bool_) if twice is None else twice & ~is_near
     over = _over(spec, spool) & ~is_near & ~is_twice
-    times[is_near | is_twice | over] = 0
+    enters = ~(is_near | is_twice | over)
+    times = np.concatenate([_times(spec, split, spool, index, enters) for index in range(len(shards))])
     taken = np.repeat(np.arange(spool.documents), times)
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
@@ -248,15 +248,19 @@ def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
     return np.asarray((tokens > spec.limits.tokens) | (chunks > spec.limits.chunks))
 
 
-def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int) -> NDArray[np.int64]:
+def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int, enters: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How often each document of a source is taken; never one that does not enter, which the others make up for."""
     weight = repository_weight(spec.ordered_repos[source].name, spec.weights, split=split)
     first, end = int(spool.boundaries[source]), int(spool.boundaries[source + 1])
-    return repetitions(_names(spool, first, end), end - first, weight)
+    documents = first + np.flatnonzero(enters[first:end])
+    times = np.zeros(end - first, dtype=np.int64)
+    times[documents - first] = repetitions(_names(spool, documents), len(documents), weight, spec.seed)
+    return times
 
 
-def _names(spool: Spool, first: int, end: int) -> Iterator[str]:
-    for start in range(first, end, _NAME_BATCH):
-        yield from spool.strings(c.DOC_ID, np.arange(start, min(end, start + _NAME_BATCH))).to_pylist()
+def _names(spool: Spool, documents: NDArray[np.int64]) -> Iterator[str]:
+    for start in range(0, len(documents), _NAME_BATCH):
+        yield from spool.strings(c.DOC_ID, documents[start : start + _NAME_BATCH]).to_pylist()
 
 
 def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:

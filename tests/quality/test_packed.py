@@ -243,6 +243,14 @@ def test_a_lost_row_is_seen(packed: Artifact) -> None:
     assert _failing(lost) == ["documents_are_taken_as_the_mixture_says", "tokens_are_conserved"]
 
 
+def test_a_sum_of_a_fraction_that_is_not_exact_is_seen(tmp_path: Path) -> None:
+    made = run(small_corpus(tmp_path, count=36).spec(own_repo=FMT.name, own_weight=2.5))
+    assert _failing(made) == []
+    config = {**made.manifest.config, "weights": {FMT.name: 2.45}}
+    other = replace(made, manifest=replace(made.manifest, config=config))
+    assert _failing(other) == ["documents_are_taken_as_the_mixture_says"]
+
+
 def test_statistics_that_count_other_tokens_are_seen(packed: Artifact) -> None:
     stats = {**packed.manifest.stats, "tokens": packed.manifest.stats["tokens"] + 1}
     assert _failing(replace(packed, manifest=replace(packed.manifest, stats=stats))) == ["tokens_are_conserved"]

@@ -6,7 +6,6 @@ Memory is one block and 27 bytes for each source document of a split, however lo
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +28,7 @@ from megacpp_assets.contract.specials import FIM_MARKS
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.mixture import entries
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
@@ -185,10 +185,9 @@ class Sources:
 
     known: Documents
     repo: NDArray[np.uint16]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    weights: NDArray[np.float64]
     tokens: NDArray[np.int64]
-    """`least`, `most` times that each document is to be taken, and `tokens`, by repository."""
+    """The times that each document is to be taken in the mean, and `tokens`, by repository."""
     taken: NDArray[np.uint32]
     unknown: int = 0
     changed: int = 0
@@ -213,13 +212,29 @@ class Sources:
 
     @property
     def wrong(self) -> int:
-        """Documents that were taken too seldom or too often, or are of no source."""
-        outside = (self.taken < self.least[self.repo]) | (self.taken > self.most[self.repo])
-        return int(outside.sum()) + self.unknown
+        """Documents that were taken too seldom or too often, or are of no source, and those that a repository's sum
+        is too small or too large by."""
+        outside = (self.taken < self._least[self.repo]) | (self.taken > self._most[self.repo])
+        repos = len(self.weights)
+        wanted = [entries(int(count), weight) for count, weight in zip(self._counts, self.weights, strict=True)]
+        missed = np.bincount(self.repo, weights=self.taken, minlength=repos).astype(np.int64) - wanted
+        return int(outside.sum()) + int(np.abs(missed).sum()) + self.unknown
+
+    @property
+    def _least(self) -> NDArray[np.int64]:
+        return np.floor(self.weights).astype(np.int64)
+
+    @property
+    def _most(self) -> NDArray[np.int64]:
+        return np.ceil(self.weights).astype(np.int64)
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.repo, minlength=len(self.weights))
 
     def bounds(self) -> tuple[int, int]:
         """Least and most tokens that the rows of this split may hold."""
-        return int((self.tokens * self.least).sum()), int((self.tokens * self.most).sum())
+        return int((self.tokens * self._least).sum()), int((self.tokens * self._most).sum())
 
 
 def open_sources(
@@ -228,7 +243,7 @@ def open_sources(
     """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest, but for those that are
     `outside`."""
     budget = int(packed.manifest.config["document_tokens"])
-    times = [_times(packed, source, split) for source in inputs]
+    weights = np.array([_times(packed, source, split) for source in inputs])
     tokens = np.zeros(len(inputs), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint16]]] = []
     for number, source in enumerate(inputs):
@@ -239,9 +254,8 @@ def open_sources(
     keys = _joined((found.keys for found, _ in parts), np.uint64)
     order = np.argsort(keys, kind="stable")
     known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
-    least, most = (np.array([bound(weight) for weight in times], dtype=np.int64) for bound in (math.floor, math.ceil))
     repo = _joined((repo for _, repo in parts), np.uint16)[order]
-    return Sources(known, repo, least, most, tokens, np.zeros(len(keys), dtype=np.uint32))
+    return Sources(known, repo, weights, tokens, np.zeros(len(keys), dtype=np.uint32))
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
