@@ -156,7 +156,7 @@ def _naming(path: Path) -> Iterator[None]:
     """What arrow says of damaged bytes, as an error that names the file."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         # An OSError with a number comes from the disk, one without from a reader that cannot make sense of the bytes.
         if isinstance(error, OSError) and error.errno is not None:
             raise

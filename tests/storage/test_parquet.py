@@ -123,3 +123,11 @@ def test_a_damaged_file_by_itself_is_named_in_a_sentence_whatever_arrow_says(tmp
             assert "\n" not in str(error)
             refused += 1
     assert refused > 250
+
+
+def test_a_column_whose_name_is_no_text_is_named_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    pq.write_table(pa.table({"column": [1, 2]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"column", b"co\xf1umn"))
+    with pytest.raises(SchemaViolation, match=r"file; expected parquet; found .*0xf1"):
+        count_rows(path)
