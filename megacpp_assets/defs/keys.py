@@ -10,6 +10,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
+_SET: Final = "repo_ref__"
 REPORTS: Final = "quality"
 """The group of the reports, and the first part of their keys."""
 
@@ -51,5 +52,10 @@ def register(instance: dg.DagsterInstance, dataset: str, repos: tuple[RepoRef, .
         instance.add_dynamic_partitions(_set_name(dataset), missing)
 
 
+def dataset_of(set_name: str) -> str | None:
+    """The dataset whose partitions Dagster keeps under that name; None for a set that is not ours."""
+    return set_name.removeprefix(_SET) if set_name.startswith(_SET) else None
+
+
 def _set_name(dataset: str) -> str:
-    return f"repo_ref__{dataset}"
+    return f"{_SET}{dataset}"

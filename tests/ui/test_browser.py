@@ -124,6 +124,16 @@ def test_a_tag_is_added_materialised_and_watched_to_its_end(opened: Page, shoot:
     shoot("materialised")
 
 
+def test_a_key_that_is_no_partition_is_refused_in_the_dialog_with_the_reason(opened: Page, shoot: Shoot) -> None:
+    opened.goto(f"{REPOS}?view=partitions")
+    opened.get_by_role("button", name="Materialize").first.click()
+    opened.get_by_text("Add a partition").click()
+    opened.get_by_placeholder("name", exact=True).fill("driver@v2")
+    opened.get_by_role("button", name="Save").click()
+    expect(opened.get_by_text("a pin of driver").first).to_be_visible()
+    shoot("refused")
+
+
 def test_a_backfill_is_launched_and_succeeds(opened: Page, shoot: Shoot, ui: Ui) -> None:
     opened.goto(f"{REPOS}?view=partitions")
     opened.get_by_role("button", name="Materialize").first.click()

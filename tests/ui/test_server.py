@@ -128,6 +128,30 @@ def test_the_address_opens_the_page_and_all_that_it_loads(ui: Ui) -> None:
     assert ui.ask("GET", "/server_info").status == 200
 
 
+ADD = """mutation Add($set: String!, $key: String!) {
+  addDynamicPartition(repositorySelector: {repositoryName: "__repository__",
+    repositoryLocationName: "megacpp_assets.definitions"}, partitionsDefName: $set, partitionKey: $key) {
+    __typename ... on PythonError { message } } }"""
+PARTITIONS = f"{{ assetNodeOrError(assetKey: {ASSET}) {{ ... on AssetNode {{ partitionKeys }} }} }}"
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("sample-kernel@v1,v2", "SpecError: partition key 'sample-kernel@v1,v2'; expected NAME@REF of letters"),
+        ("../../etc/passwd", "SpecError: partition key '../../etc/passwd'; expected NAME@REF of letters"),
+        ("sample-kernl@v1.0.0", "expected a pin of sample-kernl; found those of sample-kernel; what to do: "),
+    ],
+)
+def test_the_dialog_that_adds_a_partition_says_why_a_key_is_refused(ui: Ui, key: str, said: str) -> None:
+    before = ui.graphql(PARTITIONS)
+    body = json_of(ADD, set=f"repo_ref__{DATASET}", key=key)
+    answer = json.loads(ui.ask("POST", "/graphql", body, content_type="application/json").text)
+    added = answer["data"]["addDynamicPartition"]
+    assert added["__typename"] == "PythonError" and said in added["message"]
+    assert ui.graphql(PARTITIONS) == before
+
+
 def test_its_own_page_launches_a_run_that_succeeds_and_reloads(ui: Ui) -> None:
     launched = ui.graphql(LAUNCH, execution=launch_of("pinned_repos"))["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess"

@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
 from megacpp_assets.defs.build import build_definitions
@@ -198,19 +199,28 @@ def test_the_tips_run_pins_what_a_branch_names_now_and_makes_it_beside(root: Pat
         ("lib@'v1'", "expected NAME@REF of letters"),
         ("https://user:secret@host/lib@v1", "expected NAME@REF of letters"),
         ("stranger@v1", "a pin of stranger"),
-        ("lib@v9", "lib@v9; expected a tag"),
     ],
 )
-def test_a_key_added_in_the_ui_that_is_none_gets_one_sentence_and_the_lock_stays(
+def test_a_partition_that_is_none_is_refused_in_one_sentence_before_dagster_keeps_it(
     root: Path, key: str, said: str
 ) -> None:
+    with open_instance(root) as instance:
+        with pytest.raises(SpecError) as refused:
+            instance.add_dynamic_partitions("repo_ref__mine", ["lib@v1.0", key])
+        assert said in str(refused.value) and "secret" not in str(refused.value)
+        assert instance.get_dynamic_partitions("repo_ref__mine") == []
+        instance.add_dynamic_partitions("of_somebody_else", ["any, text"])
+    assert not [file for file in root.rglob("*") if file.is_file() and b"user:secret@host" in file.read_bytes()]
+
+
+def test_a_reference_that_upstream_does_not_have_gets_one_sentence_and_the_lock_stays(root: Path) -> None:
     before = (root / "corpus.lock").read_bytes()
     with open_instance(root) as instance:
-        instance.add_dynamic_partitions("repo_ref__mine", [key])
-    done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key=key)
+        instance.add_dynamic_partitions("repo_ref__mine", ["lib@v9"])
+    done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key="lib@v9")
     (failure,) = [event for event in done.all_events if event.is_step_failure]
     data = failure.step_failure_data.user_failure_data
-    assert data is not None and said in str(data.description) and "secret" not in str(data.description)
+    assert data is not None and "lib@v9; expected a tag" in str(data.description)
     assert (root / "corpus.lock").read_bytes() == before
 
 
