@@ -24,8 +24,8 @@ from megacpp_assets.packed.spool import (
     Lists,
     Spool,
     joined,
-    spool_batches,
 )
+from megacpp_assets.packed.spooling import spool_batches
 from megacpp_assets.storage.ragged import offsets_from
 
 _BATCH: Final = 1024

@@ -26,15 +26,16 @@ from megacpp_assets.contract.recipe.documents import NEAR_COPY
 from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.packed.decoded import decoded
 from megacpp_assets.packed.duplicates import find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw
-from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.left_out import shards_of_split
 from megacpp_assets.packed.mixture import repetitions, repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rearranged import with_rearranged
 from megacpp_assets.packed.rows import RowBlock, gather_rows
-from megacpp_assets.packed.spool import Spool, spool_documents
+from megacpp_assets.packed.spool import Spool
 from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
@@ -142,22 +143,22 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        scratch = publication.directory / _SCRATCH
         trained, held = (
             [shards_of_split(artifact, spec.document_tokens, split) for artifact in inputs]
             for split in (TRAIN_SPLIT, VALID_SPLIT)
         )
-        near = left_out(trained, held, spec.near_copy)
-        train = _split(spec, TRAIN_SPLIT, trained, scratch, near=near, twice=_duplicates(spec, publication, trained))
-        valid = _split(spec, VALID_SPLIT, held, scratch)
-        if not len(train.taken):
-            raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
-        rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
-        _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
-        _write(publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(first + done, rows))
+        with decoded(spec.root, spec.dataset, inputs, spec.document_tokens, spec.near_copy) as documents:
+            twice, scratch = _duplicates(spec, publication, trained), publication.directory / _SCRATCH
+            train = _split(spec, TRAIN_SPLIT, documents.train, scratch, near=documents.near, twice=twice)
+            valid = _split(spec, VALID_SPLIT, documents.valid, scratch)
+            if not len(train.taken):
+                raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
+            rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
+            _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
+            _write(publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(first + done, rows))
+            shutil.rmtree(scratch, ignore_errors=True)
         write_overflow(publication, TRAIN_SPLIT, trained, train.over)
         write_overflow(publication, VALID_SPLIT, held, valid.over)
-        shutil.rmtree(scratch)
         return _stats(spec, train, valid)
 
     return publish(target(spec), produce)
@@ -198,24 +199,22 @@ class _Split:
 def _split(
     spec: PackedRowsSpec,
     split: str,
-    shards: Sequence[Sequence[Path]],
+    spool: Spool,
     scratch: Path,
     *,
-    near: Sequence[NDArray[np.bool_]] = (),
+    near: NDArray[np.bool_] | None = None,
     twice: NDArray[np.bool_] | None = None,
 ) -> _Split:
-    """The documents of `shards`, by repository, but for those that are `near` copies or there `twice`, and their
-    rows."""
-    spool = spool_documents(shards, scratch / split, spec.document_tokens)
-    is_near = np.concatenate(near) if near else np.zeros(spool.documents, dtype=np.bool_)
+    """The documents of `spool`, but for those that are `near` copies or there `twice`, and their rows."""
+    is_near = np.zeros(spool.documents, dtype=np.bool_) if near is None else near
     is_twice = np.zeros(spool.documents, dtype=np.bool_) if twice is None else twice & ~is_near
     over = _over(spec, spool) & ~is_near & ~is_twice
     enters = ~(is_near | is_twice | over)
-    times = np.concatenate([_times(spec, split, spool, index, enters) for index in range(len(shards))])
+    times = np.concatenate([_times(spec, split, spool, index, enters) for index in range(len(spec.repos))])
     taken = np.repeat(np.arange(spool.documents), times)
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
-        spool, taken = with_rearranged(spool, taken, draw, spec.limits.tokens, scratch / "rearranged")
+        spool, taken = with_rearranged(spool, taken, draw, spec.limits.tokens, scratch)
     plan = STRATEGIES[spec.packing.strategy](
         spool.tokens.lengths(taken),
         spool.chunks.lengths(taken),

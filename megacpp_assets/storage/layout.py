@@ -73,6 +73,11 @@ def lineage_cache_path() -> str:
     return f"{CACHE}/lineage"
 
 
+def decoded_cache_path(dataset: str, budget: int) -> str:
+    """The documents of a budget as the mixtures of a dataset take them."""
+    return f"{CACHE}/decoded/{dataset}/{budget}"
+
+
 def jsonl_path(dataset: str, repo: RepoRef) -> str:
     """Stage 2: semantic JSONL shards."""
     return f"jsonl/{dataset}/{repo.key}"

@@ -39,6 +39,17 @@ def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
 
 
 @contextmanager
+def in_turn(root: Path, path: str, *, writes: bool) -> Iterator[None]:
+    """As `writing` or `reading`, of what whoever comes first makes for all: to wait is usual, and is not told."""
+    descriptor = open_lock(root, path.replace("/", "__"))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if writes else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterator[None]:
     """The lock `name` of the root; `SpecError` about `what`, naming the holder, where another process has it."""
     descriptor = open_lock(root, name)

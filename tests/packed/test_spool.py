@@ -14,7 +14,8 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.packed.spool import Spool, spool_documents
+from megacpp_assets.packed.spool import Spool
+from megacpp_assets.packed.spooling import spool_documents
 from tests.packed.enriched_documents import ABSEIL, FMT, documents, table_of
 
 RECORDS = documents(FMT, 12, seed=1, longest=90)

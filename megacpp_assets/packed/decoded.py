@@ -1,0 +1,103 @@
+"""The documents of a budget, decoded once for all mixtures of a dataset, and kept in the cache of the data root.
+
+Whoever comes first makes the entry, and the others wait and map it; another corpus of the dataset takes its place. An
+entry that is torn, or of other inputs or code, is not there. It decides no byte: its files are held to their hashes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.canonical import fingerprint, sha256_file
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.spool import Spool, open_spool
+from megacpp_assets.packed.spooling import spool_documents
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.caching.code import code_identity
+from megacpp_assets.storage.layout import decoded_cache_path
+from megacpp_assets.storage.locks import in_turn
+
+_NEAR_FILE: Final = "near"
+_SEAL_FILE: Final = "sealed.json"
+_TRIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The documents of both splits in the order of their sources, and which training documents stay out of every
+    mixture as near copies of held-out ones."""
+
+    train: Spool
+    valid: Spool
+    near: NDArray[np.bool_]
+
+
+@contextmanager
+def decoded(root: Path, dataset: str, inputs: Sequence[Artifact], budget: int, near_copy: float) -> Iterator[Decoded]:
+    """The documents of `budget` in the enriched artifacts `inputs`, mapped for as long as the block lasts.
+
+    Raises what `spool_documents` does, and `SpecError` where the disk does not keep what is written.
+    """
+    path = decoded_cache_path(dataset, budget)
+    key = fingerprint(
+        {
+            "inputs": [artifact.manifest.sha256 for artifact in inputs],
+            "budget": budget,
+            "near_copy": near_copy,
+            "code": code_identity(__name__),
+        }
+    )
+    for _ in range(_TRIES):
+        with in_turn(root, path, writes=False):
+            if _is_whole(root / path, key):
+                yield _opened(root / path)
+                return
+        with in_turn(root, path, writes=True):
+            if not _is_whole(root / path, key):
+                _make(root / path, key, inputs, budget, near_copy)
+    raise SpecError(path, expected="the bytes that were written", found="others", do="look at the disk, or remove it")
+
+
+def _make(folder: Path, key: str, inputs: Sequence[Artifact], budget: int, near_copy: float) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shards = {
+        split: [shards_of_split(artifact, budget, split) for artifact in inputs] for split in (TRAIN_SPLIT, VALID_SPLIT)
+    }
+    for split, files in shards.items():
+        spool_documents(files, folder / split, budget)
+    near = left_out(shards[TRAIN_SPLIT], shards[VALID_SPLIT], near_copy)
+    (folder / _NEAR_FILE).write_bytes(np.concatenate([np.empty(0, np.bool_), *near]).tobytes())
+    write_atomic(folder / _SEAL_FILE, orjson.dumps({"key": key, "files": _hashes(folder)}))
+
+
+def _opened(folder: Path) -> Decoded:
+    near = np.frombuffer((folder / _NEAR_FILE).read_bytes(), np.bool_)
+    return Decoded(open_spool(folder / TRAIN_SPLIT), open_spool(folder / VALID_SPLIT), near)
+
+
+def _is_whole(folder: Path, key: str) -> bool:
+    """Whether the entry in `folder` is that of `key`, to the byte."""
+    try:
+        seal = orjson.loads((folder / _SEAL_FILE).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return False
+    # What is of another key is not read.
+    return bool(seal["key"] == key and seal["files"] == _hashes(folder))
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != _SEAL_FILE)
+    return {path.relative_to(folder).as_posix(): sha256_file(path) for path in files}
