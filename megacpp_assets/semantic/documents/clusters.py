@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from megacpp_assets.semantic.documents.items import DEFINES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
-_DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _NEIGHBOUR = 0.25
 """What standing side by side in a file counts, in calls of a function that nobody else calls."""
 
@@ -96,10 +95,10 @@ class _Union:
 def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
     """What a document may hold one definition of: a signature or a head in its namespace, the program's `main`, and the
     macros of a run. Those that another run defines stand in another arm of its conditional, which neither run holds."""
-    node, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
-    text = repository.files[node.file].source.text
+    node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
     if node.signature is None:
-        return {f"#define {name}" for name in _DEFINES.findall(text[node.char_start : last.char_end])}
+        found = DEFINES.findall(text[place.span.char_start : place.span.char_end])
+        return {f"#define {name}" for name in found}
     if node.chunk.name == "main":
         return {node.chunk.name}
     signature = text[node.signature.char_start : node.signature.char_end]

@@ -17,6 +17,8 @@ from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.graph.repository import Repository
 
 SEPARATOR_CHARS = 2
+_BY_NAME = 3
+"""What a use counts that the text spells, in uses that a macro's expansion or a conversion makes."""
 _LONGEST_STAND_IN = 200
 """Of a definition that is barred, a signature up to so many characters may stand in."""
 
@@ -103,11 +105,13 @@ class Surroundings:
         return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
 
     def _reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
-        """The chunks one edge away, by item, each as often as it is used; -1 - n stands for the signature of n."""
+        """The chunks one edge away, by item, each with how many use it, a use by its name first and foremost;
+        -1 - n stands for the signature of n."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in frontier:
             for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
-                reached[self._items.of[target]][target] += 1
+                by_name = number < 0 or self._items.spells(number, target)
+                reached[self._items.of[target]][target] += _BY_NAME if by_name else 1
         return reached
 
     def _declare(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> list[Item]:

@@ -150,14 +150,13 @@ class Pen:
     def finish(self, roots: Sequence[PlacedRoot], *, validates: bool, recall: Recall) -> Document:
         """The document of these `roots`, the first of which gives it its place."""
         leading = roots[0]
-        first, last = self._repository.nodes[leading.unit[0]], self._repository.nodes[leading.unit[1] - 1]
         values, lengths = zip(*self._roles, strict=True)
         return Document(
             file=leading.file,
             root=leading.root,
             roots=tuple(place.unit for place in roots),
-            byte_start=first.chunk.start,
-            byte_end=last.chunk.end,
+            byte_start=leading.span.start,
+            byte_end=leading.span.end,
             validates=validates,
             text="".join(self._texts),
             store=self._store,

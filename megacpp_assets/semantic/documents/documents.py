@@ -56,9 +56,8 @@ def documents(
     kept: list[PlacedRoot] = []
     for place, reason in _judged(repository, held):
         if reason:
-            first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
             path = repository.files[place.file].source.path
-            yield Skipped(path, place.root.name, first.chunk.start, last.chunk.end, reason)
+            yield Skipped(path, place.root.name, place.span.start, place.span.end, reason)
         else:
             kept.append(place)
     assembly = _Assembly(repository, chars, recipe, budget, held)
@@ -84,8 +83,7 @@ def _judged(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot,
 
 
 def _text(repository: Repository, place: PlacedRoot) -> str:
-    first, last = repository.nodes[place.unit[0]], repository.nodes[place.unit[1] - 1]
-    return repository.files[place.file].source.text[first.char_start : last.char_end]
+    return repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
 
 
 class _Assembly:
@@ -116,7 +114,7 @@ class _Assembly:
 
     def _document(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Document:
         items = [place.unit for place in roots]
-        own = sum(self._items.whole_chars(item) + SEPARATOR_CHARS for item in items)
+        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
         chars = self._most - own
         if self._replication:
             chars = min(chars, int(own * (self._replication - 1)))
@@ -132,9 +130,9 @@ class _Assembly:
         return pen.finish(roots, validates=validate, recall=self._recall(items, context))
 
     def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
-        """Include directives: of every file that contributes what lies outside the repository, nearest files first, and
-        of the roots' files what does not stand here, as many as there is room for."""
-        order = sorted({(piece.distance, piece.file) for piece in pieces})
+        """Include directives, as many as there is room for: of each file of which a definition stands here those of
+        what lies outside the repository, nearest files first, and of the roots' files of what does not stand here."""
+        order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         present = {self._repository.files[piece.file].source.path for piece in pieces}
         told: set[tuple[str, ...]] = set()
         for distance, file in order:
@@ -143,7 +141,7 @@ class _Assembly:
                 outside = spelling[0] == "<" or (distance == 0 and not _names_one(spelling[1], present))
                 if length > room or spelling in told or not outside:
                     continue
-                if not any(piece.file == file and self._holds(piece, span) for piece in pieces):
+                if not any(piece.file == file and _holds(piece, span) for piece in pieces):
                     told.add(spelling)
                     room -= length
                     if pen.size:
@@ -151,6 +149,11 @@ class _Assembly:
                     pen.slice(file, span, CONTEXT_ROLE)
         if pen.size:
             pen.context(0, "preamble", "")
+
+    def _defines(self, piece: Piece) -> bool:
+        """Whether a root, a body or the members of a class stand there."""
+        has_members = self._items.head_chars(piece.item) > 0 and not piece.head
+        return piece.is_root or has_members or bool(piece.whole)
 
     def _spelled(self, file: int) -> list[tuple[Span, tuple[str, ...]]]:
         """The include directives of a file, each with its bracket and the name behind it."""
@@ -160,10 +163,6 @@ class _Assembly:
         return [
             (span, match.groups() if match else ("", text[span.char_start : span.char_end])) for span, match in found
         ]
-
-    def _holds(self, piece: Piece, span: Span) -> bool:
-        last = self._repository.nodes[piece.item[1] - 1].chunk
-        return piece.start <= span.start and span.end <= last.end
 
     def _recall(self, roots: Sequence[Item], context: Context) -> Recall:
         """How many of the roots' uses of other chunks have a declaration or a definition here."""
@@ -176,6 +175,10 @@ class _Assembly:
                 uses += 1
                 found += item in here or self._items.owner(item) in here
         return Recall(uses, found)
+
+
+def _holds(piece: Piece, span: Span) -> bool:
+    return piece.span.start <= span.start and span.end <= piece.span.end
 
 
 def _names_one(spelling: str, paths: set[str]) -> bool:

@@ -35,7 +35,7 @@ def hold_out(repository: Repository, name: str, recipe: HoldoutRecipe) -> HeldOu
 
 def where(repository: Repository, place: PlacedRoot) -> str:
     """The path and the offset of a root."""
-    return f"{repository.files[place.file].source.path}:{repository.nodes[place.unit[0]].chunk.start}"
+    return f"{repository.files[place.file].source.path}:{place.span.start}"
 
 
 def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> frozenset[int]:
@@ -86,5 +86,5 @@ def _texts(repository: Repository, place: PlacedRoot) -> list[str]:
     nodes = repository.nodes
     text = repository.files[place.file].source.text
     ranges = {(nodes[number].char_start, nodes[number].char_end) for number in range(*place.unit)}
-    ranges.add((nodes[place.unit[0]].char_start, nodes[place.unit[1] - 1].char_end))
+    ranges.add((place.span.char_start, place.span.char_end))
     return [text[start:end] for start, end in sorted(ranges)]

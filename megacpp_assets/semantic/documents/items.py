@@ -14,6 +14,8 @@ from functools import cache
 from megacpp_assets.semantic.graph.repository import Repository
 
 WORD = re.compile(r"[A-Za-z_]\w*")
+DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -34,6 +36,7 @@ class Items:
         self.named = cache(self._named)
         """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
         self._names = cache(self._names_of)
+        self._spelled = cache(self._words)
 
     def owner(self, item: Item) -> Item | None:
         """The class whose method the function `item` defines outside of it."""
@@ -79,17 +82,27 @@ class Items:
         """Chunks that chunk `number` uses."""
         return [target for target, _, _ in self._repository.out[number]]
 
+    def spells(self, number: int, target: int) -> bool:
+        """Whether the text of chunk `number` has a name of chunk `target`, which it uses."""
+        return not self._spelled(number).isdisjoint(self._names(target))
+
+    def _words(self, number: int) -> AbstractSet[str]:
+        node = self._repository.nodes[number]
+        return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
+
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
         words |= {space.macro for space in self._spaces[self._repository.nodes[number].root]}
         return tuple(target for target in self.used(number) if not words.isdisjoint(self._names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
-        """What chunk `number` may be called by: its name, or of short declarations in a run any of their words."""
+        """What chunk `number` may be called by: its name, or of short declarations and macros in a run the words that
+        stand where a name does."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2]}
-        return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
+        text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
+        return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
     def shown(self, item: Item, whole: Iterable[int]) -> list[int]:
         """Chunks of `item` of which all text is shown if the bodies `whole` are."""

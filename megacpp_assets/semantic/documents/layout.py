@@ -6,6 +6,7 @@ what is far from the roots comes first. Namespaces are opened with their own tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -17,6 +18,11 @@ from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_FORWARD = re.compile(
+    r"(?:(template\s*<[^;{}]*>)\s*)?(?:class|struct|union)\s+(?:[A-Z_]\w*(?:\s*\([^()]*\))?\s+)*(\w+)", re.S
+)
+"""A class that is declared, perhaps with macros for attributes before its name."""
 _EARLY = ("preamble", "typedef", "class_decl", "func_sig")
 """Where pieces use each other in a circle, these kinds come first."""
 
@@ -28,7 +34,7 @@ class Piece:
 
     item: Item
     file: int
-    start: int
+    span: Span
     whole: frozenset[int]
     head: bool
     distance: int
@@ -48,7 +54,7 @@ class Layout:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
-        self._spaces = {place.unit: place.spaces for place in repository.roots}
+        self._roots = {place.unit: place for place in repository.roots}
 
     def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
         """The pieces of a document, in their order."""
@@ -61,27 +67,27 @@ class Layout:
         return _ordered(distinct, self._needs(distinct), self._repository)
 
     def _distinct(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """`pieces` without context that says what another piece says: a class's head beside its forward declaration."""
+        """`pieces` without context that says what other pieces say: a class's head beside its forward declaration."""
+        says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
         told: set[tuple[str, ...]] = set()
-        kept = []
-        for piece in pieces:
-            said = (*piece.names, *self._says(piece).split())
-            if piece.is_root or said not in told:
-                kept.append(piece)
-            told.add(said)
-        return kept
+        kept = set()
+        for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
+            if piece.is_root or not says[piece] <= told:
+                kept.add(piece)
+            told |= says[piece]
+        return [piece for piece in pieces if piece in kept]
 
     def _says(self, piece: Piece) -> str:
         if piece.head:
             return self._items.signature_text(piece.item[0]) + ";"
-        first, last = self._repository.nodes[piece.item[0]], self._repository.nodes[piece.item[1] - 1]
-        return self._repository.files[piece.file].source.text[first.char_start : last.char_end]
+        return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, *, head: bool = False) -> Piece:
-        node = self._repository.nodes[item[0]]
-        spaces = self._spaces[node.root]
-        names = tuple(space.name for space in spaces)
-        return Piece(item, node.file, node.chunk.start, whole, head, distance, spaces, names)
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        place = self._roots[first.root]
+        span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
+        names = tuple(space.name for space in place.spaces)
+        return Piece(item, first.file, span, whole, head, distance, place.spaces, names)
 
     def _needs(self, pieces: Sequence[Piece]) -> list[set[int]]:
         """Of each piece, the numbers of those that it uses: what it shows decides."""
@@ -115,8 +121,7 @@ class Layout:
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Whether `second` stands on the line behind `first` in their file."""
-        end = self._repository.nodes[first.item[1] - 1].char_end
-        gap = self._repository.files[first.file].source.text[end : self._repository.nodes[second.item[0]].char_start]
+        gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
 
     def _shared(self, opened: Sequence[tuple[Space, int]], piece: Piece) -> int:
@@ -148,10 +153,16 @@ class Layout:
 
     def _write(self, pen: Pen, piece: Piece) -> None:
         """Write one piece: its text without the bodies that are left out, and its chunks."""
-        role = ROOT_ROLE if piece.is_root else CONTEXT_ROLE
+        if piece.is_root:
+            shift = pen.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
+            self._chunks(pen, range(*piece.item), shift, piece.span.char_start)
+        else:
+            self._write_context(pen, piece)
+
+    def _write_context(self, pen: Pen, piece: Piece) -> None:
         first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
         if piece.head and first.signature is not None:
-            begin = pen.slice(piece.file, first.signature, role)
+            begin = pen.slice(piece.file, first.signature, CONTEXT_ROLE)
             pen.synthetic(";")
             pen.chunk(piece.item[0], begin, pen.size, first.chunk.kind, uses=False)
             return
@@ -165,13 +176,18 @@ class Layout:
                 continue
             if number == piece.item[0]:
                 start, char_start = signature.start, signature.char_start
-            shift = pen.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), role) - char_start
+            shift = (
+                pen.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), CONTEXT_ROLE)
+                - char_start
+            )
             pen.synthetic(";")
             self._chunks(pen, waiting, shift, char_start)
             waiting = []
             start, char_start = self._repository.nodes[number].chunk.end, self._repository.nodes[number].char_end
         if waiting:
-            shift = pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), role) - char_start
+            shift = (
+                pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE) - char_start
+            )
             self._chunks(pen, waiting, shift, char_start)
 
     def _chunks(self, pen: Pen, numbers: Sequence[int], shift: int, char_start: int) -> None:
@@ -182,6 +198,15 @@ class Layout:
             begin, end = shift + max(node.char_start, char_start), shift + node.char_end
             whole = end <= pen.size
             pen.chunk(number, begin, end if whole else pen.size, node.chunk.kind if whole else "func_sig", uses=whole)
+
+
+def _statements(text: str) -> list[tuple[str, ...]]:
+    """What `text` says: the classes that it declares if it does nothing else, or all its words."""
+    parts = _COMMENT.sub(" ", text).split(";")
+    found = [_FORWARD.fullmatch(part.strip()) for part in parts[:-1]]
+    if parts[-1].strip() or not found or not all(found):
+        return [tuple(text.split())]
+    return [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
 
 
 def _same(repository: Repository, first: tuple[Space, int], second: tuple[Space, int]) -> bool:
@@ -214,9 +239,10 @@ def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Rep
 
 
 def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
-    goes_on = last is not None and piece.file == last.file and piece.start > last.start
+    goes_on = last is not None and piece.file == last.file and piece.span.start > last.span.start
     stays = last is not None and piece.names == last.names
-    return not goes_on, not stays, -piece.distance, piece.file, piece.start
+    lies_near = goes_on and (stays or piece.is_root)
+    return not lies_near, not stays, -piece.distance, piece.file, piece.span.start
 
 
 def _broken(pieces: Sequence[Piece], lacks: Sequence[set[int]], left: set[int], repository: Repository) -> int:
@@ -224,6 +250,6 @@ def _broken(pieces: Sequence[Piece], lacks: Sequence[set[int]], left: set[int], 
         piece = pieces[number]
         kind = repository.nodes[piece.item[0]].chunk.kind
         rank = _EARLY.index(kind) if kind in _EARLY else len(_EARLY)
-        return rank, len(lacks[number]), -piece.distance, piece.file, piece.start
+        return rank, len(lacks[number]), -piece.distance, piece.file, piece.span.start
 
     return min(left, key=key)

@@ -104,6 +104,7 @@ def unread(item: Item, reason: str) -> Analysed:
         spans=(),
         signatures=(),
         roots=(),
+        root_spans=(),
         links=no_links(),
         includes=(),
         spaces=(),

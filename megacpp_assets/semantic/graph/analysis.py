@@ -33,9 +33,9 @@ _INCLUDES = frozenset({"include", "include_next", "import"})
 class FileFacts:
     """What documents and tables need of a file.
 
-    `chunks`, their `spans` and `signatures` (None for what has none) and `roots` are in file order; `includes` are its
-    include directives that no condition drops, ascending; `spaces` the (at most eight innermost) namespaces around each
-    root; `declarations` the named nodes of its outline.
+    `chunks`, their `spans` and `signatures` (None for what has none), `roots` and their `root_spans` are in file order;
+    `includes` are its include directives that no condition drops, ascending; `spaces` the (at most eight innermost)
+    namespaces around each root; `declarations` the named nodes of its outline.
     """
 
     file: SourceFile
@@ -45,6 +45,7 @@ class FileFacts:
     spans: tuple[Span, ...]
     signatures: tuple[Span | None, ...]
     roots: tuple[Root, ...]
+    root_spans: tuple[Span, ...]
     links: FileLinks
     includes: tuple[Span, ...]
     spaces: tuple[tuple[Space, ...], ...]
@@ -70,8 +71,9 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         parsed=parsed,
         chunks=cut.chunks,
         spans=tuple(spans_of(source, [(chunk.start, chunk.end) for chunk in cut.chunks])),
-        signatures=tuple(_signatures(source, nodes, cut.chunks)),
+        signatures=tuple(_signatures(source, lexed, nodes, cut.chunks)),
         roots=cut.roots,
+        root_spans=tuple(spans_of(source, [(root.start, root.end) for root in cut.roots])),
         links=links,
         includes=tuple(spans_of(source, _includes(lexed, parsed.skipped_ranges))),
         spaces=tuple(around(spaces_of(source, nodes, uses), [cut.chunks[root.first].start for root in cut.roots])),
@@ -91,7 +93,7 @@ def _includes(lexed: Lexed, dropped: Sequence[tuple[int, int]]) -> list[tuple[in
     return [(start, end) for (start, end), name, kept in directives if kept and name in _INCLUDES]
 
 
-def _signatures(source: SourceText, nodes: Outline, chunks: Sequence[Chunk]) -> Iterator[Span | None]:
-    ranges = signatures_of(source.code, nodes, chunks)
+def _signatures(source: SourceText, lexed: Lexed, nodes: Outline, chunks: Sequence[Chunk]) -> Iterator[Span | None]:
+    ranges = signatures_of(source.code, lexed, nodes, chunks)
     spans = iter(spans_of(source, [range_ for range_ in ranges if range_ != NO_SIGNATURE]))
     return (None if range_ == NO_SIGNATURE else next(spans) for range_ in ranges)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from megacpp_assets.semantic.graph.conditionals import Stretch, conditionals_of, stretches
 from megacpp_assets.semantic.graph.groups import Group, groups_of, has_word
 from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.file_outline import FileOutline
@@ -40,12 +41,15 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Chunks [first, last) of the file, contiguous in its text; `name` and `kind` are the leading chunk's."""
+    """Chunks [first, last) of the file, contiguous in its text; `name` and `kind` are the leading chunk's. Its bytes
+    [start, end) are theirs and those of a conditional of the preprocessor that is for them alone."""
 
     first: int
     last: int
     name: str
     kind: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +65,40 @@ def chunk_file(code: bytes, lexed: Lexed, outline: FileOutline) -> FileChunks:
     comments = CommentIndex(code, lexed)
     chunks: list[Chunk] = []
     roots: list[Root] = []
-    for run in _runs(_with_comments(groups_of(code, lexed, outline.nodes), comments), lexed, _borders(outline)):
-        first = len(chunks)
+    borders = _borders(outline)
+    groups = list(_with_comments(groups_of(code, lexed, outline.nodes), comments))
+    for run in _runs(stretches(groups, conditionals_of(code, lexed), borders, comments), lexed, borders):
+        first, members = len(chunks), [group for stretch in run for group in stretch.groups]
         if run[0].major:
-            chunks.extend(_class_chunks(code, run[0], comments, first))
+            chunks.extend(_class_chunks(code, members[0], comments, first))
         else:
-            chunks.extend(_run_chunks(run, first, outline))
-        roots.append(Root(first, len(chunks), run[0].name, run[0].kind))
+            chunks.extend(_run_chunks(members, first, outline))
+        start = run[0].start if run[0].start < members[0].start else chunks[first].start
+        end = run[-1].end if run[-1].end > members[-1].end else chunks[-1].end
+        roots.append(Root(first, len(chunks), members[0].name, members[0].kind, start, end))
     return FileChunks(tuple(chunks), tuple(roots))
 
 
-def _runs(groups: Iterator[Group], lexed: Lexed, borders: list[int]) -> Iterator[list[Group]]:
+def _runs(found: Iterator[Stretch], lexed: Lexed, borders: list[int]) -> Iterator[list[Stretch]]:
     """What makes a root each: a function or a class alone, or small declarations that stand together."""
-    run: list[Group] = []
-    for group in groups:
-        if run and (group.major or _breaks_run(run, group, borders)):
+    run: list[Stretch] = []
+    for stretch in found:
+        if run and (stretch.major or _breaks_run(run, stretch, borders)):
             yield from _whole(run, lexed)
             run = []
-        if group.major:
-            yield [group]
+        if stretch.major:
+            yield [stretch]
         else:
-            run.append(group)
+            run.append(stretch)
     yield from _whole(run, lexed)
 
 
-def _whole(run: list[Group], lexed: Lexed) -> Iterator[list[Group]]:
+def _whole(run: list[Stretch], lexed: Lexed) -> Iterator[list[Stretch]]:
     """`run` in parts none of which holds half a conditional of the preprocessor, as long as they can be."""
     while run:
         level, end = 0, 1
-        for number, group in enumerate(run):
-            level = level_behind(lexed, run[number - 1].end if number else group.start, group.end, level)
+        for number, stretch in enumerate(run):
+            level = level_behind(lexed, run[number - 1].end if number else stretch.start, stretch.end, level)
             if level < 0:
                 break
             end = end if level else number + 1
@@ -148,7 +156,7 @@ def _borders(outline: FileOutline) -> list[int]:
     return sorted([*spaces.start.tolist(), *spaces.end.tolist()])
 
 
-def _breaks_run(run: list[Group], group: Group, borders: list[int]) -> bool:
+def _breaks_run(run: list[Stretch], group: Stretch, borders: list[int]) -> bool:
     crosses = bisect_left(borders, group.start + 1) > bisect_left(borders, run[-1].end)
     return crosses or group.end - run[0].start > RUN_BYTES or group.start - run[-1].end > RUN_GAP_BYTES
 

@@ -132,14 +132,19 @@ def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
     starts = lexed.directives[:, 0]
     place = np.searchsorted(taken[:, 0], starts, side="right") - 1
     free = np.append(taken[:, 1], -1)[place] <= starts  # place -1 is that of the last one, which ends before all
-    guard = _words(code, lexed, 0)[:1] if lexed.names and lexed.names[0] == "ifndef" else []
+    guarded = has_guard(code, lexed)
     for number in np.flatnonzero(free).tolist():
         if lexed.names[number] != "define":
             continue
         start, end = lexed.directives[number].tolist()
         words = _words(code, lexed, number)
-        if words and not (number == 1 and words == guard):
+        if words and not (number == 1 and guarded):
             yield Group(start, end, "preamble", words[0].split(b"(")[0].decode(errors="replace"))
+
+
+def has_guard(code: bytes, lexed: Lexed) -> bool:
+    """Whether the first two directives of a file are an include guard's."""
+    return lexed.names[:2] == ("ifndef", "define") and _words(code, lexed, 0)[:1] == _words(code, lexed, 1)
 
 
 def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:

@@ -32,10 +32,11 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedRoot:
-    """A root with its file's number, its chunks as a range of chunk numbers, and the namespaces around it."""
+    """A root with its file's number, its text, its chunks as a range of chunk numbers, and the namespaces around it."""
 
     file: int
     root: Root
+    span: Span
     unit: tuple[int, int]
     spaces: tuple[Space, ...]
 
@@ -67,8 +68,8 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
     for number, facts in enumerate(files):
         base = len(nodes)
         roots.extend(
-            PlacedRoot(number, root, (base + root.first, base + root.last), spaces)
-            for root, spaces in zip(facts.roots, facts.spaces, strict=True)
+            PlacedRoot(number, root, span, (base + root.first, base + root.last), spaces)
+            for root, span, spaces in zip(facts.roots, facts.root_spans, facts.spaces, strict=True)
         )
         nodes.extend(_nodes(number, facts, base))
     count = len(nodes)

@@ -365,12 +365,64 @@ ALTERNATIVES = """\
 int first(int value);
 int second(int value);
 """
+FIRST = '#include "config.h"\nint first(int value) { return CHECKED_AND_TRAPPED(value) + 1; }\n'
 
 
-def test_definitions_of_a_macro_that_stand_in_two_arms_share_no_document(tmp_path: Path) -> None:
-    texts = [document.text for document in _all(tmp_path, {"config.h": ALTERNATIVES, "a.cc": FIRST})]
+def test_the_arms_of_a_conditional_are_a_root_together_and_as_context_the_one_that_holds_stands_alone(
+    tmp_path: Path,
+) -> None:
+    documents = _documents(tmp_path, {"config.h": ALTERNATIVES, "a.cc": FIRST})
+    assert ALTERNATIVES.partition("\n")[2].strip() in documents["CHECKED_AND_TRAPPED"].text
+    assert "#if" not in documents["first"].text
+    assert documents["first"].text.count("#define CHECKED_AND_TRAPPED(x) (x)") == 1
+
+
+def test_definitions_of_a_macro_in_two_arms_of_a_long_conditional_share_no_document(tmp_path: Path) -> None:
+    long = ALTERNATIVES.replace("#else", "// It is far to the other arm.\n" * 200 + "#else")
+    texts = [document.text for document in _all(tmp_path, {"config.h": long, "a.cc": FIRST})]
     assert sum("#define CHECKED_AND_TRAPPED" in text for text in texts) == 2
     assert max(text.count("#define CHECKED_AND_TRAPPED") for text in texts) == 1
 
 
-FIRST = '#include "config.h"\nint first(int value) { return CHECKED_AND_TRAPPED(value) + 1; }\n'
+def test_a_final_class_that_there_is_no_room_for_is_declared_without_that_word(tmp_path: Path) -> None:
+    members = "".join(f"  int member{n};\n" for n in range(100))
+    text = f"class Large final {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
+    document = _documents(tmp_path, {"a.cc": text}, budget=200)["user"]
+    assert document.text.startswith("class Large;\nint user")
+
+
+def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewhere(tmp_path: Path) -> None:
+    members = "".join(f"  int member{n};\n" for n in range(100))
+    sources = {
+        "first.h": "class Large;\nclass Other;\n",
+        "large.h": f"#define EXPORT\nclass EXPORT Large {{\n{members}}};\n",
+        "user.cc": '#include "first.h"\n#include "large.h"\n'
+        "int user(Large *large, Other *other) { return large->member7 + (other ? 1000000 : 2000000); }\n",
+    }
+    document = _documents(tmp_path, sources, budget=200)["user"]
+    assert document.text.count("class Large;") == 1 and "class EXPORT" not in document.text
+
+
+def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: Path) -> None:
+    sources = {
+        "macro.h": "int hidden_in_the_macro();\n#define EXPANDED hidden_in_the_macro()\n",
+        "named.h": "int named_in_the_text_itself();\n",
+        "z.cc": '#include "macro.h"\n#include "named.h"\n'
+        "int root() { return EXPANDED + named_in_the_text_itself(); }\n",
+    }
+    text = _documents(tmp_path, sources, replication=2.4)["root"].text
+    assert "#define EXPANDED" in text and "int named_in_the_text_itself();" in text
+    assert "int hidden_in_the_macro();" not in text
+
+
+def test_includes_are_those_of_files_of_which_a_root_or_a_body_stands_there(tmp_path: Path) -> None:
+    body = "int seen(int v) { return v + 1000000; }\n"
+    sources = {
+        "declared.h": "#include <vector>\nint declared(int v);\n",
+        "seen.h": f"#include <map>\n{body}",
+        "z.cc": '#include <set>\n#include "declared.h"\n#include "seen.h"\n'
+        + f"int root() {{ {'return declared(1) + seen(2);'} {'int v; ' * 30} }}\n",
+    }
+    text = _documents(tmp_path, sources)["root"].text
+    assert "int declared(int v);" in text and body.strip() in text
+    assert "<set>" in text and "<map>" in text and "<vector>" not in text

@@ -3,8 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import FileChunks, chunk_file
+from megacpp_assets.semantic.graph.conditionals import WHOLE_BYTES
 from megacpp_assets.semantic.graph.groups import METHOD_BYTES
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.outline.file_outline import outline_file
 from megacpp_assets.semantic.outline.lexer import level_behind, lex
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
@@ -14,8 +17,7 @@ from tests.semantic.sources import one
 def _roots(text: str) -> list[str]:
     """The text of each root."""
     facts, _ = one(text)
-    chunks = facts.chunks
-    return [facts.source.text[chunks[r.first].start : chunks[r.last - 1].end] for r in facts.roots]
+    return [facts.source.text[span.char_start : span.char_end] for span in facts.root_spans]
 
 
 def test_a_function_brings_its_comment_and_a_blank_line_parts_them() -> None:
@@ -29,11 +31,44 @@ def test_small_declarations_that_stand_together_are_one_root() -> None:
 
 
 def test_a_run_holds_whole_conditionals_only() -> None:
-    text = (
-        "#if 1\nint a;\nvoid f();\n#if 2\nint b;\n#endif\nint c;\n#else\nint d;\n#endif\nvoid g();\n#ifdef X\nint e;\n"
-    )
     whole = "int a;\nvoid f();\n#if 2\nint b;\n#endif\nint c;"
-    assert _roots(text + "#endif\n") == [whole, "int d;", "void g();", "int e;"]
+    filler = "// More than a short conditional holds.\n" * (WHOLE_BYTES // 40 + 1)
+    text = f"#if 1\n{whole}\n#else\nint d;\n\n{filler}\n#endif\nvoid g();\n#ifdef X\nint e;\n"
+    assert _roots(text) == [whole, "int d;", "void g();", "int e;"]
+
+
+def test_the_arms_of_a_short_conditional_are_one_root_with_its_directives() -> None:
+    text = "// Which one?\n#if defined(A)\n#  define M(x) x\n#else\n#  define M(x) (x)\n#endif  // A\n"
+    facts, _ = one(f"int f() {{ return 1; }}\n{text}\nint g() {{ return 2; }}\n")
+    assert [span.char_end - span.char_start for span in facts.root_spans][1] == len(text.strip())
+    assert [facts.source.text[span.char_start : span.char_end] for span in facts.spans][1:3] == [
+        "#  define M(x) x",
+        "#  define M(x) (x)",
+    ]
+
+
+def test_a_function_that_has_a_conditional_for_itself_begins_with_its_if_and_two_functions_share_none() -> None:
+    alone = "#ifdef A\nint f() { return 1; }\n#endif"
+    assert _roots(f"{alone}\nint g() {{ return 2; }}\n") == [alone, "int g() { return 2; }"]
+    two = "#ifdef A\nint f() { return 1; }\n#else\nint f() { return 2; }\n#endif\n"
+    assert _roots(two) == ["int f() { return 1; }", "int f() { return 2; }"]
+
+
+def test_a_class_that_lies_across_the_border_of_a_conditional_is_one_chunk_with_all_of_it_and_has_no_head() -> None:
+    text = "template <class T>\n#if A\nstruct S { int member; };\n#else\nstruct S { long other; };\n#endif"
+    facts, _ = one(f"{text}\n", parse=False)
+    torn = "template <class T>\n#if A\nstruct S {\n#else\nstruct S : B {\n#endif\n  int member;\n};"
+    assert _roots(text)[0].startswith("template <class T>\n#if A")
+    assert all(level_behind(lex(root.encode()), 0, len(root)) == 0 for root in _roots(f"{torn}\n"))
+    assert all(signature is None or "#" not in _slice(facts, signature) for signature in facts.signatures)
+
+
+def _slice(facts: FileFacts, span: Span) -> str:
+    return facts.source.text[span.char_start : span.char_end]
+
+
+def test_a_conditional_around_a_namespaces_border_is_left_alone() -> None:
+    assert _roots("#ifdef A\nint a;\nnamespace n {\n#endif\nint b;\n}\n") == ["int a;", "int b;"]
 
 
 def test_neighbours_of_one_kind_share_a_chunk_but_not_across_a_directive() -> None:
@@ -97,6 +132,10 @@ def test_chunks_of_any_text_are_ordered_disjoint_and_partitioned_by_roots(pieces
     assert all(chunk.start < chunk.end for chunk in cut.chunks)
     assert [root.first for root in cut.roots] == [0, *(root.last for root in cut.roots)][: len(cut.roots)]
     assert not cut.roots or cut.roots[-1].last == len(cut.chunks)
+    edges = [0, *(edge for root in cut.roots for edge in (root.start, root.end)), len(text)]
+    assert edges == sorted(edges)
+    for root in cut.roots:
+        assert root.start <= cut.chunks[root.first].start and cut.chunks[root.last - 1].end <= root.end
 
 
 @given(_PIECES)
@@ -106,4 +145,4 @@ def test_no_root_of_several_declarations_holds_half_a_conditional(pieces: list[s
     for root in cut.roots:
         held = cut.chunks[root.first : root.last]
         alone = all(chunk.unit == held[0].unit for chunk in held)
-        assert alone or level_behind(lexed, held[0].start, held[-1].end) == 0
+        assert alone or level_behind(lexed, root.start, root.end) == 0
