@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -241,3 +243,16 @@ def test_tensors_of_another_model_are_refused(undisturbed: TrainedCheckpointSpec
 def test_a_recipe_that_cannot_be_carried_out_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=f"training.{'batch_rows' if len(wrong) > 1 else next(iter(wrong))}"):
         tiny_spec(tmp_path, **wrong)
+
+
+def test_a_training_that_compiles_nothing_loads_no_compiler(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from tests.training.test_loop import run
+from tests.training.world import tiny_root, tiny_spec
+
+assert run(tiny_spec(tiny_root(Path(sys.argv[1])), ngram_heads=1, state_space_every=2, layers=2, steps=4, save_every=4))
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -51,13 +52,13 @@ class NgramEmbedding(nn.Module):
     def __init__(self, config: NgramConfig, hidden: int) -> None:
         super().__init__()
         vectors = [size for _, size in config.tables]
-        sizes = torch.tensor(vectors)
+        first = list(accumulate(vectors, initial=0))[:-1]
         self.reach = max(config.orders)
         self.table = nn.Parameter(torch.empty(sum(vectors), config.width))
-        self.up = nn.Parameter(torch.zeros(hidden, len(sizes) * config.width))
+        self.up = nn.Parameter(torch.zeros(hidden, len(vectors) * config.width))
         self.register_buffer("multipliers", torch.tensor(_multipliers(config, self.reach)), persistent=False)
-        self.register_buffer("sizes", sizes, persistent=False)
-        self.register_buffer("offsets", sizes.cumsum(0) - sizes, persistent=False)
+        self.register_buffer("sizes", torch.tensor(vectors), persistent=False)
+        self.register_buffer("offsets", torch.tensor(first), persistent=False)
         nn.init.normal_(self.table, std=config.width**-0.5)
 
     def forward(self, input_ids: Tensor, positions: Tensor) -> Tensor:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import TrainingRecipe
@@ -39,8 +43,7 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
 def require_memory(config: ModelConfig, device: torch.device, processes: int) -> None:
     """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
     the device has, or than `processes` on this machine's CPU have. What activations take comes on top of them."""
-    with torch.device("meta"):
-        needed = _COPIES * sum(parameter.nbytes for parameter in GPT(config).parameters())
+    needed = _COPIES * sum(parameter.nbytes for parameter in _without_values(config).parameters())
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
@@ -55,7 +58,21 @@ def require_memory(config: ModelConfig, device: torch.device, processes: int) ->
 
 
 def parameter_count(recipe: Recipe) -> int:
-    """Parameters of the model, the tied embedding once. It is built without memory for its values."""
-    with torch.device("meta"):
-        model = GPT(model_config(recipe.training, recipe.tokenizer.vocabulary_size))
+    """Parameters of the model, the tied embedding once."""
+    model = _without_values(model_config(recipe.training, recipe.tokenizer.vocabulary_size))
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _without_values(config: ModelConfig) -> GPT:
+    """The model without memory for its values."""
+    with torch.device("meta"), _NoInitialValues():
+        return GPT(config)
+
+
+class _NoInitialValues(TorchFunctionMode):
+    """Draws nothing: for tensors on the meta device torch would load its compiler to do so (2.6 CPU s a process)."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return None if func in (nn.init.normal_, nn.init.uniform_) else func(*args, **(kwargs or {}))

@@ -57,8 +57,10 @@ class StateSpace(nn.Module):
         self.norm = nn.Parameter(torch.ones(hidden))
         self.enter = nn.Parameter(torch.empty(sum(self.widths), hidden))
         self.kernel = nn.Parameter(torch.empty(mixed, 1, _KERNEL))
-        self.step_bias = nn.Parameter(_inverse_softplus(torch.logspace(log10(_SLOWEST), log10(_FASTEST), heads)))
-        self.log_rate = nn.Parameter(torch.linspace(1, 16, heads).log())
+        # Computed on the CPU always: for the meta device torch would load its compiler to do so.
+        steps = torch.logspace(log10(_SLOWEST), log10(_FASTEST), heads, device="cpu")
+        self.step_bias = nn.Parameter(_inverse_softplus(steps))
+        self.log_rate = nn.Parameter(torch.linspace(1, 16, heads, device="cpu").log())
         self.skip = nn.Parameter(torch.ones(heads))
         self.gate_norm = nn.Parameter(torch.ones(inner))
         self.out = nn.Parameter(torch.empty(hidden, inner))

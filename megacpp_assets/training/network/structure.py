@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 import torch
@@ -88,13 +89,14 @@ class StructureEmbedding(nn.Module):
 
     def __init__(self, config: StructureConfig, hidden: int) -> None:
         super().__init__()
-        sizes = torch.tensor(config.vocabularies)
+        sizes = config.vocabularies
+        first = list(accumulate(sizes, initial=0))[:-1]
         self.channels = tuple(CHANNEL_OF[component] for component in config.components)
-        self.table = nn.Parameter(torch.empty(sum(config.vocabularies), config.bottleneck_dim))
+        self.table = nn.Parameter(torch.empty(sum(sizes), config.bottleneck_dim))
         self.scale = nn.Parameter(torch.full((len(sizes),), 1.0 / len(sizes)))
         self.up = nn.Parameter(torch.zeros(hidden, config.bottleneck_dim))
-        self.register_buffer("offsets", (sizes.cumsum(0) - sizes).view(-1, 1, 1), persistent=False)
-        self.register_buffer("caps", (sizes - 1).view(-1, 1, 1), persistent=False)
+        self.register_buffer("offsets", torch.tensor(first).view(-1, 1, 1), persistent=False)
+        self.register_buffer("caps", torch.tensor([size - 1 for size in sizes]).view(-1, 1, 1), persistent=False)
         nn.init.normal_(self.table)
 
     def forward(self, structure: Mapping[str, Tensor], input_ids: Tensor) -> Tensor:
