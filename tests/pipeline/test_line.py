@@ -26,7 +26,7 @@ from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 pytestmark = pytest.mark.line
 DATASET = SMALL_DATASET
-CHECKPOINT = f"checkpoints/{DATASET}/small_cpp/4k/step_00000020"
+CHECKPOINT = f"checkpoints/{DATASET}/small_cpp/4k/step_00000004"
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def test_every_checkpoint_is_audited_and_verified(root: Path) -> None:
     assert done.returncode == 0, report["problems"]
     assert report["verified"] is True
     assert [repo["name"] for repo in report["repos"]] == ["sample-format", "sample-kernel"]
-    assert report["steps"] == 20
+    assert report["steps"] == 4
     assert len(report["tokenizer"]["commit"]) == 40
 
 
