@@ -12,7 +12,7 @@ TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check ui setup clean system-packages
+.PHONY: run test check types style ui setup clean system-packages
 
 run: setup
 	$(BIN)/megacpp run
@@ -34,12 +34,16 @@ $(VENV)/.test-installed: $(STAMP)
 	touch $@
 
 check: $(VENV)/.test-installed
+	@$(MAKE) --jobs=2 --output-sync --no-print-directory types style $(TIDY)
+
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	@$(BIN)/clang-format --dry-run --Werror $(NATIVE)
-	@$(MAKE) --jobs=2 --output-sync --no-print-directory $(TIDY)
 
 # A file is looked at again when it, a header or the rules have changed.
 build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.toml | $(VENV)/.test-installed
@@ -50,9 +54,10 @@ build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.to
 		|| { cat $@.log; exit 1; }
 	@mv $@.log $@
 
-# An hour is the end: pytest prints what failed so far.
+# An hour is the end: pytest prints what failed so far. One worker more than cores, as tests also wait.
 test: check
-	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
+	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile \
+		--no-loadscope-reorder --durations=25
 
 ui: setup
 	$(BIN)/megacpp ui

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,10 +15,6 @@ from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE
 NOTHING: Final = "none"
 _OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
 _IDENTITIES: Final = frozenset({"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"})
-_ORDER: Final = (
-    "pinned_repos", "semantic_jsonl", "tokenizer", "tokenized_parquet", "v6_enriched", "packed_rows",
-    "megatron_bin_idx", "trained_checkpoint",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +27,8 @@ class Difference:
 
 
 def stage_number(stage: str) -> int:
-    """Where a stage stands between sources and weights."""
-    return _ORDER.index(stage)
+    """Where a stage stands between sources and weights; one that `_FACTS` does not know stands last."""
+    return list(_FACTS).index(stage) if stage in _FACTS else len(_FACTS)
 
 
 def differences(first: History, second: History, before: Made, after: Made) -> list[Difference]:
@@ -51,7 +47,7 @@ def facts_of(history: History, checkpoint: Made) -> dict[tuple[int, str], str]:
     facts: dict[tuple[int, str], str] = {}
     for made in chain:
         manifest, number = history.read(made), stage_number(made.stage)
-        facts |= {(number, what): _word(value) for what, value in _FACTS[made.stage](manifest)}
+        facts |= {(number, what): _word(value) for what, value in _FACTS.get(made.stage, _counts)(manifest)}
         if manifest.version:
             facts[number, f"{made.stage}: code version"] = manifest.version
     return facts
@@ -107,7 +103,12 @@ def _nothing(_: Manifest) -> Facts:
     yield from ()
 
 
-_FACTS: Final = {
+def _counts(manifest: Manifest) -> Facts:
+    """Of a stage that has no function here: what it was told and what it counted."""
+    yield from _keys(f"{manifest.stage} of {manifest.partition}", {**manifest.config, **manifest.stats})
+
+
+_FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
     "pinned_repos": _repository,
     "semantic_jsonl": _documents,
     "tokenizer": _tokenizer,

@@ -58,8 +58,9 @@ class Quality(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A row. `description` says what one partition holds; `cores` (or `ELASTIC`) and `memory` (bytes) what it takes,
-    and a slot of `resource`, which `[concurrency]` of the recipe counts."""
+    """A row. `description` says what one partition holds, `figures` which of its statistics a person reads first;
+    `cores` (or `ELASTIC`) and `memory` (bytes) are what making it takes, beside a slot of `resource`, which
+    `[concurrency]` of the recipe counts."""
 
     name: str
     kind: Kind
@@ -68,6 +69,7 @@ class Stage:
     kinds: frozenset[str]
     description: str
     upstream: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
     cores: int | Callable[[Recipe], int] = 1
     memory: int = 1_000_000_000
     resource: str | Callable[[Recipe], str] = ""
@@ -105,42 +107,61 @@ _TABLE: Final = (
     Stage(
         "pinned_repos", Kind.REPOSITORY, "repos", "sources", frozenset({"git"}),
         "Bare git objects of one pinned commit and the list of its files, with licences.",
+        figures=("source_files", "headers", "source_bytes"),
         memory=500_000_000, resource="network",
     ),
     Stage(
         "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),
         "One document per semantic chunk: text, structure, call and type edges, provenance (libclang).",
-        ("pinned_repos",), cores=ELASTIC, resource="parsing",
+        ("pinned_repos",),
+        (
+            "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
+            "units_parsed", "units_reused", "units_failed", "skipped_files", "unlabelled_per_cent",
+            "documents_alone_per_cent",
+        ),
+        cores=ELASTIC, resource="parsing",
     ),
     Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
         "The one tokenizer of the corpus: fixed C++ vocabulary and learned merges, identified by a commit.",
-        ("pinned_repos",), cores=ELASTIC, resource=_accelerator_of_the_tokenizer,
+        ("pinned_repos",),
+        ("commit", "vocabulary_size", "documents", "tokens", "unique_words", "merges", "round_trip_failures"),
+        cores=ELASTIC, resource=_accelerator_of_the_tokenizer,
     ),
     Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
         "Documents of at most their budget of tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer"), resource=_accelerator_of_the_tokenizer,
+        ("semantic_jsonl", "tokenizer"),
+        ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
+        resource=_accelerator_of_the_tokenizer,
     ),
     Stage(
         "v6_enriched", Kind.REPOSITORY, "enriched", "tokens", frozenset({"parquet"}),
         "Token-level structure columns by the first-character rule; chunks and edges in token offsets.",
         ("tokenized_parquet",),
+        ("documents", "tokens", "chunks", "call_edges", "type_edges", "dropped_edges"),
     ),
     Stage(
         "packed_rows", Kind.MIXTURE, "packed", "mixtures", frozenset({"parquet"}),
         "Whole documents of the locked repositories, best-fit packed into rows of T tokens.",
-        ("v6_enriched",), memory=1_500_000_000,
+        ("v6_enriched",),
+        (
+            "rows", "row_tokens", "documents", "tokens", "utilisation_ppm", "valid_rows", "valid_documents",
+            "valid_tokens",
+        ),
+        memory=1_500_000_000,
     ),
     Stage(
         "megatron_bin_idx", Kind.MIXTURE, "megatron", "mixtures", frozenset({"megatron"}),
         "Megatron .bin/.idx pairs, one sequence per document, and token-aligned structure sidecars.",
         ("packed_rows",),
+        ("documents", "tokens", "rows", "valid_documents", "valid_tokens", "vocabulary_size"),
     ),
     Stage(
         "trained_checkpoint", Kind.MIXTURE, "training", "mixtures", frozenset({"pytorch"}),
         "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
         ("megatron_bin_idx", "tokenizer"),
+        ("parameters", "steps", "tokens", "validation_bits_per_byte", "validation_bytes"),
         cores=lambda recipe: recipe.training.threads * recipe.training.processes, memory=2_000_000_000,
         resource=_accelerator_of_training,
     ),

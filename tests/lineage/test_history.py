@@ -157,6 +157,17 @@ def test_what_only_one_of_them_has_is_told_too(world: World) -> None:
     assert "repository folly" not in found
 
 
+def test_a_stage_that_has_no_words_of_its_own_is_told_by_its_configuration_and_counts(world: World) -> None:
+    def mixed(name: str, count: int) -> str:
+        filtered = world.publish("filtered", f"{name}/4k", f"filtered/{name}", stats={"documents": count})
+        return world.checkpoint(f"{name}/4k", f"tokenizer/{DATASET}", filtered)
+
+    one, two = mixed("one", 5), mixed("two", 7)
+    found = _differences(read_history(world.root), one, two)
+    assert found["filtered of one/4k: documents"] == ("5", "none")
+    assert found["filtered of two/4k: documents"] == ("none", "7")
+
+
 def test_a_checkpoint_does_not_differ_from_itself(world: World) -> None:
     assert _differences(read_history(world.root), BASE, BASE) == {}
 

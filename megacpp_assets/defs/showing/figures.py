@@ -8,28 +8,13 @@ from typing import Any, Final
 import dagster as dg
 
 from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.work import read_work
 
 MOST: Final = 20
 """Figures that stand alone: a page of them is read, a longer one is scrolled past."""
 REST: Final = "other figures"
 
-_FIRST: Final = {
-    "pinned_repos": ("source_files", "headers", "source_bytes"),
-    "semantic_jsonl": (
-        "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
-        "units_parsed", "units_reused", "units_failed", "skipped_files", "unlabelled_per_cent",
-        "documents_alone_per_cent",
-    ),
-    "tokenizer": ("commit", "vocabulary_size", "documents", "tokens", "unique_words", "merges", "round_trip_failures"),
-    "tokenized_parquet": ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
-    "v6_enriched": ("documents", "tokens", "chunks", "call_edges", "type_edges", "dropped_edges"),
-    "packed_rows": (
-        "rows", "row_tokens", "documents", "tokens", "utilisation_ppm", "valid_rows", "valid_documents", "valid_tokens",
-    ),
-    "megatron_bin_idx": ("documents", "tokens", "rows", "valid_documents", "valid_tokens", "vocabulary_size"),
-    "trained_checkpoint": ("parameters", "steps", "tokens", "validation_bits_per_byte", "validation_bytes"),
-}  # fmt: skip
 _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
     "unlabelled_per_cent": "unlabelled characters (%)",
@@ -47,11 +32,11 @@ _NAMES: Final = {
 
 
 def figures(done: Done) -> dict[str, Any]:
-    """Time, memory and size of any step, then the first figures of its stage; what else was counted is a table."""
+    """Time, memory and size of any step, then what its stage names; what else was counted is a table."""
     manifest = done.artifact.manifest
     stats = {name: value for name, value in manifest.stats.items() if isinstance(value, int | float | str)}
     stats |= read_work(done.artifact)
-    first = [name for name in _FIRST[manifest.stage] if name in stats]
+    first = [name for name in STAGES[manifest.stage].figures if name in stats]
     shown: dict[str, Any] = {
         "time (s)": done.receipt.seconds,
         "peak memory (MB)": round(done.receipt.peak_bytes / 1e6, 1),
