@@ -72,13 +72,18 @@ def list_lengths(column: pa.ListArray) -> NDArray[np.int64]:
 
 def ragged(table: pa.Table, name: str) -> Ragged:
     """The list column `name`: numpy values, or an Arrow struct array. `SchemaViolation` for a null anywhere in it."""
-    column = table[name].combine_chunks()
+    column = one_chunk(table[name])
     values = column.flatten()
     if column.null_count or values.null_count:
         raise SchemaViolation(f"column {name}", expected="a list of values in every document", found="null")
     offsets = column.offsets.to_numpy().astype(np.int64)
     is_struct = pa.types.is_struct(values.type)
     return Ragged(offsets - offsets[0], values if is_struct else values.to_numpy(zero_copy_only=False))
+
+
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array, copied only where it is several."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def struct_field(values: pa.StructArray, name: str) -> NDArray[Any]:

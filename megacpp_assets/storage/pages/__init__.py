@@ -1,0 +1,1 @@
+"""Pages of parquet columns, for what Arrow reads too slowly."""
