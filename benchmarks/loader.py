@@ -27,6 +27,7 @@ from megacpp_assets.loader.row_chunks import ChunkRows
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.segments import cu_seqlens, segment_ids
 from megacpp_assets.loader.telemetry import Telemetry
+from megacpp_assets.megatron import reader
 from megacpp_assets.megatron.channels import Channel, ChannelWriter, map_channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
 
@@ -66,8 +67,8 @@ def sets(folder: Path) -> Mapping[str, Callable[[np.ndarray], RowBatch]]:
         return batch
 
     def with_all(rows: np.ndarray) -> RowBatch:
-        chunks.batch(rows)
         batch = enriched.batch(rows)
+        chunks.batch(rows, batch.doc_ids)
         segment_ids(batch.doc_ids, batch.valid_token_count)
         cu_seqlens(batch.doc_ids, batch.valid_token_count)
         return batch
@@ -142,7 +143,7 @@ def made(folder: Path, name: str) -> Channel:
 def mapped(folder: Path, name: str, values: np.ndarray) -> np.ndarray:
     """`values` from a file."""
     values.tofile(folder / name)
-    return np.memmap(folder / name, values.dtype, "r", shape=values.shape)
+    return reader.mapped(folder / name, values.dtype, values.size).reshape(values.shape)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Chunks of packed rows at the fixed width max(128, T // 32), and how they relate, from the rows' own columns.
+"""Chunks of packed rows at the fixed width max(128, T // 32), and how they relate, from the files beside a prefix.
 
 All of it is numpy on the host: nothing here may run inside a compiled step. Row r of a Megatron split is row r of the
 packed rows behind it.
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import CATEGORY_ID, fixed_max_chunks
+from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES, ChunkLists
 
 RELATIONS: Final = (
     "same_chunk", "caller_to_callee", "callee_to_caller", "type_dependency", "type_dependent", "same_dep_level",
@@ -24,12 +23,6 @@ RELATIONS: Final = (
 """By the second axis of a relation mask."""
 
 _PREAMBLE: Final = CATEGORY_ID["preamble"]
-_LISTS: Final = (
-    c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN, c.TOKEN_CHUNK_KINDS_COLUMN,
-    c.TOKEN_CHUNK_DEP_LEVELS_COLUMN,
-)  # fmt: skip
-CHUNK_COLUMNS: Final = (c.DOC_IDS, *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS)
-"""What `chunk_batch` reads of packed rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +48,22 @@ class ChunkBatch:
         return np.asarray(self.ends > self.starts)
 
 
-def chunk_batch(rows: pa.Table, row_tokens: int) -> ChunkBatch:
-    """The chunks of packed `rows`, which have `CHUNK_COLUMNS`.
+def chunk_batch(lists: ChunkLists, doc_ids: NDArray[np.int32]) -> ChunkBatch:
+    """The chunks of rows whose `doc_ids` are (B, T).
 
-    `SchemaViolation` for a missing column, more chunks than slots, chunks that are empty, overlap or leave the row, and
-    edges between chunks that are not there.
+    `SchemaViolation` for more chunks than slots, chunks that are empty, overlap or leave the row, and edges between
+    chunks that are not there.
     """
-    missing = sorted(set(CHUNK_COLUMNS) - set(rows.column_names))
-    if missing:
-        raise _refused(", ".join(missing), "a column of packed rows", "none")
-    slots = fixed_max_chunks(row_tokens)
-    counts, padded = _padded(rows, slots)
-    starts, ends, kinds, levels = padded
-    _require_in_order(starts, ends, counts, row_tokens)
-    doc_ids = _flat(rows, c.DOC_IDS).reshape(rows.num_rows, -1)
-    if doc_ids.shape[1] != row_tokens:
-        raise _refused(c.DOC_IDS, f"{row_tokens} values a row", str(doc_ids.shape[1]))
+    row_tokens = doc_ids.shape[1]
+    counts, slots = np.diff(lists.offsets), fixed_max_chunks(row_tokens)
+    if counts.max(initial=0) > slots:
+        raise _refused("row", f"at most {slots} chunks", str(counts.max()))
     held = np.arange(slots) < counts[:, None]
-    documents = np.where(held, np.take_along_axis(doc_ids, starts, axis=1).astype(np.int32), -1)
-    edges = [_edges(rows, column, counts) for column in (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)]
-    return ChunkBatch(row_tokens, starts, ends, kinds, levels, documents.astype(np.int32), *edges)
+    starts, ends, kinds, levels = (_padded(lists.values[part], held) for part in VALUES)
+    _require_in_order(starts, ends, held, row_tokens)
+    documents = np.where(held, np.take_along_axis(doc_ids, starts, axis=1), np.int32(-1))
+    edges = [_edges(part, *lists.edges[part], counts) for part in EDGES]
+    return ChunkBatch(row_tokens, starts, ends, kinds, levels, documents, *edges)
 
 
 def token_chunk_ids(chunks: ChunkBatch) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -115,26 +104,16 @@ def chunk_relation_mask(chunks: ChunkBatch) -> NDArray[np.bool_]:
     return mask
 
 
-def _padded(rows: pa.Table, slots: int) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
-    """(chunks of each row, the four columns in slots)."""
-    counts = _counts(rows, _LISTS[0])
-    if counts.max(initial=0) > slots:
-        raise _refused("row", f"at most {slots} chunks", str(counts.max()))
-    held = np.arange(slots) < counts[:, None]
-    padded = []
-    for column in _LISTS:
-        if not np.array_equal(_counts(rows, column), counts):
-            raise _refused(column, f"as many values as {_LISTS[0]}", "another number")
-        values = np.zeros(held.shape, np.int32)
-        values[held] = _flat(rows, column)
-        padded.append(values)
-    return counts, padded
+def _padded(values: NDArray[Any], held: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """(B, C): the values of each row's chunks in its first slots."""
+    padded = np.zeros(held.shape, np.int32)
+    padded[held] = values
+    return padded
 
 
 def _require_in_order(
-    starts: NDArray[np.int32], ends: NDArray[np.int32], counts: NDArray[np.int64], row_tokens: int
+    starts: NDArray[np.int32], ends: NDArray[np.int32], held: NDArray[np.bool_], row_tokens: int
 ) -> None:
-    held = np.arange(starts.shape[1]) < counts[:, None]
     # A token that ends one chunk may begin the next; more than that they never share.
     follows = (starts[:, 1:] > starts[:, :-1]) & (starts[:, 1:] >= ends[:, :-1] - 1)
     if not (follows | ~held[:, 1:]).all() or not ((ends > starts) | ~held).all() or ends.max(initial=0) > row_tokens:
@@ -145,27 +124,15 @@ def _require_in_order(
         raise _refused("chunks", "starts from 0", str(starts.min()))
 
 
-def _edges(rows: pa.Table, column: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    edges = rows[column].combine_chunks().flatten()
-    source, target = (edges.field(i).to_numpy(zero_copy_only=False).astype(np.int64) for i in range(2))
-    row = np.repeat(np.arange(rows.num_rows), _counts(rows, column))
-    outside = (np.maximum(source, target) >= counts[row]) | (np.minimum(source, target) < 0)
+def _edges(part: str, offsets: NDArray[np.int64], pairs: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    row = np.repeat(np.arange(len(counts)), np.diff(offsets))
+    outside = (pairs >= counts[row][:, None]).any(axis=1)
     if outside.any():
         place = int(outside.argmax())
-        found = f"{source[place]} to {target[place]} in a row of {counts[row[place]]}"
-        raise _refused(column, "edges between chunks of the row", found)
-    return np.stack([row, source, target], axis=1)
-
-
-def _counts(rows: pa.Table, column: str) -> NDArray[np.int64]:
-    offsets: NDArray[np.int32] = rows[column].combine_chunks().offsets.to_numpy()
-    return np.diff(offsets).astype(np.int64)
-
-
-def _flat(rows: pa.Table, column: str) -> NDArray[Any]:
-    values: NDArray[Any] = rows[column].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return values
+        found = f"{pairs[place, 0]} to {pairs[place, 1]} in a row of {counts[row[place]]}"
+        raise _refused(part, "edges between chunks of the row", found)
+    return np.column_stack([row, pairs]).astype(np.int64)
 
 
 def _refused(what: str, expected: str, found: str) -> SchemaViolation:
-    return SchemaViolation(what, expected=expected, found=found, do="rerun packed_rows")
+    return SchemaViolation(what, expected=expected, found=found, do="rerun megatron_bin_idx")

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
@@ -30,17 +28,15 @@ class ChunkRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def batch(self, rows: NDArray[np.int64]) -> ChunkBatch:
-        """The chunks of the rows numbered `rows`, in that order.
+    def batch(self, rows: NDArray[np.int64], doc_ids: NDArray[np.int32] | None = None) -> ChunkBatch:
+        """The chunks of the rows numbered `rows`, in that order; `doc_ids` are those of the batch of these rows, where
+        it is there already.
 
         Raises IndexError beyond the last, and `SchemaViolation` for chunks that are not those of such rows.
         """
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self):
             raise IndexError(f"rows {rows.tolist()}; expected numbers from 0 to {len(self) - 1}")
-        doc_ids = self.rows.doc_ids(rows)
-        offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(self.rows.row_tokens)
-        column = pa.ListArray.from_arrays(pa.array(offsets), pa.array(doc_ids.reshape(-1).astype(np.uint32)))
-        return chunk_batch(self.files.table(rows).append_column(c.DOC_IDS, column), self.rows.row_tokens)
+        return chunk_batch(self.files.lists(rows), self.rows.doc_ids(rows) if doc_ids is None else doc_ids)
 
 
 def open_chunks(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> ChunkRows:

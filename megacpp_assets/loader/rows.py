@@ -26,7 +26,7 @@ from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.megatron.channels import Channel, Values
-from megacpp_assets.megatron.reader import open_pair, token_starts
+from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
 from megacpp_assets.megatron.sidecars import open_channel
 from megacpp_assets.storage.artifact import Artifact
 
@@ -132,7 +132,7 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, sym
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     """The file as a read-only map of exactly `count` values."""
     _require(path.name, f"size of {count} values of {dtype}", count * dtype.itemsize, path.stat().st_size)
-    return np.memmap(path, dtype, "r") if count else np.zeros(0, dtype)
+    return mapped(path, dtype, count)
 
 
 def _require(where: str, what: str, expected: object, found: object) -> None:

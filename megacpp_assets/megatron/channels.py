@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.megatron.index_format import ROW_DTYPE
-from megacpp_assets.megatron.reader import blocks
+from megacpp_assets.megatron.reader import blocks, mapped
 
 _LENGTH: Final = np.dtype("<u4")
 _AT_ONCE: Final = 1 << 18
@@ -61,7 +61,7 @@ class Runs:
     def row(self, row: int, tokens: slice) -> NDArray[Any]:
         """The values of row `row`, which has the tokens `tokens`; `IndexCorrupt` if runs are of others."""
         part = slice(int(self.rows[row]), int(self.rows[row + 1]))
-        found = np.repeat(self.values[part], self.lengths[part].astype(np.int64) + 1)
+        found = self.values[part].repeat(np.add(self.lengths[part], 1, dtype=np.int64))
         expected = tokens.stop - tokens.start
         if len(found) != expected:
             raise _broken(self.name, f"runs of {expected} tokens in row {row}", f"{len(found)} tokens")
@@ -161,7 +161,7 @@ def _map(path: Path, dtype: np.dtype[Any], offset: int, count: int, size: int) -
     found = path.stat().st_size if path.is_file() else "no such file"
     if found != size:
         raise _broken(path.name, f"{size} bytes: {count} values of {dtype.itemsize} bytes", found)
-    return np.memmap(path, dtype, "r", offset=offset, shape=(count,)) if count else np.empty(0, dtype)
+    return mapped(path, dtype, count, offset)
 
 
 def _broken(name: str, expected: str, found: object) -> IndexCorrupt:

@@ -20,7 +20,7 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import CHUNK_PARTS, CHUNK_ROWS, SidecarRecord
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.megatron.index_format import ROW_DTYPE
-from megacpp_assets.megatron.reader import blocks
+from megacpp_assets.megatron.reader import blocks, mapped
 
 EDGE_DTYPE: Final = np.dtype("<u2")
 VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
@@ -65,21 +65,38 @@ class ChunkWriter:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkLists:
+    """Chunks and edges of some rows, end to end: row r owns [offsets[r], offsets[r + 1]) of each part of `values`, and
+    likewise of `edges`, which has offsets and (n, 2) pairs of chunks by part."""
+
+    offsets: NDArray[np.int64]
+    values: Mapping[str, NDArray[Any]]
+    edges: Mapping[str, tuple[NDArray[np.int64], NDArray[Any]]]
+
+    def table(self) -> pa.Table:
+        """The rows with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+        arrays = {name: _lists(self.offsets, pa.array(self.values[part])) for part, (name, _) in VALUES.items()}
+        for part, name in EDGES.items():
+            offsets, pairs = self.edges[part]
+            sides = [pa.array(np.ascontiguousarray(pairs[:, side])) for side in (0, 1)]
+            arrays[name] = _lists(offsets, pa.StructArray.from_arrays(sides, names=["from", "to"]))
+        return pa.table({name: arrays[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS})
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkFiles:
     """The mapped parts: row r owns chunks [rows[r], rows[r + 1]), and edges likewise; edges are (n, 2)."""
 
     parts: Mapping[str, NDArray[Any]]
 
-    def table(self, rows: NDArray[np.int64]) -> pa.Table:
-        """The rows numbered `rows`, in that order, with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+    def lists(self, rows: NDArray[np.int64]) -> ChunkLists:
+        """The chunks and edges of the rows numbered `rows`, in that order."""
         offsets, places = _places(self.parts[CHUNK_ROWS], rows)
-        arrays = {name: _lists(offsets, pa.array(self.parts[part][places])) for part, (name, _) in VALUES.items()}
-        for part, name in EDGES.items():
-            offsets, places = _places(self.parts[f"{part}.{CHUNK_ROWS}"], rows)
-            pairs = self.parts[part][places]
-            sides = [pa.array(np.ascontiguousarray(pairs[:, side])) for side in (0, 1)]
-            arrays[name] = _lists(offsets, pa.StructArray.from_arrays(sides, names=["from", "to"]))
-        return pa.table({name: arrays[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS})
+        edges = {}
+        for part in EDGES:
+            firsts, pairs = _places(self.parts[f"{part}.{CHUNK_ROWS}"], rows)
+            edges[part] = firsts, self.parts[part][pairs]
+        return ChunkLists(offsets, {part: self.parts[part][places] for part in VALUES}, edges)
 
 
 def map_chunks(folder: Path, record: SidecarRecord) -> ChunkFiles:
@@ -156,7 +173,7 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     if size != count * dtype.itemsize:
         expected = f"{count} values of {dtype.itemsize} bytes"
         raise IndexCorrupt(path.name, expected=expected, found=size, do="rerun megatron_bin_idx")
-    return np.memmap(path, dtype, "r") if count else np.empty(0, dtype)
+    return mapped(path, dtype, count)
 
 
 def _require(record: SidecarRecord, part: str, holds: bool, expected: str) -> None:

@@ -18,7 +18,7 @@ from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
 from megacpp_assets.megatron.channels import Channel, map_channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks, verify_chunks
 from megacpp_assets.megatron.index_format import ROW_DTYPE
-from megacpp_assets.megatron.reader import blocks
+from megacpp_assets.megatron.reader import blocks, mapped
 from megacpp_assets.storage.parquet import count_rows
 
 
@@ -91,4 +91,4 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     found = path.stat().st_size if path.is_file() else "no such file"
     if found != count * dtype.itemsize:
         raise IndexCorrupt(path.name, expected=f"{count} values of {dtype.itemsize} bytes", found=found)
-    return np.memmap(path, dtype, "r") if count else np.empty(0, dtype)
+    return mapped(path, dtype, count)

@@ -5,33 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.loader.chunks import CHUNK_COLUMNS, RELATIONS, chunk_batch, chunk_relation_mask, token_chunk_ids
+from megacpp_assets.loader.chunks import RELATIONS, ChunkBatch, chunk_batch, chunk_relation_mask, token_chunk_ids
+from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkLists
 
 T = 24
 Chunk = tuple[int, int, int, int]
 """Start, end, kind, level of dependence."""
 
 
-def table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Packed rows of T tokens with chunks and edges."""
-    columns = {
-        "doc_ids": [row["docs"] for row in rows],
-        "token_chunk_starts": [[chunk[0] for chunk in row["chunks"]] for row in rows],
-        "token_chunk_ends": [[chunk[1] for chunk in row["chunks"]] for row in rows],
-        "token_chunk_kinds": [[chunk[2] for chunk in row["chunks"]] for row in rows],
-        "token_chunk_dep_levels": [[chunk[3] for chunk in row["chunks"]] for row in rows],
-        "token_call_edges": [[{"from": a, "to": b} for a, b in row["calls"]] for row in rows],
-        "token_type_edges": [[{"from": a, "to": b} for a, b in row["types"]] for row in rows],
-    }
-    arrays = [pa.array(columns[name], PACKED.field(name).type) for name in CHUNK_COLUMNS]
-    return pa.Table.from_arrays(arrays, names=list(CHUNK_COLUMNS))
+def batch_of(rows: list[dict[str, Any]]) -> ChunkBatch:
+    """The chunks of rows of T tokens."""
+    flat = np.array([chunk for row in rows for chunk in row["chunks"]], np.int64).reshape(-1, 4)
+    parts = zip(VALUES.items(), flat.T, strict=True)
+    lists = ChunkLists(
+        _offsets(rows, "chunks"),
+        {part: values.astype(dtype) for (part, (_, dtype)), values in parts},
+        {
+            part: (_offsets(rows, name), np.array([edge for row in rows for edge in row[name]], "<u2").reshape(-1, 2))
+            for part, name in (("call_edges", "calls"), ("type_edges", "types"))
+        },
+    )
+    return chunk_batch(lists, np.array([row["docs"] for row in rows], np.int32))
+
+
+def _offsets(rows: list[dict[str, Any]], name: str) -> NDArray[np.int64]:
+    return np.cumsum([0, *(len(row[name]) for row in rows)])
 
 
 @st.composite
@@ -70,7 +74,7 @@ def slow_relations(row: dict[str, Any], i: int, j: int) -> set[str]:
 
 @given(rows=st.lists(a_row(), min_size=1, max_size=3))
 def test_the_mask_has_each_relation_of_each_pair_and_nothing_else(rows: list[dict[str, Any]]) -> None:
-    chunks = chunk_batch(table(rows), T)
+    chunks = batch_of(rows)
     mask = chunk_relation_mask(chunks)
     assert mask.shape == (len(rows), 9, 128, 128)
     found = {
@@ -86,7 +90,7 @@ def test_the_mask_has_each_relation_of_each_pair_and_nothing_else(rows: list[dic
 
 @given(rows=st.lists(a_row(), min_size=1, max_size=3))
 def test_each_token_knows_its_chunk(rows: list[dict[str, Any]]) -> None:
-    chunks = chunk_batch(table(rows), T)
+    chunks = batch_of(rows)
     ids, valid = token_chunk_ids(chunks)
     for b, row in enumerate(rows):
         holders = [[i for i, (a, e, *_) in enumerate(row["chunks"]) if a <= t < e] for t in range(T)]
@@ -109,15 +113,8 @@ def row(chunks: list[Chunk], calls: list[tuple[int, int]] | None = None) -> dict
         (row([(0, 5, 2, 0)], [(0, 1)]), "0 to 1 in a row of 1"),
         (row([], [(0, 0)]), "0 to 0 in a row of 0"),
         (row([(0, 5, 2, 0)] * 129), "at most 128 chunks"),
-        ({**row([]), "docs": [0] * (T - 1)}, "24 values a row"),
     ],
 )
 def test_chunks_that_contradict_their_row_are_refused(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(SchemaViolation, match=message):
-        chunk_batch(table([bad]), T)
-
-
-@pytest.mark.parametrize("column", CHUNK_COLUMNS)
-def test_rows_without_a_column_are_refused_not_filled(column: str) -> None:
-    with pytest.raises(SchemaViolation, match=column):
-        chunk_batch(table([row([])]).drop_columns([column]), T)
+        batch_of([bad])

@@ -11,9 +11,10 @@ import pytest
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.loader.chunks import CHUNK_COLUMNS, chunk_batch, chunk_relation_mask
+from megacpp_assets.loader.chunks import chunk_relation_mask
 from megacpp_assets.loader.row_chunks import open_chunks
 from megacpp_assets.loader.rows import open_rows
+from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from tests.megatron.pairs import megatron_spec
@@ -34,9 +35,21 @@ def test_a_row_has_the_chunks_of_the_packed_row_that_its_tokens_are_of(made: Art
     chosen = np.random.default_rng(1).permutation(len(chunks))
     found = chunks.batch(chosen)
     assert table["input_ids"].take(chosen).to_pylist() == rows.batch(chosen).input_ids.tolist()
-    expected = chunk_batch(table.select(list(CHUNK_COLUMNS)).take(chosen), rows.row_tokens)
-    for name in ("starts", "ends", "kinds", "dep_levels", "documents", "calls", "types"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    taken = table.take(chosen)
+    for name, (column, _) in VALUES.items():
+        slots = getattr(found, name)
+        assert [row[:count].tolist() for row, count in zip(slots, found.valid.sum(axis=1), strict=True)] == taken[
+            column
+        ].to_pylist()
+    for name, column in (("calls", EDGES["call_edges"]), ("types", EDGES["type_edges"])):
+        edges = [[n, e["from"], e["to"]] for n, row in enumerate(taken[column].to_pylist()) for e in row]
+        assert getattr(found, name).tolist() == edges
+    places = zip(found.valid, found.starts, found.documents, taken["doc_ids"].to_pylist(), strict=True)
+    for valid, starts, documents, doc_ids in places:
+        assert documents[valid].tolist() == [doc_ids[start] for start in starts[valid]]
+        assert (documents[~valid] == -1).all()
+    again = chunks.batch(chosen, rows.batch(chosen).doc_ids)
+    assert np.array_equal(again.documents, found.documents)
     assert found.valid.any()
     assert chunk_relation_mask(found).shape == (len(chunks), 9, *[found.starts.shape[1]] * 2)
 

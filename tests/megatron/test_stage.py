@@ -74,7 +74,7 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
 def test_chunks_and_edges_of_the_packed_rows_are_there_row_by_row(spec: MegatronBinIdxSpec, split: str) -> None:
     sidecars, rows = open_sidecars(_prefix(run(spec), split)), _packed_rows(spec.root, split)
     assert sidecars is not None
-    found = sidecars.chunks.table(np.arange(len(rows))).to_pylist()
+    found = sidecars.chunks.lists(np.arange(len(rows))).table().to_pylist()
     assert found == [{name: row[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS} for row in rows]
     assert sidecars.record.chunk_counts["chunks"] == sum(len(row[c.TOKEN_CHUNK_STARTS_COLUMN]) for row in rows) > 0
 

@@ -186,7 +186,7 @@ class Pair:
         if found.other_chunks:
             return
         try:
-            beside = self._chunks.table(np.arange(first, found.rows))
+            beside = self._chunks.lists(np.arange(first, found.rows)).table()
         except (IndexCorrupt, IndexError, ValueError) as error:
             found.other_chunks = f"unreadable from row {first}: {error}"
             return
