@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import time
+from collections.abc import Collection
 from types import FrameType
 from typing import Final
 
@@ -49,6 +51,33 @@ def hurry_on_signals(deadline: Deadline) -> None:
 def adopt_orphans() -> None:
     """Become the parent of every process below this one whose own parent ends, so that none is lost sight of."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+class Orphans:
+    """Those that came here because their own parent ended. Nobody else waits for them: they would stay as zombies."""
+
+    def __init__(self) -> None:
+        self._found = 0
+
+    def bury(self, others: Collection[int]) -> None:
+        """Wait for those that ended before the call before this one, but for `others`, whom somebody waits for.
+
+        Whoever ended since then may have a parent here that is just about to wait for it.
+        """
+        while (pid := _ended_child()) and pid not in others:
+            if pid != self._found:
+                self._found = pid
+                return
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _ended_child() -> int:
+    """The process id of a child that ended and was not waited for; 0 if there is none."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return 0
+    return found.si_pid if found else 0
 
 
 def kill_all_below() -> None:

@@ -23,7 +23,14 @@ from megacpp_assets.storage.locks import alone
 from megacpp_assets.training.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
-from megacpp_assets.ui.ending import Deadline, adopt_orphans, hurry_on_signals, interrupt_on_signals, kill_all_below
+from megacpp_assets.ui.ending import (
+    Deadline,
+    Orphans,
+    adopt_orphans,
+    hurry_on_signals,
+    interrupt_on_signals,
+    kill_all_below,
+)
 from megacpp_assets.ui.pages import routes_of
 from megacpp_assets.ui.patience import PatientProtocol
 from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
@@ -147,13 +154,16 @@ def _answer(
 
 @contextmanager
 def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
-    """Start a daemon that ended again; have the server leave where another service ends, or it does so for ever."""
+    """Bury orphans, and start a daemon that ended again. Where another service ends have the server leave, or it would
+    answer for ever.
+    """
     ended: list[ServiceEnded] = []
-    stop = threading.Event()
+    stop, orphans = threading.Event(), Orphans()
 
     def watch() -> None:
         while not stop.wait(_WATCH_SECONDS):
             try:
+                orphans.bury({service.process.pid for service in services})
                 services[_DAEMON:] = [launcher.kept_running(daemon) for daemon in services[_DAEMON:]]
                 for service in services:
                     service.require_running()

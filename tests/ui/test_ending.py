@@ -3,27 +3,86 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
 import psutil
 import pytest
 
+from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.instance import open_instance
-from tests.ui.running import LAUNCH, launch_of, running_ui, status_of, wait_for
+from tests.ui.running import LAUNCH, Ui, launch_of, running_ui, status_of, wait_for
+
+WORKER = "megacpp_assets.pipeline.worker"
+TERMINATE = "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }"
+AT_WORK = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_everything_while_a_run_is_active(root: Path, number: signal.Signals) -> None:
-    with running_ui(root) as ui:
-        execution = launch_of("semantic_jsonl")
-        run_id = ui.graphql(LAUNCH, execution=execution)["launchRun"]["run"]["runId"]
-        assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
-        assert ui.end(number) == 0
+@pytest.fixture(scope="module")
+def ui(root: Path) -> Iterator[Ui]:
+    with running_ui(root) as running:
+        yield running
+
+
+def launched(ui: Ui) -> str:
+    return str(ui.graphql(LAUNCH, execution=launch_of("semantic_jsonl"))["launchRun"]["run"]["runId"])
+
+
+def run_at_work(ui: Ui) -> psutil.Process | None:
+    """The process of the run, once its worker has started parsers of its own."""
+    for process in psutil.Process(ui.process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any(WORKER in child.cmdline() and len(child.children()) > 1 for child in process.children()):
+                return process
+    return None
+
+
+def none_is_left_of(processes: list[psutil.Process]) -> bool:
+    """Not even as zombies, which an operating system has room for a number of only."""
+    return not any(process.is_running() for process in processes)
+
+
+def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: Path) -> None:
+    run_id = launched(ui)
+    run = wait_for(lambda: run_at_work(ui))
+    below = [run, *run.children(recursive=True)]
+    assert ui.graphql(TERMINATE, id=run_id)["terminateRun"]["__typename"] == "TerminateRunSuccess"
+    assert (
+        wait_for(lambda: status_of(ui, run_id) not in ("STARTED", "CANCELING") and status_of(ui, run_id)) == "CANCELED"
+    )
+    wait_for(lambda: none_is_left_of(below))
+    assert not list(root.glob(f"jsonl/*/*/{COMPLETE_FILE}"))
+
+
+def test_what_a_killed_run_started_ends_with_it_and_the_run_is_started_again_until_the_ui_ends(
+    ui: Ui, root: Path
+) -> None:
+    run_id = launched(ui)
+    run = wait_for(lambda: run_at_work(ui))
+    below = [run, *run.children(recursive=True)]
+    run.kill()
+    wait_for(lambda: none_is_left_of(below))
+    assert wait_for(lambda: status_of(ui, run_id) != "STARTED" and status_of(ui, run_id)) == "FAILURE"
+    wait_for(lambda: run_at_work(ui))
+    assert ui.end(signal.SIGTERM) == 0
+    require_last_words(root)
+
+
+def require_last_words(root: Path) -> None:
     with open_instance(root) as instance:
-        run = instance.get_run_by_id(run_id)
-        assert run is not None and run.status in (dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.FAILURE)
-        assert not instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+        assert not instance.get_runs(dg.RunsFilter(statuses=[*AT_WORK]))
+        last, *_ = instance.get_runs(limit=1)
+        assert last.status in (dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.FAILURE)
+
+
+def test_an_interrupt_ends_everything_while_a_run_is_active(root: Path) -> None:
+    with running_ui(root) as ui:
+        run_id = launched(ui)
+        assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
+        assert ui.end(signal.SIGINT) == 0
+    require_last_words(root)
 
 
 def test_a_service_that_dies_ends_the_ui_with_one_sentence(root: Path) -> None:
