@@ -24,6 +24,8 @@ _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
+_LEAST_BELOW = 3
+"""And no more than one part in this many of what stands below them."""
 _TOKENS_PER_CHUNK = 48
 """A row has a chunk slot for every 32 tokens; documents stay below that."""
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
@@ -133,6 +135,7 @@ class _Assembly:
         """Include directives, as many as there is room for: of each file of which a definition stands here those of
         what lies outside the repository, nearest files first, and of the roots' files of what does not stand here."""
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
+        room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
         present = {self._repository.files[piece.file].source.path for piece in pieces}
         told: set[tuple[str, ...]] = set()
         for distance, file in order:

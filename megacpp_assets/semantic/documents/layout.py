@@ -241,8 +241,14 @@ def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Rep
 def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
     goes_on = last is not None and piece.file == last.file and piece.span.start > last.span.start
     stays = last is not None and piece.names == last.names
-    lies_near = goes_on and (stays or piece.is_root)
-    return not lies_near, not stays, -piece.distance, piece.file, piece.span.start
+    as_in_file = goes_on and piece.is_root
+    return (
+        not (as_in_file or (goes_on and stays)),
+        not (as_in_file or stays),
+        -piece.distance,
+        piece.file,
+        piece.span.start,
+    )
 
 
 def _broken(pieces: Sequence[Piece], lacks: Sequence[set[int]], left: set[int], repository: Repository) -> int:

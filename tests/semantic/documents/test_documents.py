@@ -426,3 +426,17 @@ def test_includes_are_those_of_files_of_which_a_root_or_a_body_stands_there(tmp_
     text = _documents(tmp_path, sources)["root"].text
     assert "int declared(int v);" in text and body.strip() in text
     assert "<set>" in text and "<map>" in text and "<vector>" not in text
+
+
+def test_a_short_document_is_no_list_of_includes(tmp_path: Path) -> None:
+    includes = "".join(f"#include <{name}>\n" for name in ("map", "set", "list", "array", "vector", "string", "memory"))
+    short = _documents(tmp_path, {"a.cc": f"{includes}typedef ::std::vector<int> Numbers;\n"})["Numbers"]
+    assert short.text.count("#include") < 2
+
+
+def test_roots_of_a_file_stand_as_in_it_where_no_use_is_seen(tmp_path: Path) -> None:
+    inner = "namespace n {\nstruct Mask { int except; };\n}\nint outer() { return 1000000; }\n"
+    arms = "#ifdef NEVER\nint never() { return n::Mask{1}.except; }\n#endif\n"
+    (document,) = _all(tmp_path, {"a.cc": f"int before() {{ return 2000000; }}\n{inner}{arms}"})
+    places = [document.text.index(word) for word in ("before", "Mask", "outer", "never")]
+    assert places == sorted(places)
