@@ -33,6 +33,19 @@ def undisturbed() -> Iterator[None]:
             signal.raise_signal(heard[0])
 
 
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Processes and threads that are started inside the block never hear Ctrl-C, not even before their first line.
+
+    A terminal sends it to every process of the foreground; this one decides what becomes of those that it started.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
     """Ask the kernel to send this process `number` when its parent ends, even by SIGKILL.
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.compute.lifetime import die_with_parent
+from megacpp_assets.compute.lifetime import deaf_to_interrupts, die_with_parent
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -50,7 +50,8 @@ class LocalPool:
         more, broken = iter(batches), 0
 
         def scheduled(batch: Batch) -> tuple[Batch, Any]:
-            return batch, self._pool.schedule(function, args=[batch], timeout=timeout_s)
+            with deaf_to_interrupts():  # the first one starts the workers, and the thread that replaces them
+                return batch, self._pool.schedule(function, args=[batch], timeout=timeout_s)
 
         try:
             for index in count():

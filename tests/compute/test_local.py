@@ -30,6 +30,11 @@ def process_of(_batch: int) -> int:
     return os.getpid()
 
 
+def is_deaf(_batch: str) -> bool:
+    """Whether the process was started with SIGINT blocked: nothing that it runs unblocks it, or could do so earlier."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[LocalPool]:
     pool = LocalPool(workers=2)
@@ -73,3 +78,9 @@ def test_a_worker_that_dies_between_two_batches_takes_no_batch_with_it() -> None
     os.kill(first.value, signal.SIGKILL)
     assert [outcome.value for outcome in pool.run(behave, ["x", "y"], timeout_s=60)] == ["X", "Y"]
     pool.close()
+
+
+def test_workers_never_hear_ctrl_c_neither_the_first_ones_nor_those_that_replace_them(pool: LocalPool) -> None:
+    outcomes = [*pool.run(behave, ["crash", "crash"], timeout_s=60), *pool.run(is_deaf, ["a"] * 4, timeout_s=60)]
+    assert [outcome.value for outcome in outcomes] == [None, None, True, True, True, True]
+    assert not is_deaf("this process")

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.ui.kill_backfill import STAGES, launch, make_root, materializations, partitions, wait_for_end
 from tests.ui.running import running_ui, wait_for
 
-_RELEASES = 5
+_RELEASES = 3
 
 
 def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path) -> None:
