@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeout
 from concurrent.futures.process import BrokenProcessPool
 from itertools import count, islice
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
@@ -33,6 +34,7 @@ class LocalPool:
         self._pool = self._start()
 
     def _start(self) -> ProcessPool:
+        ensure_running()  # now, as it unblocks signals when it starts its process
         return ProcessPool(
             max_workers=self._workers,
             max_tasks=self._max_tasks,
