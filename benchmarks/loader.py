@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
+import _row_peers
 import numpy as np
 from _arguments import positive, run
 from _cores import choose, hold
-from _harness import RUNS, Figure, cpu_seconds, report
+from _harness import RUNS, Figure, compare, cpu_seconds, report
 
 from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS, SYMBOL_CHANNELS
 from megacpp_assets.contract.specials import BOS_ID
@@ -34,6 +36,12 @@ from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
 BENCH = "loader"
 ROW_TOKENS, ROWS, BATCH_ROWS, ITERS = 4096, 512, 4, 100
 CHUNK_TOKENS = 64
+NARROW: Final = {
+    "ids": "i4", "targets": "i4", "loss_mask": "u1", "doc_ids": "u2", "segments": "u2", "chunk_starts": "u2",
+    "chunk_ends": "u2", "chunk_kinds": "u1", "chunk_dep_levels": "u1", "chunk_documents": "i2",
+}  # fmt: skip
+"""Types of what is no channel, as a peer's files have it."""
+ALL: Final = "all channels, chunks and segments"
 LASTS: Final = {
     "structure_ids": (20, 9), "dep_levels": (80, 13), "ast_depth_ids": (2.6, 40), "sibling_index_ids": (3.5, 60),
     "node_type_ids": (2.5, 40), ROLES: (80, 3), "symbol_ids": (2.6, 1 << 31), "call_targets": (16, 1 << 31),
@@ -49,8 +57,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, help="where to write the report")
     chosen = parser.parse_args(arguments)
     hold(choose(1))
-    with tempfile.TemporaryDirectory() as folder:
-        told = [measure(name, take, chosen.runs) for name, take in sets(Path(folder)).items()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made = sets(folder)
+        told = [measure(name, take, chosen.runs) for name, take in made.items()]
+        against_peers(folder, made[ALL], chosen.runs)
     if chosen.json:
         chosen.json.write_text(json.dumps(told, indent=2) + "\n")
 
@@ -76,7 +87,7 @@ def sets(folder: Path) -> Mapping[str, Callable[[np.ndarray], RowBatch]]:
     return {
         "tokens, structure, roles": plain.batch,
         "the same with segments": with_segments,
-        "all channels, chunks and segments": with_all,
+        ALL: with_all,
     }
 
 
@@ -96,6 +107,51 @@ def measure(name: str, take: Callable[[np.ndarray], RowBatch], runs: int) -> dic
     report(figure, figure.of(seconds), runs=runs)
     sizes = {"B": BATCH_ROWS, "T": ROW_TOKENS, "iters": ITERS, "cpu_seconds": seconds}
     return {"set": name, **sizes, "tokens_per_cpu_second": figure.of(seconds), **held}
+
+
+def against_peers(folder: Path, ours: Callable[[np.ndarray], RowBatch], runs: int) -> None:
+    """Print batches a CPU second of ours, and of each peer that has all arrays of them ready in its files, in turn."""
+    for name in _row_peers.absent():
+        sys.stderr.write(f"{name} is not installed: pip install -r benchmarks/loader_peers.txt\n")
+    plain, chunks = made_rows(folder)
+    rows = PackedRows(plain.row_tokens, plain.starts, plain.tokens, {**plain.channels, **symbols(folder)})
+    for name, (_, opened) in _row_peers.PEERS.items():
+        if name not in _row_peers.absent():
+            peer = opened(folder / name, (row_of(rows, chunks, number) for number in range(ROWS)))
+            require_same(arrays_of(rows, chunks, np.arange(BATCH_ROWS)), peer(np.arange(BATCH_ROWS)))
+            figure = Figure(BENCH, f"batches of {BATCH_ROWS} rows of {ROW_TOKENS}, {ALL}", "batches/CPU-s", ITERS)
+            compare(figure, lambda: epoch_of(ours), lambda peer=peer: epoch_of(peer), peer_name=name, runs=runs)
+
+
+def epoch_of(take: Callable[[np.ndarray], object]) -> None:
+    """Take `ITERS` batches, in the order of a loader."""
+    for step in range(ITERS):
+        take(rows_of_step(ROWS, BATCH_ROWS, seed=0, step=step))
+
+
+def arrays_of(rows: PackedRows, chunks: ChunkRows, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """What a batch of these rows has, edges of chunks apart: those are of another number in every row."""
+    batch = rows.batch(numbers)
+    slots = chunks.batch(numbers, batch.doc_ids)
+    derived = {"targets": batch.target_ids, "loss_mask": batch.loss_mask, "doc_ids": batch.doc_ids}
+    parts = {name: getattr(slots, name) for name in ("starts", "ends", "kinds", "dep_levels", "documents")}
+    return {
+        "ids": batch.input_ids, **derived, "segments": segment_ids(batch.doc_ids, batch.valid_token_count),
+        ROLES: batch.roles, **batch.structure, **batch.symbols, **{f"chunk_{name}": v for name, v in parts.items()},
+    }  # fmt: skip
+
+
+def row_of(rows: PackedRows, chunks: ChunkRows, number: int) -> dict[str, np.ndarray]:
+    """The arrays of one row, each of a type as narrow as ours has in its files."""
+    arrays = arrays_of(rows, chunks, np.array([number]))
+    types = {**NARROW, **{name: channel.values.dtype for name, channel in rows.channels.items()}}
+    return {name: values[0].astype(types[name]) for name, values in arrays.items()}
+
+
+def require_same(mine: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]) -> None:
+    """`SystemExit` unless the peer gives what ours does."""
+    if mine.keys() != theirs.keys() or not all(np.array_equal(mine[name], theirs[name]) for name in mine):
+        raise SystemExit("a peer gives other values: its speed means nothing")
 
 
 def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
