@@ -71,7 +71,7 @@ def _cuts(spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int) -
 
 def _split(lists: Lists, name: str, documents: NDArray[np.int64]) -> list[NDArray[Any]]:
     """The values of a column, an array for each of `documents`."""
-    values = lists.columns[name].take(lists.positions(documents))
+    values = lists.take(name, documents)
     return np.split(values, np.cumsum(lists.lengths(documents))[:-1])
 
 

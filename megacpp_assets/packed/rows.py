@@ -69,12 +69,10 @@ def gather_rows(spool: Spool, block: RowBlock, row_tokens: int) -> pa.Table:
 def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_tokens: int) -> dict[str, NDArray[Any]]:
     """Every token-aligned column as an array of shape (rows, T)."""
     is_valid = np.arange(row_tokens) < valid[:, None]
-    positions = spool.tokens.positions(block.documents)
 
     def dense(source: str, fill: int, column: str) -> NDArray[Any]:
-        values = np.full(is_valid.shape, fill, dtype=PACKED.field(column).type.value_type.to_pandas_dtype())
-        values[is_valid] = spool.tokens.columns[source].take(positions)
-        return values
+        pads = np.full(row_tokens, fill, dtype=PACKED.field(column).type.value_type.to_pandas_dtype())
+        return spool.tokens.take_rows(source, block.documents, block.offsets, pads)
 
     inputs = dense(c.TOKEN_IDS_COLUMN, PAD_ID, c.INPUT_IDS)
     targets = np.full_like(inputs, PAD_ID)
@@ -95,13 +93,13 @@ def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_
 
 def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) -> dict[str, pa.ListArray]:
     counts = spool.chunks.lengths(block.documents)
-    positions = spool.chunks.positions(block.documents)
     offsets = _row_offsets(block, counts)
     token_bases = np.repeat(block.bases(lengths), counts)
     arrays = {}
     for name, column in spool.chunks.columns.items():
         shift = token_bases if name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN) else 0
-        arrays[name] = _lists(offsets, pa.array((column.take(positions) + shift).astype(column.dtype)))
+        values = spool.chunks.take(name, block.documents) + shift
+        arrays[name] = _lists(offsets, pa.array(values.astype(column.dtype)))
     for name in EDGE_GROUPS:
         arrays[name] = _edge_column(spool.groups[name], block, block.bases(counts))
     return arrays
@@ -109,9 +107,9 @@ def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) ->
 
 def _edge_column(edges: Lists, block: RowBlock, chunk_bases: NDArray[np.int64]) -> pa.ListArray:
     counts = edges.lengths(block.documents)
-    positions = edges.positions(block.documents)
     shift = np.repeat(chunk_bases, counts)
-    ends = [pa.array((edges.columns[end].take(positions) + shift).astype(np.uint16)) for end in (EDGE_FROM, EDGE_TO)]
+    taken = [edges.take(end, block.documents) + shift for end in (EDGE_FROM, EDGE_TO)]
+    ends = [pa.array(values.astype(np.uint16)) for values in taken]
     return _lists(_row_offsets(block, counts), pa.StructArray.from_arrays(ends, fields=list(TOKEN_EDGE)))
 
 

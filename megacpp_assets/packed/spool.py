@@ -45,8 +45,11 @@ class Values(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
 
-    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """The values at `positions`, copied."""
+    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
+        """The values of each stretch [start, end), as views that are good until `release`."""
+
+    def release(self) -> None:
+        """Let go of the pages that pieces were read from."""
 
 
 class Column:
@@ -55,23 +58,26 @@ class Column:
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
         self._map: mmap.mmap | None = None
+        self._values: NDArray[Any] = np.empty(0, dtype)
         if path.stat().st_size:  # an empty file cannot be mapped
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._values = np.frombuffer(self._map, dtype=dtype)
 
-    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """The values at `positions`, copied."""
-        if self._map is None:
-            return np.empty(len(positions), dtype=self.dtype)
-        values = np.frombuffer(self._map, dtype=self.dtype)[positions]
-        # The pages stay in the system's cache, but no longer count as this process's memory.
-        self._map.madvise(mmap.MADV_DONTNEED)
-        return values
+    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
+        """The values of each stretch [start, end), as views that are good until `release`."""
+        values = self._values
+        return [values[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def release(self) -> None:
+        """The pages stay in the system's cache, but no longer count as this process's memory."""
+        if self._map is not None:
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumn:
-    """The `boundary` values of one column, and behind them those of another."""
+    """The `boundary` values of one column, and behind them those of another; no stretch is of both."""
 
     first: Values
     second: Values
@@ -82,13 +88,18 @@ class JoinedColumn:
         """Type of the values."""
         return self.first.dtype
 
-    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """The values at `positions`, copied."""
-        behind = positions >= self.boundary
-        values = np.empty(len(positions), dtype=self.dtype)
-        values[~behind] = self.first.take(positions[~behind])
-        values[behind] = self.second.take(positions[behind] - self.boundary)
-        return values
+    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
+        """The values of each stretch [start, end), as views that are good until `release`."""
+        found = []
+        for start, end in zip(starts, ends, strict=True):
+            column, base = (self.first, 0) if end <= self.boundary else (self.second, self.boundary)
+            found += column.pieces([start - base], [end - base])
+        return found
+
+    def release(self) -> None:
+        """Let go of the pages that pieces were read from."""
+        self.first.release()
+        self.second.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +113,34 @@ class Lists:
         """Number of values of each of `documents`."""
         return np.asarray(self.offsets[documents + 1] - self.offsets[documents])
 
-    def positions(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the values of `documents` lie, document after document."""
-        lengths = self.lengths(documents)
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(ends) else 0
-        return np.asarray(np.arange(total) + np.repeat(self.offsets[documents] - (ends - lengths), lengths))
+    def take(self, column: str, documents: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of `column` for `documents`, document after document, copied."""
+        values = self.columns[column]
+        pieces = values.pieces(*self._stretches(documents))
+        found = np.concatenate([np.empty(0, values.dtype), *pieces])
+        values.release()
+        return found
+
+    def take_rows(
+        self, column: str, documents: NDArray[np.int64], row_offsets: NDArray[np.int64], pads: NDArray[Any]
+    ) -> NDArray[Any]:
+        """(rows, T) of the type of the T `pads`: row r has the values of documents[row_offsets[r]:row_offsets[r + 1]],
+        one document after the other, and pads behind them.
+
+        Whole documents are copied, a stretch of memory each: an index for every token costs five times as much.
+        """
+        values, rows, width = self.columns[column], len(row_offsets) - 1, len(pads)
+        running = np.concatenate([[0], np.cumsum(self.lengths(documents))])
+        slack = (width - np.diff(running[row_offsets])).tolist()
+        pieces, laid = values.pieces(*self._stretches(documents)), [pads[:0]]
+        for first, end, room in zip(row_offsets[:-1].tolist(), row_offsets[1:].tolist(), slack, strict=True):
+            laid += (*pieces[first:end], pads[:room])
+        found = np.concatenate(laid, out=np.empty(rows * width, pads.dtype)).reshape(rows, width)
+        values.release()
+        return found
+
+    def _stretches(self, documents: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+        return self.offsets[documents].tolist(), self.offsets[documents + 1].tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +175,7 @@ class Spool:
     def strings(self, column: str, documents: NDArray[np.int64]) -> pa.StringArray:
         """The strings of `column` for `documents`."""
         group = self.groups[column]
-        data = group.columns[column].take(group.positions(documents))
+        data = group.take(column, documents)
         offsets = np.concatenate([[0], np.cumsum(group.lengths(documents))]).astype(np.int32)
         return pa.StringArray.from_buffers(len(documents), pa.py_buffer(offsets), pa.py_buffer(data))
 
@@ -157,7 +190,7 @@ def open_spool(directory: Path) -> Spool:
     record = orjson.loads((directory / RECORD_FILE).read_bytes())
     groups = {
         group: Lists(
-            np.memmap(directory / file_of(group, OFFSETS_FILE), np.int64, "r"),
+            np.asarray(np.memmap(directory / file_of(group, OFFSETS_FILE), np.int64, "r")),
             {name: Column(directory / file_of(group, name), np.dtype(kind)) for name, kind in columns.items()},
         )
         for group, columns in record["types"].items()

@@ -27,10 +27,7 @@ def _write(path: Path, table: pa.Table, row_group_size: int = 1024) -> Path:
 
 
 def _values(spool: Spool, group: str, column: str) -> list[list[int]]:
-    ragged = spool.groups[group]
-    return [
-        ragged.columns[column].take(ragged.positions(np.array([index]))).tolist() for index in range(spool.documents)
-    ]
+    return [spool.groups[group].take(column, np.array([index])).tolist() for index in range(spool.documents)]
 
 
 def test_a_spool_holds_what_the_shards_held_in_source_order(tmp_path: Path) -> None:
@@ -55,7 +52,7 @@ def test_a_spool_holds_what_the_shards_held_in_source_order(tmp_path: Path) -> N
 def test_positions_pick_documents_in_any_order_and_more_than_once(tmp_path: Path) -> None:
     spool = spool_documents([[_write(tmp_path / "a", table_of(RECORDS))]], tmp_path / "spool")
     picked = np.array([7, 2, 7])
-    found = spool.tokens.columns[c.TOKEN_IDS_COLUMN].take(spool.tokens.positions(picked)).tolist()
+    found = spool.tokens.take(c.TOKEN_IDS_COLUMN, picked).tolist()
     assert found == [token for index in picked for token in RECORDS[index][c.TOKEN_IDS_COLUMN]]
 
 
