@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute import _shingles
+from megacpp_assets.compute._shingles import RunSet
 
 Shingles = NDArray[np.uint64]
 """Ascending, each once."""
@@ -24,26 +25,22 @@ def shingles(text: str, tokens: int = TOKENS) -> Shingles:
     return _shingles.shingles(text, tokens)
 
 
-def joined(parts: Iterable[Shingles]) -> Shingles:
-    """All of `parts` as one set."""
-    every: Shingles = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
-    fresh = np.ones(len(every), dtype=np.bool_)
-    fresh[1:] = every[1:] != every[:-1]
-    return every[fresh]
+class Verbatim:
+    """Texts, given by their runs, that stand in others verbatim: every run of theirs is in some of those."""
 
+    def __init__(self, texts: Sequence[Shingles]) -> None:
+        self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        self._runs = RunSet(_end_to_end(texts))
 
-def shares(texts: Sequence[Shingles], whole: Shingles) -> NDArray[np.float64]:
-    """Of each of `texts`, the part of its runs that are among those of `whole`; 0 for one without runs."""
-    if not texts:
-        return np.zeros(0)
-    lengths = np.array([len(text) for text in texts], dtype=np.int64)
-    every = np.concatenate(texts)
-    at = np.searchsorted(whole, every)
-    found = np.append(whole, np.uint64(0))[at] == every if len(whole) else np.zeros(len(every), dtype=bool)
-    found &= at < len(whole)
-    sums = np.concatenate(([0], np.cumsum(found)))
-    ends = np.cumsum(lengths)
-    return np.asarray((sums[ends] - sums[ends - lengths]) / np.maximum(lengths, 1))
+    def see(self, other: str, tokens: int) -> None:
+        """Look for the texts in `other`; their runs are of `tokens` tokens."""
+        self._runs.see(other, tokens)
+
+    def found(self) -> NDArray[np.bool_]:
+        """Of each text, whether all of its runs have been seen; false for one without runs."""
+        sums = np.concatenate(([0], np.cumsum(self._runs.seen(), dtype=np.int64)))
+        ends = np.cumsum(self._lengths)
+        return np.asarray((sums[ends] - sums[ends - self._lengths] == self._lengths) & (self._lengths > 0))
 
 
 class Copies:
@@ -52,9 +49,19 @@ class Copies:
     def __init__(self, texts: Sequence[Shingles]) -> None:
         self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
         owner = np.repeat(np.arange(len(texts)), self._lengths)
-        every = np.concatenate([np.zeros(0, dtype=np.uint64), *texts])
+        every = _end_to_end(texts)
+        self._known = RunSet(every)
         order = np.argsort(every, kind="stable")
         self._runs, self._owner = every[order], owner[order]
+
+    def held_by_text(self, text: str, share: float) -> NDArray[np.int64]:
+        """As `held_by`, for a text that may share little with any of them; none if it has fewer than `LEAST_RUNS`."""
+        least = min(int(self._lengths.min(initial=LEAST_RUNS)), LEAST_RUNS)
+        # Most texts have too few runs of any: their own need not be sorted and told apart.
+        if self._known.count(text, TOKENS) < max(1, share * least):
+            return np.zeros(0, dtype=np.int64)
+        runs = shingles(text)
+        return self.held_by(runs, share) if len(runs) >= LEAST_RUNS else np.zeros(0, dtype=np.int64)
 
     def held_by(self, text: Shingles, share: float) -> NDArray[np.int64]:
         """The numbers of the texts of whose runs `text` has at least `share`, and of those that hold as much of it."""
@@ -65,3 +72,7 @@ class Copies:
         counts = np.bincount(owners, minlength=len(self._lengths))
         smaller = np.minimum(np.maximum(self._lengths, 1), max(len(text), 1))
         return np.flatnonzero((counts > 0) & (counts >= share * smaller))
+
+
+def _end_to_end(texts: Sequence[Shingles]) -> Shingles:
+    return np.concatenate([np.zeros(0, dtype=np.uint64), *texts])

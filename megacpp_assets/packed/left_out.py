@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.storage.artifact import Artifact
@@ -41,14 +41,13 @@ def left_out(
         others = [runs for owner, owned in enumerate(roots) if owner != number for runs in owned]
         copies = Copies(others)
         # Without anything held out there is no text to read, only documents to count.
-        verdicts = (_holds(copies, text, share) for text in _texts(files)) if others else (False for _ in _texts(files))
+        verdicts = (
+            (len(copies.held_by_text(text, share)) > 0 for text in _texts(files))
+            if others
+            else (False for _ in _texts(files))
+        )
         found.append(np.fromiter(verdicts, dtype=np.bool_))
     return found
-
-
-def _holds(copies: Copies, text: str, share: float) -> bool:
-    runs: Shingles = shingles(text)
-    return len(runs) >= LEAST_RUNS and len(copies.held_by(runs, share)) > 0
 
 
 def _texts(files: Sequence[Path]) -> Iterator[str]:

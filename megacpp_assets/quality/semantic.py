@@ -143,7 +143,7 @@ def _ids(semantic: Semantic) -> Verdict:
 
 
 def _held_out(semantic: Semantic) -> Verdict:
-    leaked, held = semantic.scan.sides.leaked()
+    leaked, held = semantic.scan.leaked()
     return Verdict(leaked * 1000 <= held, f"{leaked} of {held} bytes of held-out roots stand in training")
 
 

@@ -10,12 +10,16 @@ namespace {
 constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
 
 // What Python's re means by \w, \d and \s in a str.
-bool is_word(Py_UCS4 point) { return point == '_' || Py_UNICODE_ISALNUM(point); }
-bool is_digit(Py_UCS4 point) { return Py_UNICODE_ISDECIMAL(point); }
-bool is_space(Py_UCS4 point) { return Py_UNICODE_ISSPACE(point); }
-bool starts_name(Py_UCS4 point) {
-  return point == '_' || (point >= 'A' && point <= 'Z') || (point >= 'a' && point <= 'z');
+bool is_ascii_digit(Py_UCS4 point) { return point - '0' < 10U; }
+bool is_ascii_letter(Py_UCS4 point) { return (point | 0x20U) - 'a' < 26U; }
+bool is_word(Py_UCS4 point) {
+  // Python's table of all characters costs more than the rest of a token, and code is nearly all ASCII.
+  if (point < 128) return is_ascii_letter(point) || is_ascii_digit(point) || point == '_';
+  return Py_UNICODE_ISALNUM(point);
 }
+bool is_digit(Py_UCS4 point) { return point < 128 ? is_ascii_digit(point) : Py_UNICODE_ISDECIMAL(point); }
+bool is_space(Py_UCS4 point) { return Py_UNICODE_ISSPACE(point); }
+bool starts_name(Py_UCS4 point) { return point < 128 && (point == '_' || is_ascii_letter(point)); }
 
 std::uint64_t mixed(std::uint64_t hash) {
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9ULL;
@@ -104,21 +108,66 @@ template std::vector<std::uint64_t> token_hashes(std::span<const std::uint8_t> t
 template std::vector<std::uint64_t> token_hashes(std::span<const std::uint16_t> text);
 template std::vector<std::uint64_t> token_hashes(std::span<const std::uint32_t> text);
 
-std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::size_t count) {
-  std::vector<std::uint64_t> runs;
-  if (count == 0 || tokens.size() < count) return runs;
-  runs.reserve(tokens.size() - count + 1);
+namespace {
+
+// Calls put(run) for every run of `count` tokens, in order.
+template <typename Put>
+void each_run(std::span<const std::uint64_t> tokens, std::size_t count, Put put) {
   std::uint64_t leaving = 1;  // the weight of the token that leaves a run: one factor for each token of it
   for (std::size_t place = 0; place < count; ++place) leaving *= kFactor;
   std::uint64_t run = 0;
   for (std::size_t place = 0; place < tokens.size(); ++place) {
     if (place >= count) run -= tokens[place - count] * leaving;
     run = (run + tokens[place]) * kFactor;
-    if (place + 1 >= count) runs.push_back(run);
+    if (place + 1 >= count) put(run);
   }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::size_t count) {
+  std::vector<std::uint64_t> runs;
+  if (count == 0 || tokens.size() < count) return runs;
+  runs.reserve(tokens.size() - count + 1);
+  each_run(tokens, count, [&](std::uint64_t run) { runs.push_back(run); });
   std::sort(runs.begin(), runs.end());
   runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
   return runs;
+}
+
+RunSet::RunSet(std::span<const std::uint64_t> runs) : runs_(runs.begin(), runs.end()) {
+  std::size_t room = 16;
+  while (room < 2 * runs.size()) room *= 2;
+  slots_.resize(room);
+  for (const std::uint64_t run : runs) *find(run) = {run, Slot::held};
+}
+
+std::size_t RunSet::count(std::span<const std::uint64_t> tokens, std::size_t width) {
+  std::size_t found = 0;
+  each_run(tokens, width, [&](std::uint64_t run) { found += find(run)->state != Slot::free; });
+  return found;
+}
+
+void RunSet::see(std::span<const std::uint64_t> tokens, std::size_t width) {
+  each_run(tokens, width, [&](std::uint64_t run) {
+    if (Slot* slot = find(run); slot->state == Slot::held) slot->state = Slot::seen;
+  });
+}
+
+std::vector<std::uint8_t> RunSet::seen() {
+  std::vector<std::uint8_t> flags;
+  flags.reserve(runs_.size());
+  for (const std::uint64_t run : runs_) flags.push_back(find(run)->state == Slot::seen);
+  return flags;
+}
+
+// Where `run` lies, or the free slot where it would.
+RunSet::Slot* RunSet::find(std::uint64_t run) {
+  const std::size_t mask = slots_.size() - 1;
+  // Runs are products, whose high bits are the mixed ones.
+  std::size_t place = (run ^ (run >> 32U)) & mask;
+  while (slots_[place].state != Slot::free && slots_[place].run != run) place = (place + 1) & mask;
+  return &slots_[place];
 }
 
 }  // namespace megacpp

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.compute.shingles import TOKENS, Copies, joined, shares, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, TOKENS, Copies, Verbatim, shingles
 
 BODY = "int sum(int first, int second) { int total = first + second; return total * 2; }"
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|([A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"|\S)""", re.S)
@@ -17,6 +17,8 @@ texts_of_code = st.lists(
     )
 ).map("".join)
 words = st.lists(st.sampled_from(["int", "x", "y", "=", "+", ";", "f", "(", ")", "7", '"a b"']), max_size=40)
+
+long_texts = st.lists(st.integers(0, 9), min_size=2, max_size=60).map(lambda numbers: " ".join(map(str, numbers)))
 
 
 def test_white_space_and_comments_make_no_difference() -> None:
@@ -45,12 +47,16 @@ def test_texts_of_the_same_tokens_have_the_same_runs_and_others_have_others(one:
     assert len(set(shingles(one, count).tolist()) & set(shingles(other, count).tolist())) == len(common)
 
 
-@given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words)
-def test_shares_are_those_of_sets(texts: list[np.ndarray], whole: list[str]) -> None:
-    runs = shingles(" ".join(whole))
-    expected = [len(set(text.tolist()) & set(runs.tolist())) / max(1, len(text)) for text in texts]
-    assert np.allclose(shares(texts, runs), expected)
-    assert set(joined(texts).tolist()) == {run for text in texts for run in text.tolist()}
+@given(st.lists(words, max_size=6), st.lists(words, max_size=4), st.integers(1, 4))
+def test_texts_stand_in_others_when_all_their_runs_do(
+    texts: list[list[str]], others: list[list[str]], count: int
+) -> None:
+    runs = [shingles(" ".join(text), count) for text in texts]
+    verbatim = Verbatim(runs)
+    for other in others:
+        verbatim.see(" ".join(other), count)
+    seen = {run for other in others for run in shingles(" ".join(other), count).tolist()}
+    assert verbatim.found().tolist() == [len(text) > 0 and set(text.tolist()) <= seen for text in runs]
 
 
 @given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words, st.floats(0.1, 1))
@@ -64,6 +70,13 @@ def test_copies_are_those_of_which_the_shorter_has_the_share(
         if (common := len(runs & set(text.tolist()))) and common >= share * min(len(text), max(len(runs), 1))
     ]
     assert Copies(texts).held_by(shingles(" ".join(other)), share).tolist() == expected
+
+
+@given(st.lists(long_texts, max_size=4), long_texts, st.floats(0.1, 1))
+def test_copies_of_a_text_are_those_of_its_runs_where_it_has_enough(texts: list[str], other: str, share: float) -> None:
+    copies, runs = Copies([shingles(text) for text in texts]), shingles(other)
+    expected = copies.held_by(runs, share).tolist() if len(runs) >= LEAST_RUNS else []
+    assert copies.held_by_text(other, share).tolist() == expected
 
 
 def test_a_renamed_variable_is_still_a_near_copy_and_another_function_is_none() -> None:

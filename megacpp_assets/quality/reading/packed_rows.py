@@ -6,7 +6,7 @@ Memory is one block and 27 bytes for each source document of a split, however lo
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -370,10 +370,10 @@ class Packed:
 
     artifact: Artifact
     broken: dict[Rule, int]
+    sides: Sides
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
-    sides: Sides = field(default_factory=Sides)
     overflow: int = 0
     duplicates: str = ""
 
@@ -381,13 +381,11 @@ class Packed:
 def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
     """Read every row, and every source document, once."""
     width = int(artifact.manifest.config["row_tokens"])
-    found = Packed(artifact, dict.fromkeys(rules, 0))
+    outside = {split: _outside(artifact, inputs, split) for split in SPLITS}
+    found = Packed(artifact, dict.fromkeys(rules, 0), _sides(artifact, inputs, outside))
     found.duplicates = duplicates_told(artifact, inputs)
     for split in SPLITS:
-        outside = _outside(artifact, inputs, split)
-        sources = found.sources[split] = open_sources(artifact, inputs, split, outside)
-        for source, left in zip(inputs, outside, strict=True):
-            _add_sides(found.sides, source, int(artifact.manifest.config["document_tokens"]), split, left)
+        sources = found.sources[split] = open_sources(artifact, inputs, split, outside[split])
         if artifact.manifest.config["packing"]["overflow"] == "file":
             found.overflow += overflow_misfits(artifact, inputs, split)
         found.tokens[split] = found.marks[split] = 0
@@ -401,14 +399,30 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
     return found
 
 
-def _add_sides(sides: Sides, source: Artifact, budget: int, split: str, outside: NDArray[np.bool_]) -> None:
-    """Take the documents of `split` in `source` that the mixture holds."""
-    most, left = documents_at_once(_BLOCK_DOCUMENTS, budget), iter(outside.tolist())
-    for path in shards_of_split(source, budget, split):
-        for batch in batches(path, most, [c.TEXT, c.SPLIT, c.CONSTITUENTS]):
-            for document in batch.to_pylist():
-                if not next(left):
-                    sides.add(document)
+def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str, Sequence[NDArray[np.bool_]]]) -> Sides:
+    """The documents that the mixture holds, on both sides."""
+
+    def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        budget = int(artifact.manifest.config["document_tokens"])
+        for source, left in zip(inputs, outside[split], strict=True):
+            files, most = shards_of_split(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+            yield from _kept(files, most, columns, left)
+
+    held = (document for batch in documents(VALID_SPLIT, [c.TEXT, c.CONSTITUENTS]) for document in batch.to_pylist())
+    sides = Sides(held)
+    for batch in documents(TRAIN_SPLIT, [c.TEXT]):
+        for text in batch.column(c.TEXT).to_pylist():
+            sides.train(text)
+    return sides
+
+
+def _kept(files: Sequence[Path], most: int, columns: list[str], left: NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+    """The documents of `files` that are not `left` out."""
+    done = 0
+    for path in files:
+        for batch in batches(path, most, columns):
+            yield batch.filter(pa.array(~left[done : done + batch.num_rows]))
+            done += batch.num_rows
 
 
 def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[Block]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.bodies import lost_bodies
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
@@ -59,7 +59,8 @@ class Scan:
         self.first: dict[Rule, str] = {}
         self.told: dict[int, Told] = {}
         self.symbols: set[int] = set()
-        self.sides = Sides()
+        self._held: list[Record] = []
+        self._trained: list[str] = []
 
     @property
     def documents(self) -> int:
@@ -75,7 +76,10 @@ class Scan:
     def _add(self, record: Record, told: Told) -> None:
         told.documents += 1
         told.ids[record[c.DOC_ID]] += 1
-        self.sides.add(record)
+        if record[c.SPLIT] == VALID_SPLIT:
+            self._held.append({name: record[name] for name in (c.TEXT, c.CONSTITUENTS)})
+        else:
+            self._trained.append(record[c.TEXT])
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
             told.placed[part["filepath"]].append(place)
@@ -88,6 +92,13 @@ class Scan:
             if not rule(record, self):
                 self.broken[rule] += 1
                 self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+
+    def leaked(self) -> tuple[int, int]:
+        """Bytes of held-out roots that stand in training, and of all of them."""
+        sides = Sides(self._held)
+        for text in self._trained:
+            sides.train(text)
+        return sides.leaked()
 
     @staticmethod
     def roles_by_parts(record: Record) -> NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from megacpp_assets.compute.shingles import Shingles, joined, shares, shingles
+import numpy as np
+
+from megacpp_assets.compute.shingles import Shingles, Verbatim, shingles
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
+from megacpp_assets.contract.names import ROOT_ROLE
 
 DEFINITION_BYTES: Final = 200
 """A shorter root may well be written twice."""
@@ -16,26 +18,25 @@ RUN_TOKENS: Final = 16
 
 
 class Sides:
-    """Documents of both sides, one after the other."""
+    """Documents of both sides: first those that are held out, then the texts of those that train."""
 
-    def __init__(self) -> None:
-        self._trained: list[Shingles] = []
-        self._held: list[Shingles] = []
-        self._bytes: list[int] = []
+    def __init__(self, held: Iterable[Mapping[str, Any]]) -> None:
+        roots = [root for document in held for root in _roots(document)]
+        self._sizes = np.array([size for size, _ in roots], dtype=np.int64)
+        self._held = Verbatim([runs for _, runs in roots])
 
-    def add(self, document: Mapping[str, Any]) -> None:
-        """Take a document: its text, its side and its constituents."""
-        text = document[c.TEXT]
-        if document[c.SPLIT] != VALID_SPLIT:
-            self._trained.append(shingles(text, RUN_TOKENS))
-            return
-        for part in document[c.CONSTITUENTS]:
-            size = part["byte_end"] - part["byte_start"]
-            if part["role"] == ROOT_ROLE and size >= DEFINITION_BYTES:
-                self._held.append(shingles(text[part["char_start"] : part["char_end"]], RUN_TOKENS))
-                self._bytes.append(size)
+    def train(self, text: str) -> None:
+        """Take the text of a document that trains."""
+        self._held.see(text, RUN_TOKENS)
 
     def leaked(self) -> tuple[int, int]:
         """Bytes of held-out roots that stand in training, and of all of them."""
-        found = shares(self._held, joined(self._trained))
-        return sum(size for size, share in zip(self._bytes, found, strict=True) if share == 1), sum(self._bytes)
+        return int(self._sizes[self._held.found()].sum()), int(self._sizes.sum())
+
+
+def _roots(document: Mapping[str, Any]) -> Iterator[tuple[int, Shingles]]:
+    """Bytes and runs of each root of `document`, a mapping with its text and constituents, that is long enough."""
+    for part in document[c.CONSTITUENTS]:
+        size = part["byte_end"] - part["byte_start"]
+        if part["role"] == ROOT_ROLE and size >= DEFINITION_BYTES:
+            yield size, shingles(document[c.TEXT][part["char_start"] : part["char_end"]], RUN_TOKENS)

@@ -75,8 +75,7 @@ def near_copies(repository: Repository, held: frozenset[int], share: float) -> I
 
 def _first(copies: Copies, texts: Sequence[str], share: float) -> int | None:
     for text in texts:
-        found = shingles(text)
-        if len(found) >= LEAST_RUNS and len(numbers := copies.held_by(found, share)):
+        if len(numbers := copies.held_by_text(text, share)):
             return int(numbers[0])
     return None
 
