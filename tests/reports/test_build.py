@@ -95,6 +95,20 @@ def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str])
     assert len(ratios) == 3 and all(0.95 <= ratio <= 1.05 for ratio in ratios)
 
 
+def test_what_documents_are_worth_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:
+    """The sample parses none of its documents by themselves: their share is null."""
+    budget = "stats -> 'budgets' -> '4096' ->>"
+    counted = f"({budget} 'root_share')::double, ({budget} 'context_recall')::double, ({budget} 'budget_use')::double"
+    query = f"SELECT {counted} FROM staging.stg_artifacts WHERE stage = 'semantic_jsonl' ORDER BY partition_key"
+    worth = "replication.root_share, context_recall, budget_use"
+    rows = _ask(green[0], f"SELECT {worth} FROM marts.replication ORDER BY partition_key")
+    assert rows == _ask(green[0], query) and len(rows) == 3
+    assert all(value is not None and 0 < value <= 1 for row in rows for value in row)
+    assert set(_ask(green[0], "SELECT coalesce(parsed_documents, 0), alone_share FROM marts.semantic_coverage")) == {
+        (0, None)
+    }
+
+
 def test_a_later_tag_is_held_against_the_one_before(green: tuple[Path, str]) -> None:
     query = "SELECT earlier_partition_key, partition_key, tokens_change FROM marts.tag_drift"
     [(before, after, change)] = _ask(green[0], query)

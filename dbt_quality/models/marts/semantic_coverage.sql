@@ -33,7 +33,10 @@ select
     cast(artifact.stats ->> 'units' as bigint) as units,
     cast(artifact.stats ->> 'units_failed' as bigint) as failed_units,
     cast(artifact.stats ->> 'symbols' as bigint) as symbols,
-    coalesce(indexed.unlabelled_characters, 0) as unlabelled_characters
+    coalesce(indexed.unlabelled_characters, 0) as unlabelled_characters,
+    cast(artifact.stats ->> 'documents_parsed' as bigint) as parsed_documents,
+    cast(artifact.stats ->> 'documents_alone' as bigint)
+    / nullif(cast(artifact.stats ->> 'documents_parsed' as bigint), 0) as alone_share
 from {{ ref('stg_artifacts') }} as artifact
 left join sources on sources.partition_key = artifact.partition_key
 left join indexed on indexed.dataset = artifact.dataset and indexed.partition_key = artifact.partition_key

@@ -19,7 +19,8 @@ def clusters(
     """`roots`, in file order, in groups of at most `most` characters by `sizes`; a larger root is a group of its own.
 
     Pairs are joined in the order of their edges over the square root of both their edges, so that what all use joins
-    nobody in particular; what is left over is filled up in file order. Groups, and roots in them, stay in file order.
+    nobody in particular; what is left over of a file is filled up in its order. Groups, and roots in them, stay in file
+    order.
     """
     union = _Union(sizes, most, [_defined(repository, place) for place in roots])
     for first, second in _by_weight(_weights(repository, roots)):
@@ -27,7 +28,10 @@ def clusters(
     groups: dict[int, list[int]] = {}
     for number in range(len(roots)):
         groups.setdefault(union.find(number), []).append(number)
-    return [[roots[number] for number in group] for group in union.filled(list(groups.values()))]
+    return [
+        [roots[number] for number in group]
+        for group in union.filled(list(groups.values()), [place.file for place in roots])
+    ]
 
 
 def _weights(repository: Repository, roots: Sequence[PlacedRoot]) -> dict[tuple[int, int], float]:
@@ -80,11 +84,12 @@ class _Union:
         fits = self._sizes[first] + self._sizes[second] <= self._most
         return fits and self._defined[first].isdisjoint(self._defined[second])
 
-    def filled(self, groups: Sequence[list[int]]) -> list[list[int]]:
-        """The groups, neighbours together where they may join."""
+    def filled(self, groups: Sequence[list[int]], files: Sequence[int]) -> list[list[int]]:
+        """The groups, neighbours together where they may join and one goes on in a `files` that the other ends with."""
         result: list[list[int]] = []
         for group in groups:
-            if result and self._may_join(self.find(result[-1][0]), self.find(group[0])):
+            same = bool(result) and files[result[-1][-1]] == files[group[0]]
+            if same and self._may_join(self.find(result[-1][0]), self.find(group[0])):
                 self.join(result[-1][0], group[0])
                 result[-1] = sorted([*result[-1], *group])
             else:

@@ -440,3 +440,10 @@ def test_roots_of_a_file_stand_as_in_it_where_no_use_is_seen(tmp_path: Path) -> 
     (document,) = _all(tmp_path, {"a.cc": f"int before() {{ return 2000000; }}\n{inner}{arms}"})
     places = [document.text.index(word) for word in ("before", "Mask", "outer", "never")]
     assert places == sorted(places)
+
+
+def test_what_is_left_over_of_two_files_shares_no_document(tmp_path: Path) -> None:
+    sources = {f"{name}.cc": f"int {name}(int value) {{ return value + 1000000; }}\n" for name in ("apple", "brick")}
+    both = "int cup(int value) { return value + 3000000; }\nint dish(int value) { return value + 4000000; }\n"
+    texts = [document.text for document in _all(tmp_path, {**sources, "table.cc": both})]
+    assert len(texts) == 3 and "int cup" in texts[2] and "int dish" in texts[2]

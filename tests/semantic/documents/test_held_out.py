@@ -96,6 +96,23 @@ def test_a_lot_depends_on_repository_path_and_salt_alone(name: str, path: str, s
     assert draw(name, path, salt) == draw(name, path, salt)
 
 
+def test_what_validates_stays_the_same_in_every_tag_and_budget(tmp_path: Path) -> None:
+    first = {f"src/{n}.cc": f"int part{n}(int value) {{ return value + {n} + 1000000; }}\n" for n in range(12)}
+    later = {path: text.replace("value + ", "2 * value - ") for path, text in first.items() if path != "src/3.cc"}
+    later |= {f"new/{n}.cc": f"int fresh{n}(int value) {{ return value + {n} + 2000000; }}\n" for n in range(4)}
+    roots: list[dict[str, bool]] = []
+    for number, (sources, budget) in enumerate(((first, 4096), (first, 65_536), (later, 4096))):
+        repository, store = index(tmp_path / str(number), sources)
+        held = hold_out(repository, "library", HoldoutRecipe(share=0.4, near_copy=1.0))
+        made = documents(repository, store, SemanticRecipe(), budget, held)
+        parts = [(part, each.validates) for each in made if isinstance(each, Document) for part in each.constituents]
+        roots.append({part.filepath: validates for part, validates in parts if part.role == ROOT_ROLE})
+    assert roots[0] == roots[1] and set(roots[0].values()) == {False, True}
+    assert {path: roots[2][path] for path in roots[0] if path in roots[2]} == {
+        path: validates for path, validates in roots[0].items() if path in later
+    }
+
+
 def test_lots_are_spread_evenly() -> None:
     assert 450 < sum(draw("library", f"src/{number}.cc", "") < 0.05 for number in range(10_000)) < 550
 
