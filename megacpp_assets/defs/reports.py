@@ -15,6 +15,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import REPORTS, asset_key, report_key
 from megacpp_assets.defs.owners import OWNERS
+from megacpp_assets.defs.showing.paths import docs_page
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
 GRAPH_FILE: Final = Path(__file__).with_name("reports_graph.json")
@@ -54,7 +55,11 @@ def _spec(name: str, table: Mapping[str, Any], corpora: Sequence[Corpus]) -> dg.
         kinds={"dbt", "duckdb", table["made_as"]},
         owners=OWNERS,
         description=table["description"],
-        metadata={"dagster/column_schema": dg.TableSchema(columns)},
+        # Here too: `megacpp quality` makes the docs and materialises nothing.
+        metadata={
+            "dagster/column_schema": dg.TableSchema(columns),
+            "docs": dg.MetadataValue.url(docs_page(name)),
+        },
     )
 
 

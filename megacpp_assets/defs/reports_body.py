@@ -10,7 +10,7 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.showing.paths import DOCS_PAGE
+from megacpp_assets.defs.showing.paths import docs_page
 from megacpp_assets.reports.build import Outcome, build
 from megacpp_assets.reports.summary import Head, heads
 
@@ -38,12 +38,11 @@ def make_reports(root: Path, tests: Mapping[str, Sequence[str]]) -> Iterator[dg.
 
 
 def _metadata(head: Head, name: str) -> Mapping[str, Any]:
-    page = f"{DOCS_PAGE}#!/model/model.dbt_quality.{name}"
     records = [dg.TableRecord(dict(zip(head.columns, row, strict=True))) for row in head.rows]
     return {
         "dagster/row_count": dg.MetadataValue.int(head.count),
         "first rows": dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(each) for each in head.columns])),
-        "docs": dg.MetadataValue.url(page),
+        "docs": dg.MetadataValue.url(docs_page(name)),
     }
 
 

@@ -116,8 +116,8 @@ _TABLE: Final = (
         ("pinned_repos",),
         (
             "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
-            "units_parsed", "units_reused", "units_failed", "skipped_files", "unlabelled_per_cent",
-            "documents_alone_per_cent",
+            "units_parsed", "units_reused", "changed_header", "changed_header_units", "units_failed", "skipped_files",
+            "unlabelled_per_cent", "documents_alone_per_cent",
         ),
         cores=ELASTIC, resource="parsing",
     ),

@@ -43,6 +43,7 @@ from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers
@@ -151,6 +152,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             tree.mkdir()
             with blob_reader(inputs[0]) as blobs:
                 files = without_removed(source_files(inputs[0]), spec.removed)
+                ids.update((file.path, file.blob) for file in files)
                 sources = export(tree, files, blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
@@ -161,10 +163,11 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             unread = told.pop("database_unread")
             return {**stats, **configured, **({"database_unread": unread} if unread else {}), "shared_headers": told}
 
+    ids: dict[str, str] = {}
     memory = Memory(Cache(spec.root / semantic_cache_path()))
     artifact = publish(target(spec), produce)
     if memory.parsed or memory.reused:
-        write_work(artifact, {"units_parsed": memory.parsed, "units_reused": memory.reused})
+        write_work(artifact, reach_of(memory, spec.repo.name, ids))
         memory.store.trim()
     return artifact
 

@@ -14,13 +14,13 @@ from megacpp_assets.storage.layout import RECEIPTS
 _MANIFEST = "manifest_sha256"
 
 
-def write_work(artifact: Artifact, counts: Mapping[str, int]) -> None:
+def write_work(artifact: Artifact, counts: Mapping[str, int | str]) -> None:
     """Remember `counts` of the run that made `artifact`."""
     file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
     write_any(file, canonical_json({**counts, _MANIFEST: artifact.manifest.sha256}))
 
 
-def read_work(artifact: Artifact) -> dict[str, int]:
+def read_work(artifact: Artifact) -> dict[str, Any]:
     """The counts of the run that made exactly this artifact; empty if there are none that can be read."""
     file = artifact.root / RECEIPTS / f"{artifact.path}.work.json"
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.cli.screen.running import _next_commands
-from megacpp_assets.cli.screen.table import stage_table
+from megacpp_assets.cli.screen.table import stage_table, units_reached
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.manifest import FileEntry, Manifest
@@ -18,6 +18,7 @@ from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.work import write_work
 
 
 def _corpus(root: Path, *names: str) -> Corpus:
@@ -47,6 +48,26 @@ def test_the_closing_table_counts_what_is_new_and_times_nothing_else() -> None:
 
 def test_a_stage_that_an_earlier_run_made_has_no_time() -> None:
     assert _row() == ["semantic_jsonl", "2", "0", "20", "", "5,000,000", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ({"units_parsed": 59, "units_reused": 0}, []),
+        ({"units_parsed": 3, "units_reused": 1}, ["a@v1: what changed reaches 3 of 4 units, 75.0 %"]),
+        (
+            {"units_parsed": 59, "units_reused": 0, "changed_header": "include/base.h", "changed_header_units": 58},
+            ["a@v1: what changed reaches 59 of 59 units, 100.0 %; 58 of them include include/base.h, which changed"],
+        ),
+    ],
+)
+def test_a_release_says_how_far_its_change_reaches_and_by_which_header(
+    work: dict[str, int | str], said: list[str], tmp_path: Path
+) -> None:
+    finished = _finished(_corpus(tmp_path, "a"), "a@v1", 2.0, 4)
+    write_work(finished[1].artifact, work)
+    assert list(units_reached([finished], ["semantic_jsonl a@v1"])) == said
+    assert not list(units_reached([finished], []))
 
 
 @pytest.mark.parametrize(("repository", "proposed"), [("sample-a", True), ("fmt", False)])

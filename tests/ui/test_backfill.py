@@ -1,12 +1,21 @@
-"""A backfill from the UI: each partition is made once, also where the daemon or the whole UI is killed meanwhile."""
+"""A backfill from the UI: each partition is made once, whatever is killed meanwhile, also under two daemons."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.ui.kill_backfill import STAGES, launch, make_root, materializations, partitions, wait_for_end
-from tests.ui.running import running_ui, wait_for
+from megacpp_assets.defs.instance import HOME_VARIABLE
+from megacpp_assets.defs.showing.paths import home_of
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.ui.services import DAEMON_MODULE
+from tests.ui.kill_backfill import STAGES, daemon_of, launch, make_root, materializations, partitions, wait_for_end
+from tests.ui.running import Ui, running_ui, wait_for
 
 _RELEASES = 3
 
@@ -17,9 +26,21 @@ def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path
         backfill = launch(ui, keys)
         wait_for(lambda: materializations(root))
         ui.process.kill()
-    with running_ui(root) as ui:
+    with running_ui(root) as ui, second_daemon(ui, root) as other:
         assert wait_for_end(ui, backfill, kills=1)[0] == "COMPLETED_SUCCESS"
+        assert other.poll() is None
     assert materializations(root) == Counter((stage, key) for stage in STAGES for key in keys)
+
+
+@contextmanager
+def second_daemon(ui: Ui, root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Dagster's daemon as somebody starts it beside the UI's own, over the same data root."""
+    line = wait_for(lambda: daemon_of(ui)).cmdline()
+    command = [sys.executable, "-m", *line[line.index(DAEMON_MODULE) :]]
+    own = {HOME_VARIABLE: str(home_of(root)), DATA_ROOT_VARIABLE: str(root)}
+    with subprocess.Popen(command, env={**os.environ, **own}, cwd=root) as other:
+        yield other
+        other.terminate()
 
 
 def test_a_daemon_that_is_killed_is_started_again_and_a_second_backfill_makes_nothing(tmp_path: Path) -> None:

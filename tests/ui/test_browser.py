@@ -179,3 +179,16 @@ def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: 
     expect(audit).to_have_title("Audit of checkpoints/browsed/base/4k/step_00000008")
     audit.screenshot(path=root.parent / "audit.png")
     audit.close()
+
+
+def test_the_docs_of_the_reports_open_from_the_page_of_a_table(opened: Page, shoot: Shoot, root: Path) -> None:
+    done = megacpp(root, "quality")
+    assert "docs " in done.stdout, done.stderr
+    opened.goto("/assets/quality/corpus_by_repository")
+    with opened.expect_popup() as clicked:
+        opened.locator('a[href*="/megacpp/docs"]').first.click()
+    docs = clicked.value
+    expect(docs.get_by_text("corpus_by_repository").first).to_be_visible()
+    expect(docs.get_by_text("Columns", exact=True).first).to_be_visible()
+    docs.screenshot(path=root.parent / "docs.png")
+    docs.close()

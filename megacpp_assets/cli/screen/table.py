@@ -31,15 +31,18 @@ def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) ->
 
 
 def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Iterator[str]:
-    """A line for each reference that was indexed now and shares units with what was indexed before: how many of its
-    units what had changed reached, through headers too.
+    """A line for each reference that was indexed now after another one of its repository: how many of its units what
+    had changed reached, through headers too, and which header reaches most of them.
     """
     for step, done in finished:
         work = read_work(done.artifact) if step.name in made else {}
         parsed, reused = work.get("units_parsed", 0), work.get("units_reused", 0)
-        if reused:
+        header = work.get("changed_header")
+        if reused or header:
             units = parsed + reused
-            yield f"{step.partition}: what changed reaches {parsed} of {units} units, {100 * parsed / units:.1f} %"
+            widest = f"; {work['changed_header_units']} of them include {header}, which changed" if header else ""
+            reached = f"{parsed} of {units} units, {100 * parsed / units:.1f} %"
+            yield f"{step.partition}: what changed reaches {reached}{widest}"
 
 
 def _held(done: Sequence[Done]) -> list[str]:

@@ -22,6 +22,8 @@ _NAMES: Final = {
     "utilisation_ppm": "rows filled (ppm)",
     "units_parsed": "units parsed, which what changed reaches",
     "units_reused": "units as an earlier run parsed them",
+    "changed_header": "changed header that most of the units parsed include",
+    "changed_header_units": "units parsed that include it",
     "source_bytes": "source (bytes)",
     "text_bytes": "text (bytes)",
     "commit": "tokenizer commit",

@@ -12,7 +12,7 @@ from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.showing.figures import figures
 from megacpp_assets.defs.showing.identity import identity
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE, EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, EARLIER_METADATA, MANIFEST_METADATA
 from megacpp_assets.defs.showing.pictures import METRICS_FILE, pictures
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
@@ -131,6 +131,7 @@ def _training(artifact: Artifact) -> Metadata:
     losses = [float(json.loads(line)["loss"]) for line in lines]
     return {
         "audit page": dg.MetadataValue.url(f"{AUDIT_PAGE}/{artifact.manifest.sha256}"),
+        "reports of all partitions": dg.MetadataValue.url(DOCS_PAGE),
         EARLIER_METADATA: " ".join(_earlier_manifests(artifact)),
         "first loss (nats)": losses[0],
         "last loss (nats)": losses[-1],

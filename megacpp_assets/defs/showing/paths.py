@@ -31,6 +31,11 @@ def path_of(dataset: str, stage: str, partition: str) -> tuple[list[str], str | 
     return asset_path(dataset, stage), None if kind is Kind.DATASET else partition
 
 
+def docs_page(table: str) -> str:
+    """Where dbt's docs tell of a table of the reports."""
+    return f"{DOCS_PAGE}#!/model/model.dbt_quality.{table}"
+
+
 def home_of(root: Path) -> Path:
     """What Dagster calls its home: its settings and its database."""
     return root / "dagster"

@@ -7,8 +7,9 @@ contents of those, and of whatever else their includes could find, the outcome. 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,15 @@ _UNBUILT = b"unbuilt"
 
 @dataclass(slots=True)
 class Memory:
-    """Where outcomes are kept between runs, and how many units were taken from there or had to be parsed."""
+    """Where outcomes are kept between runs, and how many units were taken from there or had to be parsed.
+
+    `included` says of files of the tree how many of the units that had to be parsed include them, directly or not.
+    """
 
     store: Cache
     reused: int = 0
     parsed: int = 0
+    included: Counter[str] = field(default_factory=Counter)
 
 
 class UnitCache:

@@ -1,0 +1,41 @@
+"""What is told of a change: the units parsed again, and the changed header that most of these include."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.semantic.parsing.reach import reach_of
+from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.storage.caching.cache import Cache
+
+FIRST = {"core.h": "1", "rare.h": "1", "same.h": "1", "a.cc": "1"}
+
+
+def remembering(store: Cache) -> Memory:
+    """Of a run that parsed three units and found two known."""
+    return Memory(store, reused=2, parsed=3, included=Counter({"core.h": 3, "same.h": 3, "rare.h": 1, "new.h": 2}))
+
+
+@pytest.mark.parametrize(
+    ("now", "header"),
+    [
+        ({"core.h": "2"}, ("core.h", 3)),
+        ({"rare.h": "2"}, ("rare.h", 1)),
+        ({"core.h": "2", "rare.h": "2", "new.h": "1"}, ("core.h", 3)),
+        ({"new.h": "1"}, ("new.h", 2)),
+        ({"a.cc": "2"}, None),
+        ({}, None),
+    ],
+)
+def test_of_the_headers_that_changed_the_one_that_most_units_include_is_named(
+    tmp_path: Path, now: dict[str, str], header: tuple[str, int] | None
+) -> None:
+    store = Cache(tmp_path)
+    assert reach_of(remembering(store), "lib", FIRST) == {"units_parsed": 3, "units_reused": 2}
+    reach_of(remembering(store), "other", dict.fromkeys(FIRST, "9"))
+    found = reach_of(remembering(store), "lib", FIRST | now)
+    named = (found.get("changed_header"), found.get("changed_header_units"))
+    assert named == (header or (None, None))
