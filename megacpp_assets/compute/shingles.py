@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute import _shingles
-from megacpp_assets.compute._shingles import RunSet
+from megacpp_assets.compute._shingles import SeenRuns, SharedRuns
 
 Shingles = NDArray[np.uint64]
 """Ascending, each once."""
@@ -30,7 +30,7 @@ class Verbatim:
 
     def __init__(self, texts: Sequence[Shingles]) -> None:
         self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        self._runs = RunSet(_end_to_end(texts))
+        self._runs = SeenRuns(_end_to_end(texts))
 
     def see(self, other: str, tokens: int) -> None:
         """Look for the texts in `other`; their runs are of `tokens` tokens."""
@@ -50,15 +50,15 @@ class Copies:
         self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
         owner = np.repeat(np.arange(len(texts)), self._lengths)
         every = _end_to_end(texts)
-        self._known = RunSet(every)
         order = np.argsort(every, kind="stable")
         self._runs, self._owner = every[order], owner[order]
+        self._shared = SharedRuns(self._runs, self._owner)
 
     def held_by_text(self, text: str, share: float) -> NDArray[np.int64]:
         """As `held_by`, for a text that may share little with any of them; none if it has fewer than `LEAST_RUNS`."""
-        least = min(int(self._lengths.min(initial=LEAST_RUNS)), LEAST_RUNS)
-        # Most texts have too few runs of any: their own need not be sorted and told apart.
-        if self._known.count(text, TOKENS) < max(1, share * least):
+        numbers, counts, known = self._shared.shared_with(text, TOKENS)
+        # Most texts hold too little of any, however few runs they have: theirs need not be sorted and told apart.
+        if not (counts >= share * np.minimum(self._lengths[numbers], max(known, LEAST_RUNS))).any():
             return np.zeros(0, dtype=np.int64)
         runs = shingles(text)
         return self.held_by(runs, share) if len(runs) >= LEAST_RUNS else np.zeros(0, dtype=np.int64)

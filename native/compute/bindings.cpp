@@ -4,6 +4,7 @@
 
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "shingles.hpp"
@@ -41,23 +42,38 @@ std::size_t width_of(std::int64_t tokens) {
 
 auto shingles(const nb::str& text, std::int64_t tokens) { return to_numpy(runs_of(tokens_of(text), width_of(tokens))); }
 
-using Runs = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename Value>
+using Array = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Runs = Array<std::uint64_t>;
 
-void make_set(RunSet* set, const Runs& runs) { new (set) RunSet({runs.data(), runs.size()}); }
-
-std::size_t count(RunSet& set, const nb::str& text, std::int64_t tokens) {
-  return set.count(tokens_of(text), width_of(tokens));
+template <typename Value>
+std::span<const Value> span_of(const Array<Value>& array) {
+  return {array.data(), array.size()};
 }
 
-void see(RunSet& set, const nb::str& text, std::int64_t tokens) { set.see(tokens_of(text), width_of(tokens)); }
+void make_seen(SeenRuns* made, const Runs& runs) { new (made) SeenRuns(span_of(runs)); }
+
+void see(SeenRuns& runs, const nb::str& text, std::int64_t tokens) { runs.see(tokens_of(text), width_of(tokens)); }
+
+void make_shared(SharedRuns* made, const Runs& runs, const Array<std::int64_t>& owners) {
+  new (made) SharedRuns(span_of(runs), span_of(owners));
+}
+
+// (texts, how many runs of each are shared, how many runs are shared)
+nb::tuple shared_with(SharedRuns& runs, const nb::str& text, std::int64_t tokens) {
+  SharedRuns::Found found = runs.with(tokens_of(text), width_of(tokens));
+  return nb::make_tuple(to_numpy(std::move(found.texts)), to_numpy(std::move(found.counts)), found.runs);
+}
 
 }  // namespace
 
 NB_MODULE(_shingles, module) {
   module.def("shingles", &shingles, nb::arg("text"), nb::arg("tokens"));
-  nb::class_<RunSet>(module, "RunSet")
-      .def("__init__", &make_set, nb::arg("runs"))
-      .def("count", &count, nb::arg("text"), nb::arg("tokens"))
+  nb::class_<SeenRuns>(module, "SeenRuns")
+      .def("__init__", &make_seen, nb::arg("runs"))
       .def("see", &see, nb::arg("text"), nb::arg("tokens"))
-      .def("seen", [](RunSet& set) { return to_numpy(set.seen()); });
+      .def("seen", [](const SeenRuns& runs) { return to_numpy(runs.seen()); });
+  nb::class_<SharedRuns>(module, "SharedRuns")
+      .def("__init__", &make_shared, nb::arg("runs"), nb::arg("owners"))
+      .def("shared_with", &shared_with, nb::arg("text"), nb::arg("tokens"));
 }

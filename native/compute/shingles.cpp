@@ -3,6 +3,8 @@
 #include <Python.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace megacpp {
 namespace {
@@ -135,39 +137,72 @@ std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::s
   return runs;
 }
 
-RunSet::RunSet(std::span<const std::uint64_t> runs) : runs_(runs.begin(), runs.end()) {
+RunNumbers::RunNumbers(std::span<const std::uint64_t> runs) {
+  if (runs.size() >= none) throw std::invalid_argument("too many runs to be numbered");
   std::size_t room = 16;
   while (room < 2 * runs.size()) room *= 2;
   slots_.resize(room);
-  for (const std::uint64_t run : runs) *find(run) = {run, Slot::held};
-}
-
-std::size_t RunSet::count(std::span<const std::uint64_t> tokens, std::size_t width) {
-  std::size_t found = 0;
-  each_run(tokens, width, [&](std::uint64_t run) { found += find(run)->state != Slot::free; });
-  return found;
-}
-
-void RunSet::see(std::span<const std::uint64_t> tokens, std::size_t width) {
-  each_run(tokens, width, [&](std::uint64_t run) {
-    if (Slot* slot = find(run); slot->state == Slot::held) slot->state = Slot::seen;
-  });
-}
-
-std::vector<std::uint8_t> RunSet::seen() {
-  std::vector<std::uint8_t> flags;
-  flags.reserve(runs_.size());
-  for (const std::uint64_t run : runs_) flags.push_back(find(run)->state == Slot::seen);
-  return flags;
+  for (const std::uint64_t run : runs) {
+    Slot& slot = slots_[find(run)];
+    if (slot.number == none) slot = {run, static_cast<std::uint32_t>(size_++)};
+  }
 }
 
 // Where `run` lies, or the free slot where it would.
-RunSet::Slot* RunSet::find(std::uint64_t run) {
+std::size_t RunNumbers::find(std::uint64_t run) const {
   const std::size_t mask = slots_.size() - 1;
   // Runs are products, whose high bits are the mixed ones.
   std::size_t place = (run ^ (run >> 32U)) & mask;
-  while (slots_[place].state != Slot::free && slots_[place].run != run) place = (place + 1) & mask;
-  return &slots_[place];
+  while (slots_[place].number != none && slots_[place].run != run) place = (place + 1) & mask;
+  return place;
+}
+
+SeenRuns::SeenRuns(std::span<const std::uint64_t> runs)
+    : runs_(runs.begin(), runs.end()), numbers_(runs), seen_(numbers_.size()) {}
+
+void SeenRuns::see(std::span<const std::uint64_t> tokens, std::size_t width) {
+  each_run(tokens, width, [&](std::uint64_t run) {
+    if (const std::uint32_t number = numbers_.of(run); number != RunNumbers::none) seen_[number] = 1;
+  });
+}
+
+std::vector<std::uint8_t> SeenRuns::seen() const {
+  std::vector<std::uint8_t> flags;
+  flags.reserve(runs_.size());
+  for (const std::uint64_t run : runs_) flags.push_back(seen_[numbers_.of(run)]);
+  return flags;
+}
+
+SharedRuns::SharedRuns(std::span<const std::uint64_t> runs, std::span<const std::int64_t> owners)
+    : numbers_(runs), owners_(owners.begin(), owners.end()), asked_(numbers_.size()) {
+  if (runs.size() != owners.size()) throw std::invalid_argument("an owner for each run");
+  for (std::size_t place = 0; place < runs.size(); ++place) {
+    if (place && runs[place] < runs[place - 1]) throw std::invalid_argument("runs that ascend");
+    if (!place || runs[place] != runs[place - 1]) first_.push_back(place);
+    if (owners[place] < 0) throw std::invalid_argument("owners from 0");
+    shared_.resize(std::max(shared_.size(), static_cast<std::size_t>(owners[place]) + 1));
+  }
+  first_.push_back(runs.size());
+}
+
+SharedRuns::Found SharedRuns::with(std::span<const std::uint64_t> tokens, std::size_t width) {
+  Found found;
+  if (++question_ == 0) {  // numbers of questions begin anew
+    std::fill(asked_.begin(), asked_.end(), 0);
+    question_ = 1;
+  }
+  each_run(tokens, width, [&](std::uint64_t run) {
+    const std::uint32_t number = numbers_.of(run);
+    if (number == RunNumbers::none || asked_[number] == question_) return;
+    asked_[number] = question_;
+    ++found.runs;
+    for (std::size_t place = first_[number]; place < first_[number + 1]; ++place) {
+      if (!shared_[owners_[place]]++) found.texts.push_back(owners_[place]);
+    }
+  });
+  found.counts.reserve(found.texts.size());
+  for (const std::int64_t text : found.texts) found.counts.push_back(std::exchange(shared_[text], 0));
+  return found;
 }
 
 }  // namespace megacpp

@@ -15,31 +15,71 @@ std::vector<std::uint64_t> token_hashes(std::span<const Unit> text);
 // The hashes of all runs of `count` tokens, ascending, each once; none where there are fewer tokens.
 std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::size_t count);
 
-// Runs against which texts are held, token by token, without a list of their own runs.
-class RunSet {
+// Runs with a number each, in the order in which they are given.
+class RunNumbers {
  public:
-  explicit RunSet(std::span<const std::uint64_t> runs);
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  // How many of the runs of `width` tokens are in the set, repeated ones each time.
-  std::size_t count(std::span<const std::uint64_t> tokens, std::size_t width);
+  explicit RunNumbers(std::span<const std::uint64_t> runs);
 
-  // Marks the runs of `width` tokens that are in the set.
-  void see(std::span<const std::uint64_t> tokens, std::size_t width);
+  // How many different runs there are.
+  std::size_t size() const { return size_; }
 
-  // Of each run that was given, in order, whether it has been marked.
-  std::vector<std::uint8_t> seen();
+  // The number of `run`; `none` for one that was not given.
+  std::uint32_t of(std::uint64_t run) const { return slots_[find(run)].number; }
 
  private:
   struct Slot {
-    enum State : std::uint8_t { free, held, seen };
     std::uint64_t run = 0;
-    State state = free;
+    std::uint32_t number = none;
   };
 
-  Slot* find(std::uint64_t run);
+  std::size_t find(std::uint64_t run) const;
 
-  std::vector<std::uint64_t> runs_;
+  std::size_t size_ = 0;
   std::vector<Slot> slots_;
+};
+
+// Runs that are looked for in one text after the other.
+class SeenRuns {
+ public:
+  explicit SeenRuns(std::span<const std::uint64_t> runs);
+
+  // Marks those that are runs of `width` tokens.
+  void see(std::span<const std::uint64_t> tokens, std::size_t width);
+
+  // Of each run that was given, in order, whether it has been marked.
+  std::vector<std::uint8_t> seen() const;
+
+ private:
+  std::vector<std::uint64_t> runs_;
+  RunNumbers numbers_;
+  std::vector<std::uint8_t> seen_;
+};
+
+// Which of many texts share runs with another one.
+class SharedRuns {
+ public:
+  // Texts by number, how many different runs each shares, and how many are shared with any.
+  struct Found {
+    std::vector<std::int64_t> texts;
+    std::vector<std::int64_t> counts;
+    std::size_t runs = 0;
+  };
+
+  // `runs` ascend; `owners` has the number of the text that each is of.
+  SharedRuns(std::span<const std::uint64_t> runs, std::span<const std::int64_t> owners);
+
+  // What shares the runs of `width` tokens.
+  Found with(std::span<const std::uint64_t> tokens, std::size_t width);
+
+ private:
+  RunNumbers numbers_;
+  std::vector<std::int64_t> owners_;
+  std::vector<std::size_t> first_;    // by number of a run, its first owner; one entry more than runs
+  std::vector<std::uint32_t> asked_;  // by number of a run, the last question that it answered
+  std::vector<std::int64_t> shared_;  // by text, 0 between questions
+  std::uint32_t question_ = 0;
 };
 
 }  // namespace megacpp
