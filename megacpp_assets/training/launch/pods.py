@@ -1,4 +1,4 @@
-"""What the launchers of Kubernetes have in common: the pod that carries an attempt out, and what its API says.
+"""What the launchers of Kubernetes have in common: the pod that carries an attempt out, and what the API says of it.
 
 Credentials are the kubeconfig's, or those of the pod that this runs in; what the job may reach it has from its service
 account or from a Secret that the settings name. No manifest holds any.
@@ -39,23 +39,28 @@ _LOGIN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """Where an attempt runs. `image` is `NAME@sha256:…`; the wheel in it is what both sides must agree on. `claim` is
-    the volume claim mounted where a `file://` exchange lies, `secret` one whose keys become environment variables.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSettings:
+    """What the settings of every launcher on Kubernetes hold: the cluster, and the pod that carries an attempt out.
+
+    `image` is `NAME@sha256:…` with the wheel that both sides must agree on. `context` is one of the kubeconfig, whose
+    current one "" means. `claim` is the volume claim that is mounted where a `file://` exchange lies, `secret` names a
+    Secret whose keys become environment variables of the job.
     """
 
     image: str
-    python: str
-    scratch: str
-    memory_gib: int
-    node_selector: str
-    service_account: str
-    claim: str
-    secret: str
+    context: str = ""
+    namespace: str = "default"
+    python: str = "python"
+    scratch: str = "/scratch"
+    memory_gib: int = 0
+    service_account: str = ""
+    claim: str = ""
+    secret: str = ""
 
-    def template(self, order: Order, limits: Mapping[str, str]) -> dict[str, Any]:
-        """The pod template, unprivileged, with a scratch volume, without an open port."""
+    def template(self, order: Order, limits: Mapping[str, str], nodes: Mapping[str, str]) -> dict[str, Any]:
+        """The pod template, unprivileged, with a scratch volume, without an open port, for nodes that bear the labels
+        `nodes`."""
         if "@sha256:" not in self.image:
             do = "name it by its digest, so that what runs is what was built"
             raise SpecError("launch.settings.image", expected="NAME@sha256:DIGEST", found=repr(self.image), do=do)
@@ -85,7 +90,7 @@ class Pod:
         }
         if self.secret:
             container["envFrom"] = [{"secretRef": {"name": self.secret}}]
-        spec = {
+        spec: dict[str, Any] = {
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "terminationGracePeriodSeconds": 2 * GRACE_SECONDS,
@@ -93,8 +98,8 @@ class Pod:
             "containers": [container],
             "volumes": [{"name": name, **volume} for name, (_, volume) in volumes.items()],
         }
-        if self.node_selector:
-            spec["nodeSelector"] = dict(pair.split("=", 1) for pair in self.node_selector.split(","))
+        if nodes:
+            spec["nodeSelector"] = dict(nodes)
         if self.service_account:
             spec["serviceAccountName"] = self.service_account
         return {"metadata": {"labels": {"megacpp/run": order.name}}, "spec": spec}
@@ -184,11 +189,6 @@ class Cluster:
         if isinstance(named, Unanswered):
             self._api.clear()  # the kubeconfig may hold new credentials by now
         return named
-
-
-def as_yaml(manifest: Mapping[str, Any]) -> str:
-    """As a person reads it, and as `kubectl apply` takes it."""
-    return str(yaml.safe_dump(manifest, sort_keys=False))
 
 
 def _message(error: ApiException) -> str:
