@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "export": "export:export_command",
     "verify": "verify:verify_command",
     "cache": "cache:cache_command",
+    "merge": "merge:merge_command",
     "doctor": "machine:doctor_command",
     "recipe": "recipe:recipe_group",
     "lock": "lock:lock_group",

@@ -5,11 +5,11 @@ Documents keep the order of the rows, pads are left out, and one row group is in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +22,13 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.channels import ChannelWriter
-from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
 from megacpp_assets.megatron.index_format import CODES, token_code
-from megacpp_assets.megatron.sidecars import RowStarts
+from megacpp_assets.megatron.outputs import EndToEnd, Outputs, Totals, open_outputs
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
-from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path
-from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
+from megacpp_assets.storage.parquet import row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
 VERSION = "4"
@@ -115,16 +111,6 @@ def _row_tokens(packed: Artifact) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Totals:
-    documents: int = 0
-    tokens: int = 0
-    rows: int = 0
-    chunk_counts: Mapping[str, int] = field(default_factory=dict)
-    channel_dtypes: Mapping[str, str] = field(default_factory=dict)
-    channel_runs: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class _Rows:
     """A block of packed rows: which of its tokens are real, and its documents end to end."""
 
@@ -140,6 +126,17 @@ class _Rows:
             raise SchemaViolation(f"packed rows, {column}", expected=f"{self.is_valid.size} values", found=len(values))
         return np.asarray(values[self.is_valid.reshape(-1)])
 
+    def laid_end_to_end(self) -> EndToEnd:
+        """What is written of them."""
+        return EndToEnd(
+            tokens=self.tokens(c.INPUT_IDS),
+            lengths=self.lengths,
+            documents_per_row=self.documents_per_row,
+            tokens_per_row=self.is_valid.sum(axis=1, dtype=np.int64),
+            channels={channel: self.tokens(column) for channel, column in c.SIDE_CHANNELS.items()},
+            chunks=self.table,
+        )
+
 
 @dataclass(slots=True)
 class _SplitWriter:
@@ -151,91 +148,33 @@ class _SplitWriter:
     progress: Progress
     _rows_done: int = 0
 
-    def write(self, split: str) -> _Totals:
+    def write(self, split: str) -> Totals:
         names = [entry.name for entry in self.packed.manifest.files if entry.name.startswith(f"{split}_")]
         if not names:
-            return _Totals()
+            return Totals()
         prefix = files.prefix_name(self.dataset, split)
         with ExitStack() as stack:
-            outputs = _Outputs.open(stack, self, prefix)
+            outputs = self._outputs(stack, prefix)
             for name in names:
                 for rows in _blocks(self.packed.file(name), _row_tokens(self.packed)):
-                    outputs.write(rows)
+                    outputs.write(rows.laid_end_to_end())
+                    outputs.name(_flat(rows.table, c.SOURCE_DOC_IDS), _flat(rows.table, c.SOURCE_REPOS), rows.lengths)
                     self._report(len(rows.documents_per_row))
             totals = outputs.finish()
-        record = _record(prefix, totals, _row_tokens(self.packed), np.dtype(CODES[self.code]).str)
+        record = totals.record(prefix, _row_tokens(self.packed), np.dtype(CODES[self.code]).str)
         self.publication.write(prefix + files.SIDECAR_RECORD, record.to_bytes())
         return totals
+
+    def _outputs(self, stack: ExitStack, prefix: str) -> Outputs:
+        def pending(suffix: str) -> AbstractContextManager[PendingFile]:
+            return self.publication.file(prefix + suffix)
+
+        row_tokens = _row_tokens(self.packed)
+        return open_outputs(stack, pending, self.vocabulary_size, code=self.code, row_tokens=row_tokens)
 
     def _report(self, rows: int) -> None:
         self._rows_done += rows
         self.progress(self._rows_done, sum(entry.rows or 0 for entry in self.packed.manifest.files))
-
-
-@dataclass(slots=True)
-class _Outputs:
-    """All files of one prefix, open."""
-
-    pair: BinIdxWriter
-    pending: list[PendingFile]
-    channels: dict[str, tuple[ChannelWriter, BinaryIO]]
-    row_starts: RowStarts
-    documents: RowGroupWriter
-    chunks: ChunkWriter
-
-    @staticmethod
-    def open(stack: ExitStack, split: _SplitWriter, prefix: str) -> _Outputs:
-        folder, row_tokens = split.publication.directory, _row_tokens(split.packed)
-
-        def pending(suffix: str) -> PendingFile:
-            return stack.enter_context(split.publication.file(prefix + suffix))
-
-        def plain(suffix: str) -> BinaryIO:
-            return stack.enter_context(pending(suffix).path.open("wb"))
-
-        pair, documents = [pending(files.BIN), pending(files.IDX)], pending(files.DOCUMENTS)
-        return _Outputs(
-            pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, split.vocabulary_size, code=split.code)),
-            pending=[*pair, documents],
-            channels={
-                channel: (ChannelWriter(stack, folder, row_tokens), plain(files.channel_suffix(channel)))
-                for channel in c.SIDE_CHANNELS
-            },
-            row_starts=RowStarts(plain(files.ROWS)),
-            documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
-            chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in files.CHUNK_PARTS}),
-        )
-
-    def write(self, rows: _Rows) -> None:
-        first = self.pair.documents
-        self.pair.append(rows.tokens(c.INPUT_IDS), rows.lengths)
-        tokens_per_row = rows.is_valid.sum(axis=1, dtype=np.int64)
-        for channel, (writer, _) in self.channels.items():
-            writer.append(rows.tokens(c.SIDE_CHANNELS[channel]), tokens_per_row)
-        self.row_starts.append(rows.documents_per_row)
-        self.chunks.append(rows.table)
-        columns = [
-            pa.array(np.arange(first, self.pair.documents)),
-            _flat(rows.table, c.SOURCE_DOC_IDS),
-            _flat(rows.table, c.SOURCE_REPOS),
-            pa.array(rows.lengths),
-        ]
-        self.documents.write(pa.Table.from_arrays(columns, schema=MEGATRON_DOCUMENTS))
-
-    def finish(self) -> _Totals:
-        self.row_starts.finish()
-        self.chunks.finish()
-        for pending in self.pending:
-            pending.rows = self.pair.documents
-        written = {channel: writer.finish(file) for channel, (writer, file) in self.channels.items()}
-        return _Totals(
-            self.pair.documents,
-            self.pair.tokens,
-            self.row_starts.rows,
-            self.chunks.counts,
-            channel_dtypes={channel: dtype.str for channel, (dtype, _) in written.items()},
-            channel_runs={channel: runs for channel, (_, runs) in written.items() if runs is not None},
-        )
 
 
 def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
@@ -260,20 +199,3 @@ def _require_whole_documents(rows: _Rows, offsets: NDArray[np.int64], valid: NDA
 
 def _flat(table: pa.Table, column: str) -> pa.Array:
     return table[column].combine_chunks().flatten()
-
-
-def _record(prefix: str, totals: _Totals, row_tokens: int, token_dtype: str) -> files.SidecarRecord:
-    return files.SidecarRecord(
-        row_tokens=row_tokens,
-        rows=totals.rows,
-        documents=totals.documents,
-        tokens=totals.tokens,
-        token_dtype=token_dtype,
-        rows_path=prefix + files.ROWS,
-        documents_path=prefix + files.DOCUMENTS,
-        side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
-        side_channel_dtypes=totals.channel_dtypes,
-        side_channel_runs=totals.channel_runs,
-        chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
-        chunk_counts=totals.chunk_counts,
-    )

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from megacpp_assets.cli import cli
 from megacpp_assets.contract.errors import IndexCorrupt, SchemaViolation, SpecError
-from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
+from megacpp_assets.contract.megatron_files import BIN, IDX, SIDECAR_RECORD, SidecarRecord, prefix_name
 from megacpp_assets.contract.recipe.rows import MegatronRecipe
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.megatron.index_format import NARROW_CODE, TOKEN_CODE, token_code
 from megacpp_assets.megatron.launch import sequence_counts
 from megacpp_assets.megatron.merge import merge_pairs
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.reader import open_bin_idx, token_starts
+from megacpp_assets.megatron.sidecars import open_sidecars
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.verify import verify_prefix
 from megacpp_assets.megatron.writer import open_writer
 from megacpp_assets.quality.megatron import check
+from megacpp_assets.storage.parquet import read_table
 from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair
 from tests.packed.enriched_documents import DATASET
 
@@ -114,3 +119,59 @@ def test_merged_pairs_are_those_that_megatron_merges(
     _narrow(tmp_path / "narrow", [3])
     with pytest.raises(SpecError, match="one token type"):
         merge_pairs([*parts, tmp_path / "narrow"], tmp_path / "other", VOCABULARY)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Pairs of two splits, with all that lies beside them."""
+    made = run(megatron_spec(tmp_path_factory.mktemp("shards") / "root"))
+    return [made.directory / prefix_name(DATASET, split) for split in ("train", "valid")]
+
+
+def test_merged_pairs_have_the_rows_channels_chunks_and_documents_of_all(
+    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("megacpp_assets.megatron.merge._ROW_TOKENS", 3 * 4096)
+    done = CliRunner().invoke(cli, ["merge", str(tmp_path / "all"), *map(str, shards)])
+    assert done.exit_code == 0, done.output
+    assert verify_prefix(tmp_path / "all", VOCABULARY).sidecars
+    merged, parts = _laid_out(tmp_path / "all"), [_laid_out(prefix) for prefix in shards]
+    assert merged == {name: [*parts[0][name], *parts[1][name]] for name in merged}
+
+
+def _laid_out(prefix: Path) -> dict[str, list[Any]]:
+    """Everything that a prefix has, row by row."""
+    pair, sidecars = open_bin_idx(prefix), open_sidecars(prefix)
+    assert sidecars is not None
+    starts = token_starts(pair, sidecars.row_starts)
+    rows = [slice(first, end) for first, end in pairwise(starts.tolist())]
+    return {
+        "tokens": [pair.tokens[row].tolist() for row in rows],
+        "documents per row": np.diff(sidecars.row_starts).tolist(),
+        "chunks": sidecars.chunks.lists(np.arange(len(rows))).table().to_pylist(),
+        "documents": read_table(sidecars.documents_path).drop_columns(["sequence"]).to_pylist(),
+        **{
+            name: [channel.row(number, row).tolist() for number, row in enumerate(rows)]
+            for name, channel in sidecars.channels.items()
+        },
+    }
+
+
+def test_sidecars_that_only_some_pairs_have_or_of_other_row_lengths_are_refused(
+    shards: list[Path], tmp_path: Path
+) -> None:
+    write_pair(tmp_path / "plain", [3])
+    with pytest.raises(SpecError, match="beside all, or beside none; found none beside plain"):
+        merge_pairs([shards[0], tmp_path / "plain"], tmp_path / "all", VOCABULARY)
+    record = shards[1].with_name(shards[1].name + SIDECAR_RECORD)
+    other = replace(SidecarRecord.from_bytes(record.read_bytes(), ""), row_tokens=8192)
+    record.write_bytes(other.to_bytes())
+    with pytest.raises(SpecError, match=r"rows of one length; found \[4096, 8192\]"):
+        merge_pairs(shards, tmp_path / "all", VOCABULARY)
+
+
+def test_a_vocabulary_that_no_manifest_says_is_asked_for(tmp_path: Path) -> None:
+    write_pair(tmp_path / "plain", [3])
+    words = ["merge", str(tmp_path / "all"), str(tmp_path / "plain")]
+    assert "--vocabulary-size" in str(CliRunner().invoke(cli, words).exception)
+    assert CliRunner().invoke(cli, [*words, "--vocabulary-size", str(VOCABULARY)]).exit_code == 0

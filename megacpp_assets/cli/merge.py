@@ -1,0 +1,43 @@
+"""`megacpp merge`: several Megatron pairs as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from megacpp_assets.cli.beside import artifact_beside
+from megacpp_assets.contract.errors import SpecError
+
+_PREFIX = click.Path(path_type=Path)
+
+
+@click.command("merge")
+@click.argument("destination", type=_PREFIX)
+@click.argument("prefixes", nargs=-1, required=True, type=_PREFIX, metavar="PREFIX…")
+@click.option("--vocabulary-size", type=click.IntRange(min=1), help="Ids that there are, where no manifest says it.")
+@click.option("--multimodal", is_flag=True, help="The pairs have a mode for each sequence.")
+def merge_command(
+    destination: Path, prefixes: tuple[Path, ...], *, vocabulary_size: int | None, multimodal: bool
+) -> None:
+    """The documents of Megatron pairs as the pair DESTINATION, in the order given, with what lies beside them.
+
+    A prefix is a pair's path without `.bin` or `.idx`. Structure, rows, chunks and names of documents are taken along
+    where all pairs have them.
+    """
+    from megacpp_assets.megatron.merge import merge_pairs
+
+    size = vocabulary_size or _one_size(prefixes)
+    merged = merge_pairs(prefixes, destination, size, multimodal=multimodal)
+    click.echo(f"documents {merged.documents:,}  tokens {len(merged.tokens):,}")
+
+
+def _one_size(prefixes: tuple[Path, ...]) -> int:
+    from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
+
+    beside = [artifact_beside(prefix) for prefix in prefixes]
+    sizes = {stated_vocabulary_size(artifact) for artifact in beside if artifact is not None}
+    if len(sizes) != 1 or None in beside:
+        do = "give it with --vocabulary-size"
+        raise SpecError("vocabulary size", expected="one that all manifests say", found=sorted(sizes) or "none", do=do)
+    return sizes.pop()

@@ -1,0 +1,133 @@
+"""All files of a prefix, written side by side as rows come: the pair, its channels, rows, chunks and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract import megatron_files as files
+from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
+from megacpp_assets.megatron.channels import ChannelWriter
+from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
+from megacpp_assets.megatron.sidecars import RowStarts
+from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
+from megacpp_assets.storage.parquet import RowGroupWriter
+from megacpp_assets.storage.publish import PendingFile
+
+Open = Callable[[str], AbstractContextManager[PendingFile]]
+"""The file of a suffix, to be written while the context lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEnd:
+    """Rows without their pads: tokens, and each channel, document after document, and `chunks`, a table of their
+    `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+
+    tokens: NDArray[Any]
+    lengths: NDArray[np.int32]
+    documents_per_row: NDArray[np.int64]
+    tokens_per_row: NDArray[np.int64]
+    channels: Mapping[str, NDArray[Any]]
+    chunks: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the files of a prefix hold."""
+
+    documents: int = 0
+    tokens: int = 0
+    rows: int = 0
+    chunk_counts: Mapping[str, int] = field(default_factory=dict)
+    channel_dtypes: Mapping[str, str] = field(default_factory=dict)
+    channel_runs: Mapping[str, int] = field(default_factory=dict)
+
+    def record(self, prefix: str, row_tokens: int, token_dtype: str) -> files.SidecarRecord:
+        """The record of the files beside the pair `prefix`."""
+        return files.SidecarRecord(
+            row_tokens=row_tokens,
+            rows=self.rows,
+            documents=self.documents,
+            tokens=self.tokens,
+            token_dtype=token_dtype,
+            rows_path=prefix + files.ROWS,
+            documents_path=prefix + files.DOCUMENTS,
+            side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
+            side_channel_dtypes=self.channel_dtypes,
+            side_channel_runs=self.channel_runs,
+            chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
+            chunk_counts=self.chunk_counts,
+        )
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The open files; made by `open_outputs`."""
+
+    pair: BinIdxWriter
+    pending: list[PendingFile]
+    channels: dict[str, tuple[ChannelWriter, BinaryIO]]
+    row_starts: RowStarts
+    documents: RowGroupWriter
+    chunks: ChunkWriter
+    _named: int = 0
+
+    def write(self, rows: EndToEnd) -> None:
+        """Append rows."""
+        self.pair.append(rows.tokens, rows.lengths)
+        for channel, (writer, _) in self.channels.items():
+            writer.append(rows.channels[channel], rows.tokens_per_row)
+        self.row_starts.append(rows.documents_per_row)
+        self.chunks.append(rows.chunks)
+
+    def name(self, doc_ids: pa.Array, repos: pa.Array, lengths: NDArray[np.int32]) -> None:
+        """Append the lines of documents."""
+        numbers = pa.array(np.arange(self._named, self._named + len(lengths)))
+        columns = [numbers, doc_ids, repos, pa.array(lengths)]
+        self.documents.write(pa.Table.from_arrays(columns, schema=MEGATRON_DOCUMENTS))
+        self._named += len(lengths)
+
+    def finish(self) -> Totals:
+        """Write what ends the files, and give what they hold."""
+        self.row_starts.finish()
+        self.chunks.finish()
+        for pending in self.pending:
+            pending.rows = self.pair.documents
+        written = {channel: writer.finish(file) for channel, (writer, file) in self.channels.items()}
+        return Totals(
+            self.pair.documents,
+            self.pair.tokens,
+            self.row_starts.rows,
+            self.chunks.counts,
+            channel_dtypes={channel: dtype.str for channel, (dtype, _) in written.items()},
+            channel_runs={channel: runs for channel, (_, runs) in written.items() if runs is not None},
+        )
+
+
+def open_outputs(stack: ExitStack, opened: Open, vocabulary_size: int, *, code: int, row_tokens: int) -> Outputs:
+    """The files of rows of `row_tokens` tokens, open as long as `stack`; tokens are of `code`."""
+
+    def plain(suffix: str) -> BinaryIO:
+        return stack.enter_context(stack.enter_context(opened(suffix)).path.open("wb"))
+
+    pair = [stack.enter_context(opened(suffix)) for suffix in (files.BIN, files.IDX)]
+    documents = stack.enter_context(opened(files.DOCUMENTS))
+    folder = documents.path.parent
+    return Outputs(
+        pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size, code=code)),
+        pending=[*pair, documents],
+        channels={
+            channel: (ChannelWriter(stack, folder, row_tokens), plain(files.channel_suffix(channel)))
+            for channel in c.SIDE_CHANNELS
+        },
+        row_starts=RowStarts(plain(files.ROWS)),
+        documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
+        chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in files.CHUNK_PARTS}),
+    )
