@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, IDX
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.index_format import TOKEN_CODE, IndexHeader
+from megacpp_assets.megatron.reader import open_bin_idx, token_starts
 from tests.megatron.pairs import part, write_pair
 
 LENGTHS = [3, 1, 4, 1, 5]
@@ -115,3 +116,19 @@ def test_no_single_changed_byte_of_an_index_goes_unnoticed(
     path.write_bytes(content)
     with pytest.raises(IndexCorrupt):
         open_bin_idx(prefix)
+
+
+def test_tokens_beyond_31_bits_are_found_at_their_place(tmp_path: Path) -> None:
+    """The .bin is sparse: 8 GiB of which the last document alone lies on the disk."""
+    length, documents, last = 1 << 20, (1 << 11) + 1, np.arange(7, 7 + (1 << 20), dtype="<i4")
+    with (tmp_path / "long.bin").open("wb") as file:
+        file.seek((documents - 1) * length * 4)
+        file.write(last.data)
+    lengths = np.full(documents, length, "<i4")
+    pointers, boundaries = np.arange(documents, dtype="<i8") * length * 4, np.arange(documents + 1, dtype="<i8")
+    header = IndexHeader(TOKEN_CODE, documents, documents + 1).to_bytes()
+    (tmp_path / "long.idx").write_bytes(header + lengths.tobytes() + pointers.tobytes() + boundaries.tobytes())
+    pair = open_bin_idx(tmp_path / "long")
+    assert len(pair.tokens) == (1 << 31) + (1 << 20)
+    assert np.array_equal(pair.document(documents - 1), last)
+    assert token_starts(pair, np.array([0, documents - 1, documents])).tolist() == [0, 1 << 31, (1 << 31) + (1 << 20)]
