@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.errors import IndexCorrupt
-from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.rows import PackedRows, open_rows
-from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
 from megacpp_assets.storage.artifact import Artifact
 
 
@@ -45,12 +41,6 @@ def open_chunks(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT) -> C
     Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where one has another size than the
     record of the sidecars says.
     """
-    rows = open_rows(artifact, dataset, split)
-    record_file = artifact.file(files.prefix_name(dataset, split) + files.SIDECAR_RECORD)
-    record = SidecarRecord.from_bytes(record_file.read_bytes(), record_file.name)
-    if record.rows != len(rows):
-        expected, found = f"{len(rows)} rows", f"{record.rows}"
-        raise IndexCorrupt(record_file.name, expected=expected, found=found, do="rerun megatron_bin_idx")
-    places: set[Path] = {artifact.file(name).parent for name in record.chunk_paths.values()}
-    (folder,) = places
-    return ChunkRows(rows, map_chunks(folder, record))
+    rows = open_rows(artifact, dataset, split, chunks=True)
+    assert rows.chunk_files is not None
+    return ChunkRows(rows, rows.chunk_files)

@@ -25,7 +25,9 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.megatron.channels import Channel, Values
+from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
 from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
 from megacpp_assets.megatron.sidecars import open_channel
 from megacpp_assets.storage.artifact import Artifact
@@ -39,7 +41,7 @@ class RowBatch:
 
     `input_ids`, `target_ids`, `doc_ids`, `roles` and the five `structure` channels are (B, T) int32, `loss_mask` is
     (B, T) bool, `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002). `symbols` are
-    the four symbol channels, (B, T) uint32, where rows were opened with them.
+    the four symbol channels, (B, T) uint32, and `chunks` the chunks, where rows were opened with them.
     """
 
     input_ids: NDArray[np.int32]
@@ -50,6 +52,7 @@ class RowBatch:
     structure: Mapping[str, NDArray[np.int32]]
     roles: NDArray[np.int32]
     symbols: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
+    chunks: ChunkBatch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class PackedRows:
     starts: NDArray[np.int64]
     tokens: NDArray[Any]
     channels: Mapping[str, Channel]
+    chunk_files: ChunkFiles | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -85,7 +89,8 @@ class PackedRows:
             for channel in SYMBOL_CHANNELS
             if channel in self.channels
         }
-        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles, symbols)
+        chunks = None if self.chunk_files is None else chunk_batch(self.chunk_files.lists(rows), doc_ids)
+        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles, symbols, chunks)
 
     def doc_ids(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """The `doc_ids` of a batch of these rows."""
@@ -101,8 +106,10 @@ class PackedRows:
         return out
 
 
-def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, symbols: bool = False) -> PackedRows:
-    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`.
+def open_rows(
+    artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, symbols: bool = False, chunks: bool = False
+) -> PackedRows:
+    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`, with `chunks` if those.
 
     Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where its files contradict each other:
     a broken index, another token width, a file of another length than the tokens, rows that overlap, are longer than T,
@@ -126,7 +133,15 @@ def open_rows(artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, sym
         for channel in SIDE_CHANNELS
         if symbols or channel not in SYMBOL_CHANNELS
     }
-    return PackedRows(record.row_tokens, starts, pair.tokens, channels)
+    return PackedRows(
+        record.row_tokens, starts, pair.tokens, channels, _mapped_chunks(artifact, record) if chunks else None
+    )
+
+
+def _mapped_chunks(artifact: Artifact, record: SidecarRecord) -> ChunkFiles:
+    places: set[Path] = {artifact.file(name).parent for name in record.chunk_paths.values()}
+    (folder,) = places
+    return map_chunks(folder, record)
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

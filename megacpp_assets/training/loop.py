@@ -95,8 +95,9 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
     """The inputs, their bytes compared with their manifests."""
     megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in data_paths(spec))
     data = data_identity(megatron, tokenizer, spec.files_dataset)
-    held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows)
-    return Run(spec, ranks, open_rows(megatron, spec.files_dataset), data, held_out)
+    chunks = spec.recipe.needs_chunks
+    held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows, chunks=chunks)
+    return Run(spec, ranks, open_rows(megatron, spec.files_dataset, chunks=chunks), data, held_out)
 
 
 def _start(run: Run) -> RunState:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +15,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
+from megacpp_assets.contract.columns import PACKED_ROWS_CHUNK_METADATA_COLUMNS, ROLES, SIDE_CHANNELS
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import ROLE_NAMES, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
+from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS, PACKED
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -118,13 +122,34 @@ def write_split(publication: Publication, rows: list[list[Document]], row_tokens
         side_channel_dtypes=DTYPES,
         side_channel_runs={},
         chunk_paths={part: prefix + files.chunk_suffix(part) for part in files.CHUNK_PARTS},
-        chunk_counts=dict.fromkeys(("chunks", "call_edges", "type_edges"), 0),
+        chunk_counts=write_chunks(publication, rows, prefix),
     )
-    for part in files.CHUNK_PARTS:
-        none = np.zeros(len(rows) + 1 if part.endswith(files.CHUNK_ROWS) else 0, dtype="<i8")
-        write_array(publication, prefix + files.chunk_suffix(part), [none])
     publication.write(prefix + files.SIDECAR_RECORD, record.to_bytes())
     return record
+
+
+def write_chunks(publication: Publication, rows: list[list[Document]], prefix: str) -> dict[str, int]:
+    """Two chunks of each document of two tokens or more, the second calling the first; how many chunks and edges."""
+    parts = {part: BytesIO() for part in files.CHUNK_PARTS}
+    writer = ChunkWriter(parts)
+    writer.append(_chunk_table(rows))
+    writer.finish()
+    for part, written in parts.items():
+        publication.write(prefix + files.chunk_suffix(part), written.getvalue())
+    return writer.counts
+
+
+def _chunk_table(rows: list[list[Document]]) -> pa.Table:
+    columns: dict[str, list[list[Any]]] = {name: [] for name in PACKED_ROWS_CHUNK_METADATA_COLUMNS}
+    for row in rows:
+        places = np.cumsum([0, *(len(document.tokens) for document in row)]).tolist()
+        starts = sorted({place for first, end in pairwise(places) for place in (first, (first + end) // 2)})
+        calls = [{"from": chunk, "to": chunk - 1} for chunk, start in enumerate(starts) if start not in places]
+        lists = (starts, [*starts[1:], places[-1]], [3] * len(starts), [0] * len(starts), calls, [])
+        for name, values in zip(columns, lists, strict=True):
+            columns[name].append(values)
+    schema = pa.schema([PACKED.field(name) for name in columns])
+    return pa.table(columns, schema=schema)
 
 
 def write_array(publication: Publication, name: str, arrays: list[NDArray[np.generic]]) -> None:

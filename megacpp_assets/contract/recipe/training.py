@@ -18,7 +18,7 @@ _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key
 OPTIMIZERS = ("adamw", "muon")
 _LEAST_STEPS = 4
 _LEAST: Final = {
-    0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every"),
+    0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every", "tree_steps"),
     1: ("layers", "heads", "save_every", "batch_rows", "accumulate", "threads", "processes", "state_space_size"),
     2: ("ngram_table",),
 }
@@ -38,6 +38,10 @@ class TrainingRecipe:
     embedding (0: none). Every `state_space_every`-th block mixes tokens by a state of `state_space_size` numbers a
     channel in place of attention (0: none does); a `fast_convolution` in it lets up to three tokens of the document
     before through.
+
+    Of chunks that call each other, share a type or a level, or are preamble and code, `relation_bias` learns for each
+    relation and head how much more or less they attend to each other. `tree_steps` messages (0: none) of
+    `structure_bottleneck` channels tell a chunk what related chunks before it hold.
 
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
     AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
@@ -78,9 +82,16 @@ class TrainingRecipe:
     state_space_every: int = 0
     state_space_size: int = 64
     fast_convolution: bool = False
+    relation_bias: bool = False
+    tree_steps: int = 0
     context_loss: float = 1.0
     validation_rows: int = 16
     from_previous_phase: bool = True
+
+    @property
+    def needs_chunks(self) -> bool:
+        """Whether the model knows of chunks and how they relate, and not of tokens alone."""
+        return self.relation_bias or self.tree_steps > 0
 
     def __post_init__(self) -> None:
         _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, rms_norm, silu
 
-from megacpp_assets.training.network.attention.choose import Attend
+from megacpp_assets.training.network.attention.scores import Attend
+from megacpp_assets.training.network.chunks import ChunkBias
 from megacpp_assets.training.network.state_space import StateSpace, StateSpaceConfig
 
 INITIAL_STD = 0.02
@@ -50,9 +51,11 @@ class Block(nn.Module):
         )
         self.mlp = SwiGlu(widths)
 
-    def forward(self, x: Tensor, turned: Rotation, positions: Tensor, attend: Attend) -> Tensor:
-        """The stream after the block."""
-        x = x + (self.mixer(x, turned, attend) if self.attends else self.mixer(x, positions))
+    def forward(
+        self, x: Tensor, turned: Rotation, positions: Tensor, attend: Attend, bias: ChunkBias | None = None
+    ) -> Tensor:
+        """The stream after the block. `bias` is of attention; a state has none."""
+        x = x + (self.mixer(x, turned, attend, bias) if self.attends else self.mixer(x, positions))
         after: Tensor = x + self.mlp(x)
         return after
 
@@ -70,13 +73,13 @@ class Attention(nn.Module):
         nn.init.normal_(self.qkv, std=INITIAL_STD)
         nn.init.normal_(self.out, std=widths.residual_std)
 
-    def forward(self, x: Tensor, turned: Rotation, attend: Attend) -> Tensor:
+    def forward(self, x: Tensor, turned: Rotation, attend: Attend, bias: ChunkBias | None = None) -> Tensor:
         """What is added to the residual stream `x`, (B, T, hidden)."""
         projected = linear(rms_norm(x, self.norm.shape, self.norm), self.qkv)
         query, key, value = (
             part.view(*part.shape[:2], -1, self.head_dim) for part in torch.split(projected, self.widths, -1)
         )
-        mixed = attend(_rotate(query, turned), _rotate(key, turned), value)
+        mixed = attend(_rotate(query, turned), _rotate(key, turned), value, bias)
         return linear(mixed.flatten(2), self.out)
 
 

@@ -18,11 +18,15 @@ from torch.nn.functional import linear, rms_norm
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.network.attention.choose import Attend, attention_for
+from megacpp_assets.training.network.attention.choose import attention_for
 from megacpp_assets.training.network.attention.layout import document_layout
+from megacpp_assets.training.network.attention.scores import Attend
 from megacpp_assets.training.network.block import INITIAL_STD, Block, Widths, padded, rotation
+from megacpp_assets.training.network.chunks import ChunkInput, chunk_input
+from megacpp_assets.training.network.graph import StructureGraphEnricher
 from megacpp_assets.training.network.loss import masked_cross_entropy
 from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
+from megacpp_assets.training.network.relation_bias import RelationBias
 from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
 
@@ -31,7 +35,8 @@ from megacpp_assets.training.network.structure import StructureConfig, Structure
 class ModelConfig:
     """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not.
 
-    `heads` of queries share `kv_heads` of keys and values; `dtype` is that of the matrix products.
+    `heads` of queries share `kv_heads` of keys and values; `dtype` is that of the matrix products. With `relation_bias`
+    or `tree_steps` of messages between chunks a batch needs its chunks.
     """
 
     vocabulary_size: int
@@ -45,6 +50,8 @@ class ModelConfig:
     dtype: str = "float32"
     ngrams: NgramConfig = field(default_factory=NgramConfig)
     state_space: StateSpaceConfig = field(default_factory=StateSpaceConfig)
+    relation_bias: bool = False
+    tree_steps: int = 0
 
     def __post_init__(self) -> None:
         if self.hidden % (2 * self.heads):
@@ -66,7 +73,7 @@ class ModelConfig:
 @dataclass(frozen=True, slots=True)
 class ModelInput:
     """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, float32 loss weights, which are 0
-    where the mask is, channels, and the attention."""
+    where the mask is, channels, the attention, and the chunks where the batch has them."""
 
     input_ids: Tensor
     target_ids: Tensor
@@ -75,6 +82,7 @@ class ModelInput:
     positions: Tensor
     structure: Mapping[str, Tensor]
     attend: Attend
+    chunks: ChunkInput | None = None
 
 
 def model_input(
@@ -100,6 +108,7 @@ def model_input(
         positions=tensor(layout.positions),
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
         attend=attention_for(batch, layout, device, softcap, one_graph=one_graph),
+        chunks=None if batch.chunks is None else chunk_input(batch.chunks, device),
     )
 
 
@@ -120,6 +129,9 @@ class GPT(nn.Module):
         seen = config.structure.components
         self.structure = StructureEmbedding(config.structure, config.hidden) if seen else None
         self.ngrams = NgramEmbedding(config.ngrams, config.hidden) if config.ngrams.heads else None
+        self.relation_bias = RelationBias(config.heads) if config.relation_bias else None
+        width = config.structure.bottleneck_dim
+        self.graph = StructureGraphEnricher(config.hidden, width, config.tree_steps) if config.tree_steps else None
         widths = Widths(config.hidden, config.heads, config.groups, config.layers)
         self.blocks = nn.ModuleList(Block(widths, config.state_space, number) for number in range(config.layers))
         self.norm = nn.Parameter(torch.ones(config.hidden))
@@ -150,6 +162,16 @@ class GPT(nn.Module):
             x = x + self.structure(batch.structure, batch.input_ids)
         if self.ngrams is not None:
             x = x + self.ngrams(batch.input_ids, batch.positions)
+        if self.graph is not None:
+            x = x + self.graph(x, _chunks(batch))
+        bias = None if self.relation_bias is None else self.relation_bias(_chunks(batch))
         for block in self.blocks:
-            x = block(x, turned, batch.positions, batch.attend)
+            x = block(x, turned, batch.positions, batch.attend, bias)
         return rms_norm(x, self.norm.shape, self.norm)
+
+
+def _chunks(batch: ModelInput) -> ChunkInput:
+    if batch.chunks is None:
+        do = "open the rows with their chunks"
+        raise SpecError("batch of a model that knows of chunks", expected="its chunks", found="none", do=do)
+    return batch.chunks

@@ -37,6 +37,8 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         dtype=recipe.dtype,
         ngrams=NgramConfig(recipe.ngram_heads, table_size=recipe.ngram_table),
         state_space=StateSpaceConfig(recipe.state_space_every, recipe.state_space_size, recipe.fast_convolution),
+        relation_bias=recipe.relation_bias,
+        tree_steps=recipe.tree_steps,
     )
 
 

@@ -57,7 +57,9 @@ def test_it_says_where_it_came_from(tmp_path: Path) -> None:
     assert (tmp_path / "out/tokenizer.json").read_bytes() == tokenizer.file("tokenizer.json").read_bytes()
 
 
-@pytest.mark.parametrize(("name", "value"), [("softcap", 5.0), ("ngram_heads", 1), ("state_space_every", 1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("softcap", 5.0), ("ngram_heads", 1), ("state_space_every", 1), ("tree_steps", 1)]
+)
 def test_what_a_llama_has_not_is_refused(tmp_path: Path, name: str, value: float) -> None:
     _, checkpoint, tokenizer = trained(tmp_path / "root", ngram_table=500, **{name: value})
     with pytest.raises(SpecError, match=f"a model without training.{name}; found {name} {value}"):

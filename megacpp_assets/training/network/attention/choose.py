@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor
 
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.blocks import block_attention
 from megacpp_assets.training.network.attention.dense import dense_attention
 from megacpp_assets.training.network.attention.layout import DocumentLayout
-
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""(B, T, heads, head_dim) queries, and keys and values of as many heads or of fewer that divide them -> the queries'
-shape; no token sees another document."""
+from megacpp_assets.training.network.attention.scores import Attend
 
 
 def attention_for(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.training.network.attention.scores import attended
+from megacpp_assets.training.network.attention.scores import Attend, attended
+from megacpp_assets.training.network.chunks import ChunkBias
 
 MAX_TOKENS = 8192
 """Longest row for which a (T, T) mask is built (seed 002: 4 GB a sample at 64K)."""
@@ -25,14 +24,13 @@ def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
     return (same & (column[:, None] >= column) & valid[:, :, None] & valid[:, None, :])[:, None]
 
 
-def dense_attention(
-    doc_ids: Tensor, valid_token_count: Tensor, softcap: float = 0.0
-) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def dense_attention(doc_ids: Tensor, valid_token_count: Tensor, softcap: float = 0.0) -> Attend:
     """Attention over (B, T, heads, head_dim) queries, keys and values. Padding queries give zero."""
     mask = document_mask(doc_ids, valid_token_count)
 
-    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(query: Tensor, key: Tensor, value: Tensor, bias: ChunkBias | None = None) -> Tensor:
         q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
-        return attended(q, k, v, mask, softcap).transpose(1, 2)
+        added = None if bias is None else bias.of_tokens()
+        return attended(q, k, v, mask, softcap, bias=added).transpose(1, 2)
 
     return attend

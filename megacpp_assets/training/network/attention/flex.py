@@ -11,9 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from torch.nn.functional import pad
 
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import DocumentLayout
+from megacpp_assets.training.network.attention.scores import Attend
+from megacpp_assets.training.network.chunks import ChunkBias
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 _BLOCK = 128
@@ -64,19 +67,32 @@ def _listed(chosen: NDArray[np.bool_], device: torch.device) -> tuple[Tensor, Te
 
 def flex_document_attention(
     batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0
-) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+) -> Attend:
     """Attention over (B, T, heads, head_dim). Padding queries give zero. Compiled on CUDA, eager elsewhere."""
     mask = document_block_mask(batch, layout, device)
-    capped = _capped(softcap) if softcap else None
     kernel = _compiled() if device.type == "cuda" else flex_attention
 
-    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(query: Tensor, key: Tensor, value: Tensor, bias: ChunkBias | None = None) -> Tensor:
         heads_first = (tensor.transpose(1, 2) for tensor in (query, key, value))
         shared = query.shape[2] != key.shape[2]
-        out: Tensor = kernel(*heads_first, score_mod=capped, block_mask=mask, enable_gqa=shared)
+        out: Tensor = kernel(*heads_first, score_mod=_score_rule(softcap, bias), block_mask=mask, enable_gqa=shared)
         return out.transpose(1, 2)
 
     return attend
+
+
+def _score_rule(softcap: float, bias: ChunkBias | None) -> ScoreMod | None:
+    """What becomes of a score: held within `softcap`, then `bias` by the chunks of query and key added."""
+    capped = _capped(softcap) if softcap else None
+    if bias is None:
+        return capped
+    slots, values = bias.chunks.ids, pad(bias.values.float(), (0, 1, 0, 1))  # a token of no chunk is of a last one of 0
+
+    def biased(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        held = score if capped is None else capped(score, batch, head, query, key)
+        return held + values[batch, head, slots[batch, query], slots[batch, key]]
+
+    return biased
 
 
 @functools.cache

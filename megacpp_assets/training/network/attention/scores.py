@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+
+from megacpp_assets.training.network.chunks import ChunkBias
+
+
+class Attend(Protocol):
+    """Attention over the documents of a batch, in which no token sees another document."""
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, bias: ChunkBias | None = None) -> Tensor:
+        """(B, T, heads, head_dim) queries, and keys and values of as many heads or of fewer that divide them -> the
+        queries' shape. `bias` is added to the scores."""
 
 
 def as_many_heads(values: Tensor, heads: int) -> Tensor:
@@ -12,17 +24,23 @@ def as_many_heads(values: Tensor, heads: int) -> Tensor:
     return values if values.shape[1] == heads else values.repeat_interleave(heads // values.shape[1], 1)
 
 
-def attended(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softcap: float) -> Tensor:
+def attended(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softcap: float, *, bias: Tensor | None = None
+) -> Tensor:
     """Attention over (B, heads, T, head_dim); `mask` is (B, 1, T, T) bool, None the causal one of one document.
 
-    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask. Queries that see nothing give zero.
+    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; `bias`, which broadcasts to
+    (B, heads, T, T), is added to what comes of it. Queries that see nothing give zero.
     """
     key, value = as_many_heads(key, query.shape[1]), as_many_heads(value, query.shape[1])
-    if not softcap:
+    if not softcap and bias is None:
         return scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
     if mask is None:
         mask = torch.ones(query.shape[2], query.shape[2], dtype=torch.bool, device=query.device).tril()
     scores = (query @ key.transpose(-1, -2)).float() / query.shape[-1] ** 0.5
-    scores = softcap * torch.tanh(scores / softcap)
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
+    if bias is not None:
+        scores = scores + bias
     shares = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
     return shares.masked_fill(~mask, 0).to(value.dtype) @ value

@@ -1,0 +1,85 @@
+"""What a chunk may know of the chunks before it that it relates to: messages over calls, types and levels (seed 000).
+
+The model that the seed describes lets a chunk's mean, future tokens and all, reach each of its tokens. Here a token
+hears only chunks that are over when its own begins, and never its own: else the loss would be told what it asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, rms_norm, silu
+
+from megacpp_assets.training.network.chunks import ChunkInput
+
+MESSAGES: Final = slice(1, 7)
+"""Those of a relation mask that carry messages: calls and types both ways, same level, adjacent level."""
+NEIGHBOURS: Final = 16
+"""Of more related chunks, the first ones of the document are heard."""
+_STD: Final = 0.02
+
+
+class StructureGraphEnricher(nn.Module):
+    """(B, T, hidden) -> what is added to it. Means of chunks pass `steps` messages in `width` channels (TreeFFN).
+
+    The last projection starts at zero, so that an untrained enricher adds nothing.
+    """
+
+    def __init__(self, hidden: int, width: int, steps: int) -> None:
+        super().__init__()
+        self.steps = steps
+        relations = MESSAGES.stop - MESSAGES.start
+        self.norm = nn.Parameter(torch.ones(hidden))
+        self.down = nn.Parameter(torch.empty(width, hidden))
+        self.relation = nn.Parameter(torch.empty(relations, width, width))
+        self.mix = nn.Parameter(torch.empty(width, width))
+        self.up = nn.Parameter(torch.zeros(hidden, width))
+        nn.init.normal_(self.down, std=_STD)
+        nn.init.normal_(self.relation, std=1 / math.sqrt(width))
+        nn.init.normal_(self.mix, std=1 / math.sqrt(width))
+
+    def forward(self, x: Tensor, chunks: ChunkInput) -> Tensor:
+        """Nothing for tokens without a chunk, or whose chunk relates to none before it."""
+        member = chunks.membership().to(x.dtype)
+        pooled = member.transpose(1, 2) @ linear(rms_norm(x, self.norm.shape, self.norm), self.down)
+        state = pooled / member.sum(1).clamp(min=1)[..., None]
+        heard = gathered_sums if x.device.type == "cuda" else ranked_sums
+        earlier, message = before(chunks.relations), state
+        count = earlier.any(1).sum(-1).clamp(1, NEIGHBOURS)[..., None]
+        for _ in range(self.steps):
+            sums = torch.einsum("brcw,rwv->bcv", heard(earlier, state), self.relation)
+            message = linear(silu(sums / count), self.mix)
+            state = state + message
+        return linear(member @ message, self.up)
+
+
+def before(relations: Tensor) -> Tensor:
+    """(B, 6, C, C): where chunk i hears chunk j, which lies before it. Chunks are in the order of their tokens, and one
+    is over at the latest with the first token of the next."""
+    return relations[:, MESSAGES].tril(-1)
+
+
+def ranked_sums(earlier: Tensor, state: Tensor) -> Tensor:
+    """(B, 6, C, width): by relation, the sum of what each chunk's first neighbours hold.
+
+    By ranks that a cumulative sum gives and products of matrices: no top-k, sort, gather nor scatter, which a TPU does
+    badly or not at all.
+    """
+    related = earlier.any(1)
+    kept = related & (torch.cumsum(related.int(), -1) <= NEIGHBOURS)
+    return (earlier & kept[:, None]).to(state.dtype) @ state[:, None]
+
+
+def gathered_sums(earlier: Tensor, state: Tensor) -> Tensor:
+    """The same by top-k and gathering: for C chunks, C x 16 vectors in place of C x C weights six times over."""
+    related = earlier.any(1)
+    slots = related.shape[-1]
+    place = torch.arange(slots, 0, -1, device=state.device)
+    found, first = torch.topk(related * place, min(NEIGHBOURS, slots), -1)
+    places = first[:, None].expand(-1, earlier.shape[1], -1, -1)
+    links = earlier.gather(-1, places) & (found > 0)[:, None]
+    batch = torch.arange(len(state), device=state.device)[:, None, None]
+    return torch.einsum("brck,bckw->brcw", links.to(state.dtype), state[batch, first])

@@ -1,0 +1,21 @@
+"""Additive bias of attention by how the chunks of query and key relate: calls, types, levels (seed 002, variant C)."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from megacpp_assets.loader.chunks import RELATIONS
+from megacpp_assets.training.network.chunks import ChunkBias, ChunkInput
+
+
+class RelationBias(nn.Module):
+    """One number a relation and head, the same in all blocks. All start at zero, and train from step one."""
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(len(RELATIONS), heads))
+
+    def forward(self, chunks: ChunkInput) -> ChunkBias:
+        """The sum over the relations of each pair of chunks, of which there may be several."""
+        return ChunkBias(torch.einsum("brij,rh->bhij", chunks.relations.to(self.table.dtype), self.table), chunks)
