@@ -1,0 +1,1 @@
+"""What this corpus adds to a model of megatron-core, which is no dependency: import it where Megatron is installed."""

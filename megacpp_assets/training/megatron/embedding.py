@@ -1,0 +1,117 @@
+"""Megatron's embedding with structure and n-grams added: `structured(model, ...)` puts it into a GPTModel (seed 000).
+
+Megatron gives an embedding ids and positions alone, so the channels of a batch come by `set_structure_inputs` before
+the forward pass. Positions count from the first token of each document, as Megatron's `--reset-position-ids` has it:
+no n-gram reaches into the document before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, Final
+
+from megatron.core.dist_checkpointing.mapping import ShardedTensor
+from megatron.core.models.common.embeddings.language_model_embedding import LanguageModelEmbedding
+from megatron.core.models.gpt import GPTModel
+from megatron.core.tensor_parallel import scatter_to_sequence_parallel_region
+from torch import Tensor
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
+from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding, parse_components
+
+STRUCTURE_PREFIX: Final = "structure."
+NGRAM_PREFIX: Final = "ngrams."
+
+
+class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Megatron is not typed
+    """Words and positions, then n-grams, then structure: (B, T) ids -> (T, B, hidden).
+
+    Its parameters are whole on every rank of tensor parallelism. `stage_copy` is 1 for the copy that a later pipeline
+    stage keeps to predict several tokens ahead, so that a checkpoint has those of the first stage once.
+    """
+
+    def __init__(self, *, structure: StructureConfig, ngrams: NgramConfig, stage_copy: int = 0, **words: Any) -> None:
+        super().__init__(**words)
+        hidden = self.config.hidden_size
+        self.structure = StructureEmbedding(structure, hidden) if structure.components else None
+        self.ngrams = NgramEmbedding(ngrams, hidden) if ngrams.heads else None
+        self._stage_copy = stage_copy
+        self._channels: Mapping[str, Tensor] = {}
+
+    def set_structure_inputs(self, channels: Mapping[str, Tensor]) -> None:
+        """The (B, T) channels of the next forward passes, until they are set anew."""
+        self._channels = channels
+
+    def forward(self, input_ids: Tensor, position_ids: Tensor, tokentype_ids: Tensor | None = None) -> Tensor:
+        """`SpecError` where the channels are not of the shape of `input_ids`, or were never set."""
+        words: Tensor = super().forward(input_ids, position_ids, tokentype_ids)
+        for part in (
+            None if self.ngrams is None else self.ngrams(input_ids, position_ids),
+            None if self.structure is None else self.structure(self._channels, input_ids),
+        ):
+            if part is not None:
+                words = words + self._in_megatrons_order(part).to(words.dtype)
+        return words
+
+    def sharded_state_dict(
+        self, prefix: str = "", sharded_offsets: tuple[Any, ...] = (), metadata: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """As Megatron's; the replica of what is added here begins with `stage_copy`."""
+        found: dict[str, Any] = super().sharded_state_dict(prefix, sharded_offsets, metadata)
+        for name, tensor in found.items():
+            if name.startswith((prefix + STRUCTURE_PREFIX, prefix + NGRAM_PREFIX)) and isinstance(
+                tensor, ShardedTensor
+            ):
+                tensor.replica_id = (self._stage_copy, *tensor.replica_id[1:])
+        return found
+
+    def _in_megatrons_order(self, added: Tensor) -> Tensor:
+        added = added.transpose(0, 1).contiguous()
+        if self.config.sequence_parallel and self.scatter_to_sequence_parallel:
+            added = scatter_to_sequence_parallel_region(added, group=self.tp_group)
+        dropped: Tensor = self.embedding_dropout(added)
+        return dropped
+
+
+def structured(model: GPTModel, structure: StructureConfig, ngrams: NgramConfig) -> StructuredEmbedding:
+    """Give `model` a structured embedding with the words that it has, and return it; before it is wrapped.
+
+    `SpecError` for a stage of a pipeline that has no embedding.
+    """
+    words = getattr(model, "embedding", None)
+    if words is None:
+        do = "call it on the first stage, and on the one that predicts several tokens ahead"
+        raise SpecError("stage of a Megatron pipeline", expected="one with an embedding", found="none", do=do)
+    embedding = StructuredEmbedding(
+        structure=structure,
+        ngrams=ngrams,
+        stage_copy=0 if model.pre_process else 1,
+        config=words.config,
+        vocab_size=words.vocab_size,
+        max_sequence_length=words.max_sequence_length,
+        position_embedding_type="learned_absolute" if words.add_position_embedding else "none",
+        scatter_to_sequence_parallel=words.scatter_to_sequence_parallel,
+        tp_group=words.tp_group,
+    )
+    embedding.load_state_dict(words.state_dict(), strict=False)
+    embedding.word_embeddings = words.word_embeddings  # the same weight: an output layer may share it
+    model.embedding = embedding.to(words.word_embeddings.weight.device)
+    return embedding
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Add what `configs` reads to Megatron's arguments: its `extra_args_provider`."""
+    group = parser.add_argument_group("structure of code")
+    group.add_argument("--structure-components", default="core", help="core, all, none or a list")
+    group.add_argument("--structure-bottleneck", type=int, default=64)
+    group.add_argument("--ngram-heads", type=int, default=0)
+    group.add_argument("--ngram-table", type=int, default=500_000)
+    return parser
+
+
+def configs(arguments: argparse.Namespace) -> tuple[StructureConfig, NgramConfig]:
+    """What `structured` takes, from Megatron's arguments. `SpecError` for values that are none."""
+    structure = StructureConfig(parse_components(arguments.structure_components), arguments.structure_bottleneck)
+    return structure, NgramConfig(arguments.ngram_heads, table_size=arguments.ngram_table)

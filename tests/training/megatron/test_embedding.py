@@ -1,0 +1,200 @@
+"""Megatron Core's GPTModel on a CPU, reading our bin/idx with structure: it trains, and its embedding is ours."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, distributed
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.specials import PAD_ID
+from megacpp_assets.loader.rows import PackedRows, open_rows
+from megacpp_assets.training.network.attention.dense import document_mask
+from megacpp_assets.training.network.attention.layout import document_layout
+from megacpp_assets.training.network.ngrams import NgramConfig
+from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
+from tests.loader.rows_artifact import DATASET, PREFIX, publish_rows, random_rows
+
+ROW, VOCABULARY, HIDDEN = 64, 128, 32
+STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8), NgramConfig(2, table_size=100)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it tells about GPU libraries that a CPU has no use for
+    from megatron.core import parallel_state
+    from megatron.core.datasets.indexed_dataset import IndexedDataset
+    from megatron.core.models.gpt import GPTModel
+    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+    from megatron.core.transformer import TransformerConfig
+
+    from megacpp_assets.training.megatron.embedding import add_arguments, configs, structured
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    store = distributed.FileStore(str(tmp_path_factory.mktemp("store") / "store"), 1)  # type: ignore[attr-defined]
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    parallel_state.initialize_model_parallel()
+    yield
+    parallel_state.destroy_model_parallel()
+    distributed.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[PackedRows, Any]:
+    """Our reader and Megatron's, of the same files."""
+    made = publish_rows(tmp_path_factory.mktemp("root"), random_rows(rows=4, row_tokens=ROW), ROW)
+    return open_rows(made, DATASET), IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
+
+
+class HostAttention(torch.nn.Module):
+    """Megatron's own draws its dropout under a generator of CUDA, without which it raises, whatever the rate is."""
+
+    def __init__(self, **_told: object) -> None:
+        super().__init__()
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_told: object) -> Tensor:
+        """(T, B, heads, width) three times, True where a pair is hidden -> (T, B, heads x width)."""
+        heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
+        mixed = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=~attention_mask)
+        return mixed.permute(2, 0, 1, 3).flatten(2)
+
+
+def model_of(structure: StructureConfig = STRUCTURE, ngrams: NgramConfig = NGRAMS) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        num_layers=2,
+        hidden_size=HIDDEN,
+        num_attention_heads=2,
+        use_cpu_initialization=True,
+        hidden_dropout=0.0,
+        attention_dropout=0.0,
+        bias_dropout_fusion=False,
+        masked_softmax_fusion=False,
+        gradient_accumulation_fusion=False,
+    )
+    layer = get_gpt_layer_local_spec()
+    layer.submodules.self_attention.submodules.core_attention = HostAttention
+    model = GPTModel(
+        config,
+        layer,
+        VOCABULARY,
+        ROW,
+        share_embeddings_and_output_weights=True,
+        position_embedding_type="learned_absolute",
+    )
+    return model, structured(model, structure, ngrams)
+
+
+def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor]:
+    """What a GPTModel takes of row `number`, whose tokens Megatron's own dataset reads; channels; mask of the loss."""
+    ours, theirs = rows
+    batch = ours.batch(np.array([number]))
+    documents = np.flatnonzero(np.cumsum([0, *theirs.sequence_lengths]) == ours.starts[number])[0]
+    count = int(batch.doc_ids.max()) + 1
+    tokens = np.concatenate([theirs[int(documents) + one] for one in range(count)])
+    ids = np.full((1, ROW), PAD_ID, np.int64)
+    ids[0, : len(tokens)] = tokens
+    assert ids.tolist() == batch.input_ids.tolist()
+    layout = document_layout(batch.doc_ids, batch.valid_token_count)
+    hidden = ~document_mask(torch.from_numpy(batch.doc_ids), torch.from_numpy(batch.valid_token_count))
+    given = {
+        "input_ids": torch.from_numpy(ids),
+        "position_ids": torch.from_numpy(layout.positions),
+        "attention_mask": hidden,
+        "labels": torch.from_numpy(batch.target_ids).long(),
+    }
+    channels = {name: torch.from_numpy(values).long() for name, values in batch.structure.items()}
+    return given, channels, torch.from_numpy(batch.loss_mask)
+
+
+def test_twenty_steps_lower_the_loss_and_move_every_parameter(rows: tuple[PackedRows, Any]) -> None:
+    model, embedding = model_of()
+    before = {name: each.detach().clone() for name, each in model.named_parameters()}
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
+    for step in range(20):
+        given, channels, mask = batch_of(rows, step % 4)
+        embedding.set_structure_inputs(channels)
+        loss = model(**given)[mask].mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert np.isfinite(losses).all() and np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.1
+    assert not [name for name, each in model.named_parameters() if torch.equal(each, before[name])]
+
+
+def test_no_gradient_of_a_document_reaches_another(rows: tuple[PackedRows, Any]) -> None:
+    model, embedding = model_of()
+    torch.nn.init.normal_(embedding.structure.up)
+    torch.nn.init.normal_(embedding.ngrams.up)
+    number = next(n for n in range(4) if rows[0].batch(np.array([n])).doc_ids.max())
+    given, channels, _ = batch_of(rows, number)
+    embedding.set_structure_inputs(channels)
+    seen: list[Tensor] = []
+
+    def keep(_module: object, _inputs: object, out: Tensor) -> None:
+        out.retain_grad()
+        seen.append(out)
+
+    embedding.register_forward_hook(keep)
+    document = torch.from_numpy(rows[0].batch(np.array([number])).doc_ids[0]) == 1
+    model(**given)[0][document].sum().backward()
+    gradient = seen[0].grad
+    assert gradient is not None
+    assert bool(gradient[document].any()) and bool((gradient[~document] == 0).all())
+
+
+def test_at_first_the_model_says_what_it_said_without(rows: tuple[PackedRows, Any]) -> None:
+    given, channels, _ = batch_of(rows, 0)
+    plain, _ = model_of(StructureConfig(()), NgramConfig())
+    model, embedding = model_of()
+    model.load_state_dict(plain.state_dict(), strict=False)
+    embedding.set_structure_inputs(channels)
+    assert torch.equal(model(**given), plain(**given))
+
+
+@pytest.mark.parametrize("channels", [{}, {"structure_ids": torch.zeros(1, 3, dtype=torch.long)}])
+def test_channels_that_were_not_set_or_are_of_another_batch_are_refused(
+    rows: tuple[PackedRows, Any], channels: dict[str, Tensor]
+) -> None:
+    model, embedding = model_of()
+    embedding.set_structure_inputs(channels)
+    with pytest.raises(SpecError, match="structure channel"):
+        model(**batch_of(rows, 0)[0])
+
+
+@pytest.mark.parametrize("copy", [0, 1])
+def test_a_checkpoint_has_the_tables_of_the_first_stage_once(copy: int) -> None:
+    _, embedding = model_of()
+    embedding._stage_copy = copy
+    sharded = embedding.sharded_state_dict(prefix="embedding.")
+    ours = {name: each.replica_id for name, each in sharded.items() if "structure." in name or "ngrams." in name}
+    assert {"embedding.structure.table", "embedding.ngrams.up"} <= set(ours)
+    assert {replica[0] for replica in ours.values()} == {copy}
+
+
+def test_a_stage_without_an_embedding_is_refused() -> None:
+    with pytest.raises(SpecError, match="one with an embedding"):
+        structured(torch.nn.Linear(1, 1), STRUCTURE, NGRAMS)
+
+
+def test_megatrons_arguments_say_what_is_embedded() -> None:
+    parser = add_arguments(argparse.ArgumentParser())
+    assert configs(parser.parse_args([])) == (StructureConfig(), NgramConfig())
+    told = [
+        "--structure-components",
+        "all",
+        "--structure-bottleneck",
+        "8",
+        "--ngram-heads",
+        "2",
+        "--ngram-table",
+        "100",
+    ]
+    assert configs(parser.parse_args(told)) == (STRUCTURE, NGRAMS)
