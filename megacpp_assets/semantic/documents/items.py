@@ -36,6 +36,7 @@ class Items:
         self.named = cache(self._named)
         """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
         self._names = cache(self._names_of)
+        self._declared = cache(self._declared_by)
         self._spelled = cache(self._words)
 
     def owner(self, item: Item) -> Item | None:
@@ -83,8 +84,8 @@ class Items:
         return [target for target, _, _ in self._repository.out[number]]
 
     def spells(self, number: int, target: int) -> bool:
-        """Whether the text of chunk `number` has a name of chunk `target`, which it uses."""
-        return not self._spelled(number).isdisjoint(self._names(target))
+        """Whether the text of chunk `number` has a name that chunk `target`, which it uses, declares."""
+        return not self._spelled(number).isdisjoint(self._declared(target))
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
@@ -96,8 +97,15 @@ class Items:
         return tuple(target for target in self.used(number) if not words.isdisjoint(self._names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
-        """What chunk `number` may be called by: its name, or of short declarations and macros in a run the words that
-        stand where a name does."""
+        """What chunk `number` may be called by: its name, or of short declarations in a run any of their words, since a
+        macro's expansion names what no text does."""
+        node = self._repository.nodes[number]
+        if node.chunk.kind in ("func_body", "class_decl"):
+            return {node.chunk.name.rpartition("::")[2]}
+        return self._spelled(number)
+
+    def _declared_by(self, number: int) -> AbstractSet[str]:
+        """Its name, or the words that stand where short declarations or macros of a run have theirs."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2]}

@@ -7,7 +7,7 @@ what is far from the roots comes first. Namespaces are opened with their own tex
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -63,19 +63,21 @@ class Layout:
             if whole or self._items.declared_chars(item):
                 head = item in context.heads
                 found.append(self._piece(item, frozenset(whole), context.distance[item], head=head))
-        distinct = self._distinct(found)
-        return _ordered(distinct, self._needs(distinct), self._repository)
+        distinct, instead = self._distinct(found)
+        return _ordered(distinct, self._needs(distinct, instead), self._repository)
 
-    def _distinct(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """`pieces` without context that says what other pieces say: a class's head beside its forward declaration."""
+    def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
+        """`pieces` without context that says what other pieces say, as a class's head does beside its forward
+        declaration; and of each that is left out, the items that stand in for it."""
         says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
-        told: set[tuple[str, ...]] = set()
-        kept = set()
+        told: dict[tuple[str, ...], Item] = {}
+        instead: dict[Item, set[Item]] = {}
         for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
-            if piece.is_root or not says[piece] <= told:
-                kept.add(piece)
-            told |= says[piece]
-        return [piece for piece in pieces if piece in kept]
+            if not piece.is_root and says[piece] <= told.keys():
+                instead[piece.item] = {told[said] for said in says[piece]}
+            for said in says[piece]:
+                told.setdefault(said, piece.item)
+        return [piece for piece in pieces if piece.item not in instead], instead
 
     def _says(self, piece: Piece) -> str:
         if piece.head:
@@ -89,13 +91,14 @@ class Layout:
         names = tuple(space.name for space in place.spaces)
         return Piece(item, first.file, span, whole, head, distance, place.spaces, names)
 
-    def _needs(self, pieces: Sequence[Piece]) -> list[set[int]]:
-        """Of each piece, the numbers of those that it uses: what it shows decides."""
+    def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
+        """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides."""
         number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
         needs: list[set[int]] = []
         for place, piece in enumerate(pieces):
             used = {self._items.of[target] for target in self._uses(piece)}
             used |= {holder} if (holder := self._items.owner(piece.item)) is not None else set()
+            used = {item for one in used for item in instead.get(one, {one})}
             found = {number[item] for item in used if item in number}
             needs.append(found - {place})
         return needs

@@ -401,6 +401,7 @@ def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewher
     }
     document = _documents(tmp_path, sources, budget=200)["user"]
     assert document.text.count("class Large;") == 1 and "class EXPORT" not in document.text
+    assert document.text.index("class Large;") < document.text.index("int user")
 
 
 def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: Path) -> None:
