@@ -105,6 +105,8 @@ class TrainingRecipe:
         _require("decay_share", 0 < self.decay_share <= 1, "over 0, to 1", self.decay_share)
         pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
+        biased = not self.relation_bias or self.state_space_every != 1
+        _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
         _require("context_loss", 0 <= self.context_loss <= 1, "0 to 1", self.context_loss)
         shares = self.batch_rows % (self.processes * self.accumulate) == 0
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"

@@ -189,3 +189,9 @@ def test_a_batch_without_chunks_is_refused(flags: dict[str, object]) -> None:
 def test_the_steps_of_messages_are_a_number_from_none_up() -> None:
     with pytest.raises(SpecError, match="tree_steps"):
         tiny_recipe(tree_steps=-1)
+
+
+def test_a_bias_of_attention_is_refused_where_no_block_attends() -> None:
+    with pytest.raises(SpecError, match="relation_bias"):
+        tiny_recipe(relation_bias=True, state_space_every=1)
+    assert tiny_recipe(relation_bias=True, state_space_every=2).needs_chunks
