@@ -32,10 +32,13 @@ def run_dtype(row_tokens: int) -> np.dtype[Any]:
 
 
 class Channel(Protocol):
-    """The values of one channel, a row at a time."""
+    """The values of one channel, a row at a time or many."""
 
     def row(self, row: int, tokens: slice) -> NDArray[Any]:
         """The values of row `row`, which has the tokens `tokens` of the `.bin`."""
+
+    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ class Values:
     def row(self, row: int, tokens: slice) -> NDArray[Any]:
         """The values of row `row`, which has the tokens `tokens` of the `.bin`."""
         return np.asarray(self.values[tokens])
+
+    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
+        del first
+        return np.asarray(self.values[bounds[0] : bounds[-1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,23 @@ class Runs:
         if len(found) != expected:
             raise _broken(self.name, f"runs of {expected} tokens in row {row}", f"{len(found)} tokens")
         return found
+
+    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1].
+        `IndexCorrupt` if runs are of others."""
+        counts = self.counts(first, bounds)
+        return self.values[self.rows[first] : self.rows[first + len(bounds) - 1]].repeat(counts)
+
+    def counts(self, first: int, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The tokens of each run of these rows; `IndexCorrupt` unless those of each row are the row's."""
+        opens = self.rows[first : first + len(bounds)]
+        counts = np.add(self.lengths[opens[0] : opens[-1]], 1, dtype=np.int64)
+        found = np.add.reduceat(counts, opens[:-1] - opens[0])
+        wrong = np.flatnonzero(found != np.diff(bounds))
+        if len(wrong):
+            row, expected = first + int(wrong[0]), bounds[wrong[0] + 1] - bounds[wrong[0]]
+            raise _broken(self.name, f"runs of {expected} tokens in row {row}", f"{found[wrong[0]]} tokens")
+        return counts
 
 
 class ChannelWriter:
@@ -140,14 +165,7 @@ def verify_channel(channel: Channel, starts: NDArray[np.int64]) -> None:
     if not isinstance(channel, Runs):
         return
     for part in blocks(len(starts) - 1, max(1, _AT_ONCE // int(np.diff(starts).max(initial=1)))):
-        firsts = channel.rows[part.start : part.stop + 1]
-        lengths = channel.lengths[firsts[0] : firsts[-1]].astype(np.int64) + 1
-        found = np.add.reduceat(lengths, firsts[:-1] - firsts[0])
-        wrong = np.flatnonzero(found != np.diff(starts[part.start : part.stop + 1]))
-        if len(wrong):
-            row = part.start + int(wrong[0])
-            expected = f"runs of {starts[row + 1] - starts[row]} tokens in row {row}"
-            raise _broken(channel.name, expected, f"{found[wrong[0]]} tokens")
+        channel.counts(part.start, starts[part.start : part.stop + 1])
 
 
 def _read(file: Any, dtype: Any) -> Iterator[NDArray[Any]]:

@@ -86,7 +86,6 @@ def _rows(pair: BinIdx, beside: Sidecars) -> Iterator[EndToEnd]:
     """The rows of a pair, some at a time."""
     starts = token_starts(pair, beside.row_starts)
     for part in blocks(beside.record.rows, max(1, _ROW_TOKENS // beside.record.row_tokens)):
-        numbers = np.arange(part.start, part.stop)
         first, end = int(beside.row_starts[part.start]), int(beside.row_starts[part.stop])
         yield EndToEnd(
             tokens=pair.tokens[starts[part.start] : starts[part.stop]],
@@ -94,10 +93,10 @@ def _rows(pair: BinIdx, beside: Sidecars) -> Iterator[EndToEnd]:
             documents_per_row=np.diff(beside.row_starts[part.start : part.stop + 1]),
             tokens_per_row=np.diff(starts[part.start : part.stop + 1]),
             channels={
-                name: np.concatenate([channel.row(row, slice(starts[row], starts[row + 1])) for row in numbers])
+                name: channel.stretch(part.start, starts[part.start : part.stop + 1])
                 for name, channel in beside.channels.items()
             },
-            chunks=beside.chunks.lists(numbers).table(),
+            chunks=beside.chunks.lists(np.arange(part.start, part.stop)).table(),
         )
 
 

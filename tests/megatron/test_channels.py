@@ -54,6 +54,17 @@ def test_every_row_reads_as_it_was_written(rows: list[list[int]]) -> None:
 
 
 @settings(deadline=None)
+@given(ROWS, st.data())
+def test_any_stretch_of_rows_reads_as_they_do_one_by_one(rows: list[list[int]], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(rows) - 1))
+    last = data.draw(st.integers(first + 1, len(rows)))
+    with tempfile.TemporaryDirectory() as folder:
+        channel, starts = opened(*written(Path(folder), rows), rows), starts_of(rows)
+        found = channel.stretch(first, starts[first : last + 1])
+        assert found.tolist() == [value for row in rows[first:last] for value in row]
+
+
+@settings(deadline=None)
 @given(ROWS)
 def test_the_form_is_the_one_of_fewer_bytes(rows: list[list[int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

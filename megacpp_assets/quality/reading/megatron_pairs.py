@@ -170,11 +170,11 @@ class Pair:
         place = slice(found.tokens, found.tokens + len(inputs))
         if not np.array_equal(self.tokens[place], inputs):
             found.other_tokens = found.other_tokens or f"tokens {place.start} to {place.stop} differ"
-        ends = place.start + np.cumsum(valid, dtype=np.int64)
+        bounds = place.start + np.concatenate([[0], np.cumsum(valid, dtype=np.int64)])
         for name, channel in self._channels.items():
             wanted = batch.column(c.SIDE_CHANNELS[name]).flatten().to_numpy()[inside]
             # A file of another size is what a check of its own sees.
-            same = isinstance(channel, IndexCorrupt) or _has_rows(channel, found.rows, ends - valid, ends, wanted)
+            same = isinstance(channel, IndexCorrupt) or _has_rows(channel, found.rows, bounds, wanted)
             if not same:
                 found.other_structure = found.other_structure or f"{name} differs after token {place.start}"
         self._compare_chunks(batch, found)
@@ -216,16 +216,12 @@ class Pair:
         return (self.tokens[part] for part in blocks(len(self.tokens)))
 
 
-def _has_rows(
-    channel: Channel, first: int, starts: NDArray[np.int64], ends: NDArray[np.int64], wanted: NDArray[Any]
-) -> bool:
-    """Whether the rows from `first` on, of the tokens from `starts` to `ends`, have the values `wanted`, end to end."""
-    places = enumerate(zip(starts.tolist(), ends.tolist(), strict=True), first)
+def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: NDArray[Any]) -> bool:
+    """Whether the rows from `first` on, whose tokens are between `bounds`, have the values `wanted`, end to end."""
     try:
-        values = [channel.row(row, slice(start, end)) for row, (start, end) in places]
+        return np.array_equal(channel.stretch(first, bounds), wanted)
     except (IndexCorrupt, IndexError):
         return False
-    return np.array_equal(np.concatenate(values), wanted)
 
 
 def _same_lists(one: pa.ListArray, other: pa.ListArray) -> bool:
