@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 from tests.skipped import pytest_terminal_summary
@@ -11,6 +12,15 @@ from tests.small_line import small_line
 from tests.workers import nothing_stays, pytest_testnodedown
 
 __all__ = ["nothing_stays", "pytest_terminal_summary", "pytest_testnodedown", "small_line"]
+
+_LONGEST = ("tests/ui/", "tests/pipeline/")
+"""What takes longest comes first, so that no worker is left alone with it at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest tests first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
 
 settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("megacpp")

@@ -79,12 +79,12 @@ class Runs:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1].
         `IndexCorrupt` if runs are of others."""
         counts = self.counts(first, bounds)
-        return self.values[self.rows[first] : self.rows[first + len(bounds) - 1]].repeat(counts)
+        return np.asarray(self.values[self.rows[first] : self.rows[first + len(bounds) - 1]].repeat(counts))
 
     def counts(self, first: int, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
         """The tokens of each run of these rows; `IndexCorrupt` unless those of each row are the row's."""
         opens = self.rows[first : first + len(bounds)]
-        counts = np.add(self.lengths[opens[0] : opens[-1]], 1, dtype=np.int64)
+        counts: NDArray[np.int64] = np.add(self.lengths[opens[0] : opens[-1]], 1, dtype=np.int64)
         found = np.add.reduceat(counts, opens[:-1] - opens[0])
         wrong = np.flatnonzero(found != np.diff(bounds))
         if len(wrong):

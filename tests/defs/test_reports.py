@@ -14,7 +14,7 @@ from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.defs.reports_graph import text
 from tests.packed.enriched_documents import small_corpus
 
-TABLES, TESTS = 23, 62
+TABLES, TESTS = 23, 63
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> Non
 
 def test_attention_that_sees_other_documents_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaky(*_: object, **__: object) -> Attend:
-        def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, _bias: None) -> torch.Tensor:
             q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
             return scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
 
