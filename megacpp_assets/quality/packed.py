@@ -15,7 +15,8 @@ from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.packed_rows import Block, Packed
+    from megacpp_assets.quality.reading.packed_blocks import Block
+    from megacpp_assets.quality.reading.packed_rows import Packed
 
 
 def check(artifact: Artifact) -> list[CheckResult]:

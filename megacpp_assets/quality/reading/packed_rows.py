@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 from numpy.typing import NDArray
@@ -24,16 +22,15 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.contract.specials import FIM_MARKS
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
-from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.packed.left_out import left_out, shards_of_split
 from megacpp_assets.packed.mixture import entries
-from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
+from megacpp_assets.quality.reading.fingerprints import fingerprints
+from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import batches, read_schema
-from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, tolerant
+from megacpp_assets.storage.ragged import list_lengths
 
 _BLOCK_TOKENS = 1 << 18
 _BLOCK_DOCUMENTS = 256
@@ -49,134 +46,6 @@ def wrong_columns(artifact: Artifact) -> list[str]:
             if index < 0 or schema.field(index).type != column.type:
                 wrong.append(f"{file.name}: {column.name}")
     return wrong
-
-
-class Block:
-    """Consecutive rows of one split, of which `first` rows come before.
-
-    Rows whose token columns are not all `width` long, or hold nulls, are counted in `uneven`; no other rule sees them.
-    `names` has the documents of all rows, and `held` their tokens.
-    """
-
-    def __init__(self, batch: pa.RecordBatch, first: int, width: int) -> None:
-        even = _even(batch, width)
-        self.width = width
-        self.uneven = int(batch.num_rows - even.sum())
-        self.numbers = np.arange(first, first + batch.num_rows)[even]
-        self.names = _names(batch)
-        self.held = int(pc.sum(batch.column(c.VALID_TOKEN_COUNT)).as_py() or 0)
-        self._batch = batch.filter(pa.array(even)) if self.uneven else batch
-        self._tokens: dict[str, NDArray[Any]] = {}
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return len(self.numbers)
-
-    def number(self, name: str) -> NDArray[np.int64]:
-        """One integer per row; -1 where there is none."""
-        return np.asarray(self._batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
-
-    def tokens(self, name: str) -> NDArray[Any]:
-        """A token column, of shape (rows, width)."""
-        if name not in self._tokens:
-            values = self._batch.column(name).flatten().to_numpy()
-            self._tokens[name] = values.reshape(self.rows, self.width)
-        return self._tokens[name]
-
-    def lists(self, name: str) -> Ragged:
-        """A column of integer lists of any length."""
-        return tolerant(self._batch.column(name))
-
-    def lengths(self, name: str) -> NDArray[np.int64]:
-        """The length of each row's list of `name`."""
-        return list_lengths(self._batch.column(name))
-
-    def nulls(self, name: str) -> int:
-        """Values of a list column that are not there."""
-        return int(self._batch.column(name).flatten().null_count)
-
-    def edges(self, name: str) -> Ragged:
-        """An edge column: the larger end of each edge."""
-        column = self._batch.column(name)
-        ends = column.flatten()
-        values = np.maximum(*(ends.field(end).fill_null(0xFFFF).to_numpy() for end in ("from", "to")))
-        return Ragged(offsets_from(list_lengths(column)), values)
-
-    @cached_property
-    def valid(self) -> NDArray[np.bool_]:
-        """Shape (rows, width): whether a place holds a token of a document."""
-        return np.arange(self.width) < self.number(c.VALID_TOKEN_COUNT)[:, None]
-
-    @cached_property
-    def marks(self) -> int:
-        """Tokens that fill-in-the-middle added."""
-        return int(np.isin(self.tokens(c.INPUT_IDS), FIM_MARKS).sum())
-
-    @cached_property
-    def pads(self) -> NDArray[np.int64]:
-        """Flat places, within a token column, that hold no token of a document."""
-        return np.flatnonzero(~self.valid)
-
-    def documents(self) -> Documents:
-        """The documents that the rows say they hold, cut out at the lengths they say."""
-        lengths, keys = self.lists(c.SOURCE_DOC_TOKEN_LENGTHS), _names(self._batch)
-        if (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
-            return Documents(keys[:0], keys[:0])  # lists that disagree fail the check of counts
-        sizes = np.maximum(lengths.values, 0).astype(np.int64)
-        running = np.cumsum(sizes)
-        before_row = np.concatenate([[0], running])[lengths.offsets[:-1]]
-        row_start = lengths.repeat(np.arange(self.rows) * self.width)
-        starts = row_start + running - sizes - lengths.repeat(before_row)
-        # A length that its row cannot hold fails the check of counts; here it must only stay inside the row.
-        starts, ends = (np.minimum(places, row_start + self.width) for places in (starts, starts + sizes))
-        columns = [self.tokens(name).reshape(-1) for name in (c.INPUT_IDS, *c.TOKEN_METADATA_COLUMNS)]
-        if self.marks:
-            columns, starts, ends = _restored(columns, starts, ends)
-        return Documents(keys, fingerprints(columns, starts, ends))
-
-
-def _restored(
-    columns: list[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """The documents end to end, those that fill-in-the-middle rearranged as they were before."""
-    places = [np.zeros(0, dtype=np.int64)]
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        order = restored_order(columns[0][start:end])
-        places.append(start + (np.arange(end - start) if order is None else order))
-    offsets = offsets_from(np.array([len(each) for each in places[1:]], dtype=np.int64))
-    joined = np.concatenate(places)
-    return [column[joined] for column in columns], offsets[:-1], offsets[1:]
-
-
-def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
-    even = np.ones(batch.num_rows, dtype=np.bool_)
-    for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS:
-        column = batch.column(name)
-        even &= list_lengths(column) == width
-        if column.values.null_count:
-            even[pc.list_parent_indices(column).to_numpy()[column.flatten().is_null().to_numpy(False)]] = False
-    return even
-
-
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """A key for each document's name, and a fingerprint of its tokens and their metadata."""
-
-    keys: NDArray[np.uint64]
-    prints: NDArray[np.uint64]
-
-
-def _keys(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:
-    """64 bits for each repository and document id; two names share them once in 2**64 pairs."""
-    return text_keys(repos) * np.uint64(0x9E3779B97F4A7C15) + text_keys(doc_ids)
-
-
-def _names(batch: pa.RecordBatch) -> NDArray[np.uint64]:
-    """Keys of the documents that rows list; none where a row lists other than one repository for each."""
-    repos, doc_ids = (batch.column(name) for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS))
-    alike = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
-    return _keys(repos.flatten(), doc_ids.flatten()) if alike else np.empty(0, dtype=np.uint64)
 
 
 @dataclass(slots=True)
@@ -355,7 +224,7 @@ def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) 
             prints = fingerprints(values, offsets[:-1] - offsets[0], ends)
             kept = ~outside[done : done + batch.num_rows]
             done += batch.num_rows
-            keys = _keys(batch.column(c.REPO), batch.column(c.DOC_ID))
+            keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
             yield Documents(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
 
 

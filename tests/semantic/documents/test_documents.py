@@ -187,9 +187,10 @@ int user(Tool &tool) {{ return tool.turn(); }}
     ]
 
 
-def test_a_class_that_there_is_no_room_for_comes_as_its_head(tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", ["", " final"])
+def test_a_class_that_there_is_no_room_for_comes_as_its_head_without_final(word: str, tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
-    text = f"class Large {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
+    text = f"class Large{word} {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
     document = _documents(tmp_path, {"a.cc": text}, budget=200)["user"]
     assert document.text.startswith("class Large;\nint user")
 
@@ -382,13 +383,6 @@ def test_definitions_of_a_macro_in_two_arms_of_a_long_conditional_share_no_docum
     texts = [document.text for document in _all(tmp_path, {"config.h": long, "a.cc": FIRST})]
     assert sum("#define CHECKED_AND_TRAPPED" in text for text in texts) == 2
     assert max(text.count("#define CHECKED_AND_TRAPPED") for text in texts) == 1
-
-
-def test_a_final_class_that_there_is_no_room_for_is_declared_without_that_word(tmp_path: Path) -> None:
-    members = "".join(f"  int member{n};\n" for n in range(100))
-    text = f"class Large final {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, budget=200)["user"]
-    assert document.text.startswith("class Large;\nint user")
 
 
 def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewhere(tmp_path: Path) -> None:
