@@ -150,10 +150,11 @@ def remove_artifact(artifact: Artifact) -> None:
     _clear(artifact.directory)
 
 
-def publish(target: Target, produce: Produce) -> Artifact:
+def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | None = None) -> Artifact:
     """Make the artifact of `target`, or return the current one untouched.
 
-    Inputs are re-hashed before use and held as they are meanwhile. One process at a time works on an artifact; another
+    Inputs are re-hashed before use, unless they are `verified` by a caller who has used them since, and held as they
+    are meanwhile. One process at a time works on an artifact; another
     waits and says for whom. Raises `LineageGap` for an input that is missing or changed, and whatever `produce` raises;
     nothing looks complete then.
     """
@@ -162,7 +163,7 @@ def publish(target: Target, produce: Produce) -> Artifact:
         current = claimed_artifact(target)
         if current is not None:
             return current
-        inputs = tuple(open_artifact(target.root, path).verify() for path in target.inputs)
+        inputs = verified or tuple(open_artifact(target.root, path).verify() for path in target.inputs)
         return _produce(target, inputs, produce)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,10 +18,23 @@ from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
-from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.checkpoints.checkpoint import RunState, load_weights, restore, save
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints.checkpoint import (
+    RunState,
+    Snapshot,
+    load_weights,
+    restore,
+    save,
+    snapshot,
+)
 from megacpp_assets.training.checkpoints.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
-from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
+from megacpp_assets.training.checkpoints.resume import (
+    interim_checkpoints,
+    newest_checkpoint,
+    remove,
+    resumed_from,
+)
+from megacpp_assets.training.checkpoints.saver import Saver
 from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config, require_memory
@@ -29,19 +42,21 @@ from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.schedule import is_saved, learning_rate
-from megacpp_assets.training.spec import TrainedCheckpointSpec, data_paths
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What stays the same from the first step to the last."""
+    """What stays the same from the first step to the last; `inputs` in the order of the spec's."""
 
     spec: TrainedCheckpointSpec
     ranks: Ranks
+    inputs: tuple[Artifact, ...]
     rows: PackedRows
     data: DataIdentity
     held_out: HeldOut | None
+    saver: Saver
 
 
 _LEAST_WEIGHT = 1e-6
@@ -62,24 +77,38 @@ def train(
     False if `stop` was asked for: the step reached is saved. Raises `LineageGap` if an input changed since it was
     published, and `CheckFailed`, before the last checkpoint is published, if the loss did not fall.
     """
-    run = _open(spec, ranks)
-    state = _start(run)
-    network = ranks.parallel(state.model)
-    if spec.recipe.compiled:
+    with Saver() as saver:
+        run = _open(spec, ranks, saver)
+        state = _start(run)
+        with _append(live_metrics, ranks) as write:
+            for done in state.metrics:
+                write(done)
+
+            def tell(done: StepMetrics) -> None:
+                write(done)
+                report(done)
+
+            finished = _steps(run, state, stop, tell)
+    ranks.barrier()
+    return finished
+
+
+def _steps(run: Run, state: RunState, stop: StopRequest, tell: Report) -> bool:
+    """Every step that is not done yet; False if `stop` came before the last."""
+    recipe, ranks = run.spec.recipe, run.ranks
+    network = ranks.averaging(state.model)
+    if recipe.compiled:
         network = cast(torch.nn.Module, torch.compile(network, dynamic=False))
-    with _append(live_metrics, ranks) as write:
-        for done in state.metrics:
-            write(done)
-        while state.step < spec.recipe.steps:
-            done = _step(run, state, network)
-            state.metrics.append(done)
-            write(done)
-            report(done)
-            stopped = bool(ranks.sum(torch.tensor(int(stop.asked), device=ranks.device)))
-            if stopped or is_saved(spec.recipe, state.step):
-                _save(run, state)
-            if stopped and state.step < spec.recipe.steps:
-                return False
+    while state.step < recipe.steps:
+        done = _step(run, state, network)
+        run.saver.check()
+        state.metrics.append(done)
+        tell(done)
+        stopped = bool(ranks.sum(torch.tensor(int(stop.asked), device=ranks.device)))
+        if stopped or is_saved(recipe, state.step):
+            _save(run, state)
+        if stopped and state.step < recipe.steps:
+            return False
     return True
 
 
@@ -91,32 +120,47 @@ def configure_torch(recipe: TrainingRecipe) -> None:
     torch.set_deterministic_debug_mode("error")
 
 
-def _open(spec: TrainedCheckpointSpec, ranks: Ranks) -> Run:
-    """The inputs, their bytes compared with their manifests."""
-    megatron, tokenizer = (open_artifact(spec.root, path).verify() for path in data_paths(spec))
+def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
+    """The inputs. The first rank compares their bytes with their manifests, and notes it for the others."""
+    if ranks.rank == 0:
+        for path in input_paths(spec):
+            open_artifact(spec.root, path).verify()
+    ranks.barrier()
+    inputs = tuple(open_artifact(spec.root, path) for path in input_paths(spec))
+    megatron, tokenizer = inputs[:2]
     data = data_identity(megatron, tokenizer, spec.files_dataset)
     chunks = spec.recipe.needs_chunks
     held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows, chunks=chunks)
-    return Run(spec, ranks, open_rows(megatron, spec.files_dataset, chunks=chunks), data, held_out)
+    rows = open_rows(megatron, spec.files_dataset, chunks=chunks)
+    return Run(spec, ranks, inputs, rows, data, held_out, saver)
 
 
 def _start(run: Run) -> RunState:
     """The newest checkpoint; without one, the weights that the phase before ended with, or those of the seed."""
-    recipe = run.spec.recipe
+    recipe, ranks = run.spec.recipe, run.ranks
     configure_torch(recipe)
     config = model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)
-    require_memory(config, run.ranks.device, recipe.processes)
+    require_memory(config, ranks.device, recipe.processes, parts=ranks.world if ranks.sharded else 1)
     # Made on the CPU and then moved, so that the seed means the same on every device.
-    model = GPT(config).to(run.ranks.device)
+    model = GPT(config).to(ranks.device)
+    ranks.share(model, model.blocks, "token_losses")
     optimizer = optimizer_for(recipe, dict(model.named_parameters()))
-    checkpoint, damaged = newest_checkpoint(run.spec)
-    metrics = restore(checkpoint, model, optimizer) if checkpoint else []
-    if checkpoint is None and run.spec.start is not None:
-        load_weights(open_artifact(run.spec.root, run.spec.start).verify(), model)
-    run.ranks.barrier()
-    if run.ranks.rank == 0:
-        remove(damaged)
-    return RunState(model, optimizer, metrics)
+    checkpoint = _newest(run)
+    if checkpoint is not None:
+        metrics = restore(checkpoint, model, optimizer)
+        return RunState(model, optimizer, metrics, resumed_from(run.spec, checkpoint))
+    if run.spec.start is not None:
+        load_weights(run.inputs[-1], model)
+    return RunState(model, optimizer, [])
+
+
+def _newest(run: Run) -> Artifact | None:
+    """The newest good checkpoint, as the first rank finds it, who takes away the newer ones that are damaged."""
+    checkpoint, damaged = newest_checkpoint(run.spec) if run.ranks.rank == 0 else (None, [])
+    remove(damaged)
+    step = torch.tensor(int(checkpoint.manifest.stats["steps"]) if checkpoint else 0, device=run.ranks.device)
+    found = int(run.ranks.sum(step))
+    return open_artifact(run.spec.root, checkpoint_target(run.spec, found).path) if found else None
 
 
 def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
@@ -149,8 +193,8 @@ def _total(columns: Iterable[NDArray[np.generic]]) -> Tensor:
 
 
 def _save(run: Run, state: RunState) -> None:
-    """Publish this step, from rank 0 while the others wait."""
-    recipe = run.spec.recipe
+    """Begin to publish this step, from rank 0; the next step does not wait for it."""
+    recipe, first_rank = run.spec.recipe, run.ranks.rank == 0
     losses = [metrics.loss for metrics in state.metrics]
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
@@ -159,11 +203,16 @@ def _save(run: Run, state: RunState) -> None:
     # A request to stop has seconds: what it saves off the schedule is gone on from and removed, and is not measured.
     if run.held_out is not None and is_saved(recipe, state.step):
         measured = validate(state.model, run.held_out, run.ranks).as_stats()
-    if run.ranks.rank == 0:
-        if state.step == recipe.steps:
-            remove(interim_checkpoints(run.spec))
-        save(run.spec, state, run.data, measured)
-    run.ranks.barrier()
+    run.saver.wait()  # before the copies: no more than one state beside the run's own is in memory
+    copied = snapshot(state, keep=first_rank)
+    if first_rank:
+        run.saver.save(lambda: _publish(run, copied, measured))
+
+
+def _publish(run: Run, state: Snapshot, measured: Mapping[str, Any]) -> None:
+    if state.step == run.spec.recipe.steps:
+        remove(interim_checkpoints(run.spec))
+    save(run.spec, state, run.data, run.inputs, measured)
 
 
 @contextmanager

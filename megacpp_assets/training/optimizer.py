@@ -14,6 +14,7 @@ from torch.optim._muon import muon
 from torch.optim.adamw import adamw
 
 from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.training.sharding import local
 
 _BETA1: Final = 0.9
 _BETA2: Final = 0.95
@@ -61,11 +62,12 @@ class AdamW:
         """Apply the gradients of all parameters, each of which must have one."""
         for names, decay in self._groups():
             parameters = [self.parameters[name] for name in names]
+            # Each number has moments of its own: of a sharded parameter each process steps its part.
             adamw(
-                list(parameters),
-                [_gradient(parameter) for parameter in parameters],
-                [self.first[name] for name in names],
-                [self.second[name] for name in names],
+                [local(parameter) for parameter in parameters],
+                [local(_gradient(parameter)) for parameter in parameters],
+                [local(self.first[name]) for name in names],
+                [local(self.second[name]) for name in names],
                 [],
                 [torch.tensor(float(self.steps), device=parameter.device) for parameter in parameters],
                 fused=True,

@@ -123,7 +123,7 @@ def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
     from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
 
     spec = job.spec()
-    group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER)
+    group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER, recipe.parallel)
     with group as ranks:
         return train(spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
 

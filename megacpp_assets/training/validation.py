@@ -6,15 +6,15 @@ Bits per byte, unlike a loss per token, can be compared between tokenizers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, linear
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
@@ -24,9 +24,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.ranks import Ranks
-
-_SCORED_AT_ONCE: Final = 512
-"""Tokens whose scores over the vocabulary are held at a time."""
+from megacpp_assets.training.sharding import reshard
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +89,22 @@ def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
         *(("repository", name) for name in held_out.repositories),
     )
     nats, sizes = np.zeros(len(names)), np.zeros(len(names))
-    for number in held_out.numbers[ranks.rank :: ranks.world].tolist():
+    for number, mine in _share(held_out.numbers, ranks):
         batch = held_out.rows.batch(np.array([number]))
         paid, targets, places = nats_of(model, batch, ranks.device)
         for group in _groups(held_out, number, batch, places):
-            np.add.at(nats, group, paid)
-            np.add.at(sizes, group, held_out.lengths[targets])
+            np.add.at(nats, group, paid * mine)
+            np.add.at(sizes, group, held_out.lengths[targets] * mine)
+    reshard(model)
     nats, sizes = (ranks.sum(torch.from_numpy(values).to(ranks.device)).cpu().numpy() for values in (nats, sizes))
     return Validation(names, nats, sizes.astype(np.int64))
+
+
+def _share(numbers: NDArray[np.int64], ranks: Ranks) -> Iterator[tuple[int, bool]]:
+    """The rows of this rank. Of a sharded model all ranks compute equally often: a row too many is not its own."""
+    yield from ((number, True) for number in numbers[ranks.rank :: ranks.world].tolist())
+    if ranks.sharded and len(numbers) % ranks.world > 0 and ranks.rank >= len(numbers) % ranks.world:
+        yield int(numbers[0]), False
 
 
 @torch.no_grad()
@@ -108,14 +114,8 @@ def nats_of(
     """What `model` pays for each token of a batch of one row that has a loss: nats, the token, and where it stands."""
     given = model_input(batch, device, softcap=model.config.softcap)
     places = torch.nonzero(given.loss_mask[0])[:, 0]
-    dtype = getattr(torch, model.config.dtype)
-    weight = model.output_weight.to(dtype)
-    with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-        hidden = model.hidden(given)[0][places]
-    targets = given.target_ids[0][places]
-    parts = zip(torch.split(hidden, _SCORED_AT_ONCE), torch.split(targets, _SCORED_AT_ONCE), strict=True)
-    losses = [cross_entropy(linear(h.to(dtype), weight).float(), target, reduction="none") for h, target in parts]
-    return _on_cpu(torch.cat(losses).double()), _on_cpu(targets), _on_cpu(places) + 1
+    losses = model.token_losses(given, places)
+    return _on_cpu(losses.double()), _on_cpu(given.target_ids[0][places]), _on_cpu(places) + 1
 
 
 def _groups(

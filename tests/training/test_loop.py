@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import CheckFailed, LineageGap, SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints import checkpoint as saving
 from megacpp_assets.training.checkpoints.checkpoint import restore
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_config, read_metrics
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint
@@ -33,11 +39,17 @@ class Killed(Exception):
     """Stands for the end of the process."""
 
 
-def run(spec: TrainedCheckpointSpec, die_after: int | None = None, stop_after: int | None = None) -> bool:
-    """Train; `die_after` ends everything once that step is done, `stop_after` asks it to stop then."""
+def run(
+    spec: TrainedCheckpointSpec,
+    die_after: int | None = None,
+    stop_after: int | None = None,
+    each: Callable[[int], None] = lambda step: None,
+) -> bool:
+    """Train; `die_after` ends everything once that step is done, `stop_after` asks it to stop then; `each` hears it."""
     stop = StopRequest()
 
     def report(metrics: StepMetrics) -> None:
+        each(metrics.step)
         if metrics.step == die_after:
             raise Killed
         stop.asked = stop.asked or metrics.step == stop_after
@@ -102,6 +114,64 @@ def test_a_stopped_run_saves_where_it_is_and_ends_with_the_same_bytes(
     assert not run(spec, stop_after=7)
     assert run(spec)
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
+
+
+def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
+    undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone_on = threading.Event()
+
+    def slow(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
+        if metadata["step"] == "4":
+            assert gone_on.wait(20), "step 6 waits for the checkpoint of step 4"
+        save_file(tensors, path, metadata)
+
+    monkeypatch.setattr(saving, "save_file", slow)
+    assert run(spec, each=lambda step: gone_on.set() if step == 6 else None)
+    assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
+
+
+def test_a_run_killed_in_the_middle_of_a_save_goes_on_from_the_checkpoint_before(
+    undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec
+) -> None:
+    child = os.fork()
+    if not child:
+
+        def dying(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
+            save_file(tensors, path, metadata)
+            if metadata["step"] == "8":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        saving.save_file = dying
+        run(spec)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert (spec.root / checkpoint_target(spec, 8).path).is_dir()
+    found, damaged = newest_checkpoint(spec)
+    assert found is not None and (found.manifest.stats["steps"], damaged) == (4, [])
+    assert run(spec)
+    assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_the_run(
+    spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    seen: list[int] = []
+    monkeypatch.setattr(saving, "save_file", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        run(spec, each=seen.append)
+    assert seen[-1] < 12 and newest_checkpoint(spec) == (None, [])
+
+
+def test_a_save_reads_no_input_again(spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    examine = Artifact.problems
+    monkeypatch.setattr(Artifact, "problems", lambda self: (read.append(self.path), examine(self))[1])
+    assert run(spec)
+    assert read == list(input_paths(spec)), "each input is verified once, before the first step"
 
 
 def test_a_batch_in_parts_trains_as_the_whole_one_does(undisturbed: TrainedCheckpointSpec, tmp_path: Path) -> None:

@@ -16,6 +16,11 @@ SCHEDULES = ("cosine", "wsd")
 _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
 """Keys of settings whose values are secrets; a `secret` may be the name of one that a cluster keeps."""
 OPTIMIZERS = ("adamw", "muon")
+DDP: Final = "ddp"
+FSDP: Final = "fsdp"
+PARALLEL: Final = (DDP, FSDP)
+PLACEMENT: Final = ("processes", "parallel", "elastic")
+"""Fields that say over what a model is spread, and by which rounding only results differ."""
 _LEAST_STEPS = 4
 _LEAST: Final = {
     0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every", "tree_steps"),
@@ -23,6 +28,14 @@ _LEAST: Final = {
     2: ("ngram_table",),
 }
 """Fields of a training recipe by their least value."""
+_KNOWN: Final = {
+    "device": DEVICES,
+    "dtype": DTYPES,
+    "schedule": SCHEDULES,
+    "optimizer": OPTIMIZERS,
+    "parallel": PARALLEL,
+}
+"""Fields of a training recipe by the words that they may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,10 @@ class TrainingRecipe:
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
     AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
     `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
+
+    Each of several `processes` holds the whole model (`ddp`), or a part of its weights, gradients and moments (`fsdp`),
+    as `parallel` says. An `elastic` run goes on from a checkpoint of other processes, with the same global batches in
+    the same order; the manifests of its checkpoints then name those that it went on from.
 
     A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1. Each saved
     checkpoint is measured on at most `validation_rows` rows of the held-out files. A phase of the curriculum begins
@@ -75,6 +92,8 @@ class TrainingRecipe:
     threads: int = 2
     device: str = "cpu"
     processes: int = 1
+    parallel: str = "ddp"
+    elastic: bool = False
     structure_components: str = "core"
     structure_bottleneck: int = 64
     ngram_heads: int = 0
@@ -98,7 +117,7 @@ class TrainingRecipe:
         for least, names in _LEAST.items():
             for name in names:
                 _require(name, getattr(self, name) >= least, f"at least {least}", getattr(self, name))
-        for name, known in (("device", DEVICES), ("dtype", DTYPES), ("schedule", SCHEDULES), ("optimizer", OPTIMIZERS)):
+        for name, known in _KNOWN.items():
             _require(name, getattr(self, name) in known, " or ".join(known), getattr(self, name))
         groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0
         _require("kv_heads", groups, f"a divisor of the {self.heads} heads, or 0", self.kv_heads)
@@ -107,6 +126,8 @@ class TrainingRecipe:
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
         biased = not self.relation_bias or self.state_space_every != 1
         _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
+        plain = self.parallel != FSDP or (self.optimizer == "adamw" and not self.compiled)
+        _require("parallel", plain, "ddp where the optimizer is muon or the model is compiled", self.parallel)
         _require("context_loss", 0 <= self.context_loss <= 1, "0 to 1", self.context_loss)
         shares = self.batch_rows % (self.processes * self.accumulate) == 0
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,23 @@ from megacpp_assets.training.checkpoints.record import (
     StepMetrics,
     read_metrics,
 )
-from megacpp_assets.training.network.model import GPT
+from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.optimizer import Optimizer
+from megacpp_assets.training.sharding import fill, whole
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run between two steps: tensors that change in place, and the metrics of the steps so far, which grow."""
+    """A run between two steps: tensors that change in place, and the metrics of the steps so far, which grow.
+
+    `resumed` names the checkpoints of other processes that the run went on from, oldest first.
+    """
 
     model: GPT
     optimizer: Optimizer
     metrics: list[StepMetrics]
+    resumed: Sequence[Mapping[str, Any]] = ()
 
     @property
     def step(self) -> int:
@@ -45,18 +50,49 @@ class RunState:
         return len(self.metrics)
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A run as it was after a step: copies in the CPU's memory, which no later step changes."""
+
+    model: ModelConfig
+    weights: Mapping[str, Tensor]
+    optimizer: Mapping[str, Tensor]
+    metrics: Sequence[StepMetrics]
+    resumed: Sequence[Mapping[str, Any]]
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return len(self.metrics)
+
+
+def snapshot(state: RunState, *, keep: bool = True) -> Snapshot:
+    """Copy `state`. Of a sharded model every process must ask; one that does not `keep` it gives its parts only."""
+    weights, optimizer = (
+        _copies(tensors, keep=keep) for tensors in (state.model.state_dict(), state.optimizer.state())
+    )
+    return Snapshot(state.model.config, weights, optimizer, tuple(state.metrics), state.resumed)
+
+
 def save(
-    spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity, measured: Mapping[str, Any] | None = None
+    spec: TrainedCheckpointSpec,
+    state: Snapshot,
+    data: DataIdentity,
+    inputs: tuple[Artifact, ...],
+    measured: Mapping[str, Any] | None = None,
 ) -> Artifact:
-    """Publish the checkpoint of this step with what was `measured` of it, or return it if it is there already."""
-    weights = _on_cpu(state.model.state_dict())
+    """Publish the checkpoint of this step with what was `measured` of it, or return it if it is there already.
+
+    `inputs` are those of `spec`, verified when the run began: none of them is read again.
+    """
+    weights = state.weights
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         del inputs
-        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, _on_cpu(state.optimizer.state()))):
+        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, state.optimizer)):
             with publication.file(name) as pending:
                 # One metadata key only: safetensors writes several in no fixed order.
-                save_file(tensors, pending.path, {"step": str(state.step)})
+                save_file(dict(tensors), pending.path, {"step": str(state.step)})
         publication.write(CONFIG_FILE, _config(spec, state, data).to_bytes())
         lines = "".join(metrics.to_line() for metrics in state.metrics)
         publication.write(METRICS_FILE, lines.encode(), rows=state.step)
@@ -64,10 +100,11 @@ def save(
             "steps": state.step,
             "tokens": sum(metrics.tokens for metrics in state.metrics),
             "parameters": sum(tensor.numel() for tensor in weights.values()),
+            **({"resumed": list(state.resumed)} if state.resumed else {}),
             **(measured or {}),
         }
 
-    return publish(checkpoint_target(spec, state.step), produce)
+    return publish(checkpoint_target(spec, state.step), produce, inputs)
 
 
 def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[StepMetrics]:
@@ -93,7 +130,7 @@ def _copy(checkpoint: Artifact, name: str, into: Mapping[str, Tensor]) -> None:
         raise LineageGap(f"{checkpoint.path}/{name}", expected="the tensors of this model", found="others")
     with torch.no_grad():
         for key, tensor in into.items():
-            tensor.copy_(found[key])
+            fill(tensor, found[key])
 
 
 def _load(file: Path, where: str) -> dict[str, Tensor]:
@@ -103,17 +140,22 @@ def _load(file: Path, where: str) -> dict[str, Tensor]:
         raise LineageGap(where, expected="a safetensors file", found=str(error)) from error
 
 
-def _config(spec: TrainedCheckpointSpec, state: RunState, data: DataIdentity) -> CheckpointConfig:
+def _config(spec: TrainedCheckpointSpec, state: Snapshot, data: DataIdentity) -> CheckpointConfig:
     return CheckpointConfig(
         dataset=spec.files_dataset,
         mixture=spec.mixture.key,
         step=state.step,
         recipe=as_config(spec.recipe),
-        model=asdict(state.model.config),
+        model=asdict(state.model),
         data=data,
         torch=torch.__version__.partition("+")[0],
     )
 
 
-def _on_cpu(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+def _copies(tensors: Mapping[str, Tensor], *, keep: bool) -> dict[str, Tensor]:
+    found = {}
+    for name, tensor in tensors.items():
+        values = whole(tensor.detach())
+        if keep:
+            found[name] = values.to("cpu", copy=True, memory_format=torch.contiguous_format)
+    return found

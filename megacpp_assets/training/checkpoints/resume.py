@@ -6,18 +6,23 @@ No directory is listed: a checkpoint's place follows from its step, and its fing
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import PLACEMENT
 from megacpp_assets.storage import layout
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.publish import claimed_artifact, remove_artifact
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 
 def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, list[Artifact]]:
-    """The checkpoint to resume from, None to start over; and the newer ones that fail verification."""
+    """The checkpoint to resume from, None to start over; and the newer ones that fail verification. Of the one of a run
+    on other processes only where the recipe is elastic."""
     damaged: list[Artifact] = []
     for artifact in sealed_checkpoints(spec, range(spec.recipe.steps, 0, -1)):
         if next(artifact.problems(), None) is None:
@@ -44,6 +49,33 @@ def sealed_checkpoints(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Ite
     for step in steps:
         # Long runs have many steps and few checkpoints: most are ruled out by one system call.
         if os.path.isfile(f"{root}/{layout.checkpoint_path(spec.dataset, spec.mixture, step)}/{COMPLETE_FILE}"):
-            artifact = claimed_artifact(checkpoint_target(spec, step))
+            artifact = claimed_artifact(checkpoint_target(spec, step)) or _elsewhere(spec, step)
             if artifact is not None:
                 yield artifact
+
+
+def resumed_from(spec: TrainedCheckpointSpec, checkpoint: Artifact) -> list[Mapping[str, Any]]:
+    """The checkpoints of other processes behind a run that goes on from `checkpoint`, oldest first."""
+    found = list(checkpoint.manifest.stats.get("resumed", ()))
+    placement = _placement(checkpoint)
+    if placement == {name: getattr(spec.recipe, name) for name in PLACEMENT}:
+        return found
+    step, sha256 = checkpoint.manifest.stats["steps"], checkpoint.manifest.sha256
+    return [*found, {"step": step, "manifest_sha256": sha256, **placement}]
+
+
+def _elsewhere(spec: TrainedCheckpointSpec, step: int) -> Artifact | None:
+    """The checkpoint of an unfinished run of the same work on other processes, for a recipe that may go on from it."""
+    there = find_artifact(spec.root, checkpoint_target(spec, step).path) if spec.recipe.elastic else None
+    if there is None or step == spec.recipe.steps:
+        return None
+    try:
+        recipe = replace(spec.recipe, **_placement(there))
+    except (SpecError, TypeError):  # made by other code, or of processes that this batch cannot be dealt to
+        return None
+    return claimed_artifact(checkpoint_target(replace(spec, recipe=recipe), step))
+
+
+def _placement(checkpoint: Artifact) -> dict[str, Any]:
+    recipe = checkpoint.manifest.config["recipe"]
+    return {name: recipe[name] for name in PLACEMENT if name in recipe}

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import linear, rms_norm
+from torch.nn.functional import cross_entropy, linear, rms_norm
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE
@@ -29,6 +30,9 @@ from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
 from megacpp_assets.training.network.relation_bias import RelationBias
 from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
+
+_SCORED_AT_ONCE: Final = 512
+"""Tokens whose scores over the vocabulary are held at a time where they are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +143,27 @@ class GPT(nn.Module):
 
     def forward(self, batch: ModelInput) -> Tensor:
         """Weighed sum over the tokens with loss, in nats: a scalar."""
-        dtype = getattr(torch, self.config.dtype)
-        with torch.autocast(batch.input_ids.device.type, dtype, enabled=dtype != torch.float32):
-            hidden = self.hidden(batch).flatten(0, 1)
+        hidden, weight = self._states(batch)
         weights = batch.loss_weights.flatten()
-        return masked_cross_entropy(hidden.to(dtype), self.output_weight.to(dtype), batch.target_ids.flatten(), weights)
+        return masked_cross_entropy(hidden.flatten(0, 1), weight, batch.target_ids.flatten(), weights)
+
+    def token_losses(self, batch: ModelInput, places: Tensor) -> Tensor:
+        """(N,) float32 losses in nats at `places` (N,) of the one row of `batch`."""
+        hidden, weight = self._states(batch)
+        targets = torch.split(batch.target_ids[0][places], _SCORED_AT_ONCE)
+        parts = zip(torch.split(hidden[0][places], _SCORED_AT_ONCE), targets, strict=True)
+        return torch.cat([cross_entropy(linear(h, weight).float(), target, reduction="none") for h, target in parts])
 
     def logits(self, batch: ModelInput) -> Tensor:
         """(B, T, vocabulary) scores; for tests and small batches, the loss never builds them."""
         return linear(self.hidden(batch), self.output_weight)
+
+    def _states(self, batch: ModelInput) -> tuple[Tensor, Tensor]:
+        """(B, T, hidden) states and (vocabulary, hidden) weights of the output, in the dtype of the matrix products."""
+        dtype = getattr(torch, self.config.dtype)
+        with torch.autocast(batch.input_ids.device.type, dtype, enabled=dtype != torch.float32):
+            hidden = self.hidden(batch)
+        return hidden.to(dtype), self.output_weight.to(dtype)
 
     @property
     def output_weight(self) -> Tensor:

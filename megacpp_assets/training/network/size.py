@@ -42,10 +42,11 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
     )
 
 
-def require_memory(config: ModelConfig, device: torch.device, processes: int) -> None:
+def require_memory(config: ModelConfig, device: torch.device, processes: int, parts: int = 1) -> None:
     """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
-    the device has, or than `processes` on this machine's CPU have. What activations take comes on top of them."""
-    needed = _COPIES * sum(parameter.nbytes for parameter in _without_values(config).parameters())
+    the device has, or than `processes` on this machine's CPU have, each with one of `parts` of them. What activations
+    take comes on top of them."""
+    needed = _COPIES * sum(parameter.nbytes for parameter in _without_values(config).parameters()) // parts
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:

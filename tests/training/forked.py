@@ -1,0 +1,64 @@
+"""Several ranks of a training, forked from the test: they need not load torch again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import torch.distributed.fsdp  # noqa: F401 - once, for all that are forked
+
+from megacpp_assets.training.loop import train
+from megacpp_assets.training.process import StopRequest
+from megacpp_assets.training.ranks import Ranks, join_ranks
+from megacpp_assets.training.spec import TrainedCheckpointSpec
+
+STOPPED = 75
+
+
+def train_forked(spec: TrainedCheckpointSpec, stop_after: int | None = None) -> list[int]:
+    """The exit code of each rank of the recipe's `processes`: 0 finished, 75 stopped after that step, 1 failed."""
+
+    def body(ranks: Ranks, folder: Path) -> int:
+        stop = StopRequest()
+
+        def report(metrics: object) -> None:
+            stop.asked = stop.asked or getattr(metrics, "step", 0) == stop_after
+
+        return 0 if train(spec, ranks, stop, live_metrics=folder / "live.jsonl", report=report) else STOPPED
+
+    return fork_ranks(spec.recipe.processes, body, spec.recipe.parallel)
+
+
+def fork_ranks(world: int, body: Callable[[Ranks, Path], int], parallel: str = "ddp") -> list[int]:
+    """What `body` gives on each of `world` ranks; minus the number of the signal that ended one."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = [_fork(rank, world, body, parallel, Path(folder)) for rank in range(world)]
+        codes = {}
+        try:
+            while len(codes) < world:
+                pid, status = os.wait()
+                codes[pid] = os.waitstatus_to_exitcode(status)
+                if codes[pid] not in (0, STOPPED):
+                    break
+        finally:
+            for pid in set(children) - set(codes):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        return [codes.get(pid, -signal.SIGKILL) for pid in children]
+
+
+def _fork(rank: int, world: int, body: Callable[[Ranks, Path], int], parallel: str, folder: Path) -> int:
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        with join_ranks(rank, world, "cpu", folder, parallel) as ranks:
+            code = body(ranks, folder)
+    except BaseException:  # noqa: BLE001 - a fork must never return into the test
+        traceback.print_exc()
+    os._exit(code)

@@ -1,0 +1,112 @@
+"""A model in parts on several processes (FSDP2): the same training as with a whole one on each, on any number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints.record import read_metrics
+from megacpp_assets.training.checkpoints.resume import newest_checkpoint
+from megacpp_assets.training.network.model import GPT
+from megacpp_assets.training.network.size import model_config
+from megacpp_assets.training.optimizer import optimizer_for
+from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.sharding import local
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+from tests.training.forked import STOPPED, fork_ranks, train_forked
+from tests.training.test_loop import run
+from tests.training.world import tiny_recipe, tiny_root, tiny_spec
+
+SHAPE: dict[str, Any] = {"layers": 2, "batch_rows": 4, "steps": 8, "save_every": 8}
+FSDP: dict[str, Any] = SHAPE | {"processes": 2, "parallel": "fsdp", "accumulate": 2}
+
+
+def finished(spec: TrainedCheckpointSpec) -> Artifact:
+    return open_artifact(spec.root, checkpoint_target(spec, spec.recipe.steps).path).verify()
+
+
+def losses(spec: TrainedCheckpointSpec) -> list[float]:
+    return [metrics.loss for metrics in read_metrics(finished(spec))]
+
+
+@pytest.fixture(scope="module")
+def replicated(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
+    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("ddp")), processes=2, **SHAPE)
+    assert train_forked(spec) == [0, 0]
+    return spec
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
+    """Trained with batches in two parts, whose gradients are summed over the processes once."""
+    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("fsdp")), **FSDP)
+    assert train_forked(spec) == [0, 0]
+    return spec
+
+
+def test_a_sharded_model_pays_what_a_replicated_one_pays(
+    replicated: TrainedCheckpointSpec, sharded: TrainedCheckpointSpec
+) -> None:
+    assert losses(sharded) == pytest.approx(losses(replicated), rel=1e-4)
+    ours, theirs = (load_file(finished(spec).file("model.safetensors")) for spec in (sharded, replicated))
+    assert {name: tensor.shape for name, tensor in ours.items()} == {name: each.shape for name, each in theirs.items()}
+    for name, tensor in ours.items():
+        assert torch.allclose(tensor, theirs[name], atol=1e-3), name
+    measured = [finished(spec).manifest.stats["validation_bits_per_byte"] for spec in (sharded, replicated)]
+    assert measured[0] == pytest.approx(measured[1], rel=1e-3)
+
+
+def test_a_run_goes_on_on_one_process_and_then_on_four(replicated: TrainedCheckpointSpec, tmp_path: Path) -> None:
+    root = tiny_root(tmp_path)
+    two, one, four = (tiny_spec(root, processes=count, parallel="fsdp", elastic=True, **SHAPE) for count in (2, 1, 4))
+    assert train_forked(two, stop_after=3) == [STOPPED, STOPPED]
+    assert not run(one, stop_after=5)
+    assert train_forked(four) == [0] * 4
+    assert losses(four) == pytest.approx(losses(replicated), rel=1e-4)
+    told = finished(four).manifest.stats["resumed"]
+    assert [(each["step"], each["processes"]) for each in told] == [(3, 2), (5, 1)]
+
+
+def test_a_sharded_run_that_is_stopped_ends_with_the_bytes_of_one_that_is_not(
+    sharded: TrainedCheckpointSpec, tmp_path: Path
+) -> None:
+    stopped = tiny_spec(tiny_root(tmp_path), **FSDP)
+    assert train_forked(stopped, stop_after=5) == [STOPPED, STOPPED]
+    assert train_forked(stopped) == [0, 0]
+    assert finished(stopped).manifest.files == finished(sharded).manifest.files
+
+
+def test_without_elastic_a_run_of_other_processes_is_not_gone_on_from(tmp_path: Path) -> None:
+    root = tiny_root(tmp_path)
+    one, two = (tiny_spec(root, processes=count, **SHAPE) for count in (1, 2))
+    assert not run(one, stop_after=3)
+    assert newest_checkpoint(one)[0] is not None
+    assert newest_checkpoint(two) == (None, [])
+    assert newest_checkpoint(tiny_spec(root, processes=2, elastic=True, learning_rate=1.0, **SHAPE)) == (None, [])
+
+
+def test_of_a_sharded_model_a_process_holds_its_part() -> None:
+    def body(ranks: Ranks, folder: Path) -> int:
+        del folder
+        recipe = tiny_recipe(processes=2, parallel="fsdp")
+        model = GPT(model_config(recipe, 100))
+        everything = sum(parameter.numel() for parameter in model.parameters())
+        ranks.share(model, model.blocks)
+        moments = optimizer_for(recipe, dict(model.named_parameters())).state()
+        held = sum(local(tensor).numel() for tensor in moments.values())
+        assert held <= 1.1 * everything, "two moments of half the numbers"
+        return 0
+
+    assert fork_ranks(2, body, "fsdp") == [0, 0]
+
+
+@pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"compiled": True}], ids=["muon", "compiled"])
+def test_what_needs_whole_matrices_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=r"training.parallel; expected ddp where"):
+        tiny_recipe(parallel="fsdp", **changes)
