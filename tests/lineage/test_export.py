@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import mlcroissant
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
@@ -141,6 +140,8 @@ def test_a_key_that_is_none_is_an_error_that_tells_nothing_of_it(
 def test_the_card_is_a_valid_croissant(
     world: World, export: Export, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    import mlcroissant  # two seconds, which only the worker of this test shall pay
+
     (tmp_path / "card.json").write_bytes(export()[CARD])
     with caplog.at_level(logging.WARNING):
         dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "card.json"))

@@ -6,7 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import cmake
 import pytest
 
 import megacpp_assets.sample
@@ -58,6 +57,8 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_sample_repository_builds_and_passes_its_own_tests(
     name: str, tag: str, repositories: Path, tmp_path: Path
 ) -> None:
+    import cmake  # which looks for its programs at once
+
     git_directory, tree, build = repositories / "sample_git" / f"{name}.git", tmp_path / "tree", tmp_path / "build"
     tree.mkdir()
     run("git", "--git-dir", git_directory, "archive", "--output", tmp_path / "tree.tar", tag)

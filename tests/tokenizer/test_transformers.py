@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
-from transformers import PreTrainedTokenizerFast
 
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
@@ -15,11 +15,16 @@ from megacpp_assets.tokenizer.lock import FORGERY
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import PIECES
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 TEXTS = (*(source.decode() for source in native_sources().values()), "".join(PIECES), " <BOS> x = <BOS>;", FORGERY, "")
 
 
 @pytest.fixture(scope="module")
 def theirs(published: Artifact) -> PreTrainedTokenizerFast:
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(tokenizer_file=str(published.file(TOKENIZER_FILE)))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-from torch._dynamo.testing import CompileCounterWithBackend
 
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
 from tests.training.chunked import with_chunks
 from tests.training.world import batch_of, tiny_recipe
+
+if TYPE_CHECKING:
+    from torch._dynamo.testing import CompileCounterWithBackend
 
 CPU = torch.device("cpu")
 ROW = 64
@@ -38,6 +40,8 @@ def batches(row_tokens: int = ROW) -> Iterator[RowBatch]:
 
 
 def compiled() -> tuple[torch.nn.Module, GPT, CompileCounterWithBackend]:
+    from torch._dynamo.testing import CompileCounterWithBackend
+
     torch.manual_seed(0)
     chunks: dict[str, Any] = {"relation_bias": True, "tree_steps": 2}
     states: dict[str, Any] = {"ngram_heads": 2, "ngram_table": 1000, "state_space_every": 2}

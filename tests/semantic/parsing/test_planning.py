@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,12 +65,14 @@ def test_a_plan_that_costs_too_much_without_a_database_is_refused_by_name(tmp_pa
 
 @pytest.mark.parametrize(
     ("database", "reason"),
-    [("[", "no JSON: IncompleteJSONError"), (many_entries(3), ""),
-     (many_entries(200_000), "more than 200,000 entries; the others are not read")],
+    [(lambda: "[", "no JSON: IncompleteJSONError"), (partial(many_entries, 3), ""),
+     (partial(many_entries, 200_000), "more than 200,000 entries; the others are not read")],
     ids=["broken", "sound", "long"],
 )  # fmt: skip
-def test_the_parse_reports_what_became_of_the_database(tmp_path: Path, database: str, reason: str) -> None:
-    files = write_tree(tmp_path, {**SOURCES, DATABASE: database})
+def test_the_parse_reports_what_became_of_the_database(
+    tmp_path: Path, database: Callable[[], str], reason: str
+) -> None:
+    files = write_tree(tmp_path, {**SOURCES, DATABASE: database()})
     reports: list[ParseReport] = []
     options = replace(DEFAULT_OPTIONS, limits=IN_PROCESS.limits)
     parse_tree(tmp_path, files, toolchain(), InProcess(), options=options, report=reports.append)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
@@ -35,6 +34,8 @@ def trained(root: Path, **changes: object) -> tuple[TrainedCheckpointSpec, Artif
 
 @pytest.mark.parametrize("changes", FORMS, ids=["tokens alone", "one group", "two groups"])
 def test_transformers_gives_the_same_scores(tmp_path: Path, changes: dict[str, object]) -> None:
+    from transformers import AutoModelForCausalLM
+
     spec, checkpoint, tokenizer = trained(tmp_path / "root", **changes)
     export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
     ours = GPT(model_config(spec.recipe, VOCABULARY))

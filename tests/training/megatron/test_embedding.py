@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,74 +20,28 @@ from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
 from tests.loader.rows_artifact import DATASET, PREFIX, publish_rows, random_rows
 
-ROW, VOCABULARY, HIDDEN = 64, 128, 32
+ROW = 64
 STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8), NgramConfig(2, table_size=100)
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it tells about GPU libraries that a CPU has no use for
-    from megatron.core import parallel_state
-    from megatron.core.datasets.indexed_dataset import IndexedDataset
-    from megatron.core.models.gpt import GPTModel
-    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
-    from megatron.core.transformer import TransformerConfig
-
-    from megacpp_assets.training.megatron.embedding import add_arguments, configs, structured
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def gpt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The module `gpt`, imported by the one worker that runs these tests, in a process group of one rank."""
+    from tests.training.megatron import gpt
+
     store = distributed.FileStore(str(tmp_path_factory.mktemp("store") / "store"), 1)  # type: ignore[attr-defined]
     distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    parallel_state.initialize_model_parallel()
-    yield
-    parallel_state.destroy_model_parallel()
+    gpt.parallel_state.initialize_model_parallel()
+    yield gpt
+    gpt.parallel_state.destroy_model_parallel()
     distributed.destroy_process_group()
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[PackedRows, Any]:
+def rows(gpt: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[PackedRows, Any]:
     """Our reader and Megatron's, of the same files."""
     made = publish_rows(tmp_path_factory.mktemp("root"), random_rows(rows=4, row_tokens=ROW), ROW)
-    return open_rows(made, DATASET), IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
-
-
-class HostAttention(torch.nn.Module):
-    """Megatron's own draws its dropout under a generator of CUDA, without which it raises, whatever the rate is."""
-
-    def __init__(self, **_told: object) -> None:
-        super().__init__()
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_told: object) -> Tensor:
-        """(T, B, heads, width) three times, True where a pair is hidden -> (T, B, heads x width)."""
-        heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
-        mixed = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=~attention_mask)
-        return mixed.permute(2, 0, 1, 3).flatten(2)
-
-
-def model_of(structure: StructureConfig = STRUCTURE, ngrams: NgramConfig = NGRAMS) -> tuple[Any, Any]:
-    torch.manual_seed(0)
-    config = TransformerConfig(
-        num_layers=2,
-        hidden_size=HIDDEN,
-        num_attention_heads=2,
-        use_cpu_initialization=True,
-        hidden_dropout=0.0,
-        attention_dropout=0.0,
-        bias_dropout_fusion=False,
-        masked_softmax_fusion=False,
-        gradient_accumulation_fusion=False,
-    )
-    layer = get_gpt_layer_local_spec()
-    layer.submodules.self_attention.submodules.core_attention = HostAttention
-    model = GPTModel(
-        config,
-        layer,
-        VOCABULARY,
-        ROW,
-        share_embeddings_and_output_weights=True,
-        position_embedding_type="learned_absolute",
-    )
-    return model, structured(model, structure, ngrams)
+    return open_rows(made, DATASET), gpt.IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
 
 
 def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor]:
@@ -113,8 +66,8 @@ def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any],
     return given, channels, torch.from_numpy(batch.loss_mask)
 
 
-def test_twenty_steps_lower_the_loss_and_move_every_parameter(rows: tuple[PackedRows, Any]) -> None:
-    model, embedding = model_of()
+def test_twenty_steps_lower_the_loss_and_move_every_parameter(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+    model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
     for step in range(20):
@@ -129,8 +82,8 @@ def test_twenty_steps_lower_the_loss_and_move_every_parameter(rows: tuple[Packed
     assert not [name for name, each in model.named_parameters() if torch.equal(each, before[name])]
 
 
-def test_no_gradient_of_a_document_reaches_another(rows: tuple[PackedRows, Any]) -> None:
-    model, embedding = model_of()
+def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+    model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     torch.nn.init.normal_(embedding.structure.up)
     torch.nn.init.normal_(embedding.ngrams.up)
     number = next(n for n in range(4) if rows[0].batch(np.array([n])).doc_ids.max())
@@ -150,10 +103,10 @@ def test_no_gradient_of_a_document_reaches_another(rows: tuple[PackedRows, Any])
     assert bool(gradient[document].any()) and bool((gradient[~document] == 0).all())
 
 
-def test_at_first_the_model_says_what_it_said_without(rows: tuple[PackedRows, Any]) -> None:
+def test_at_first_the_model_says_what_it_said_without(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
     given, channels, _ = batch_of(rows, 0)
-    plain, _ = model_of(StructureConfig(()), NgramConfig())
-    model, embedding = model_of()
+    plain, _ = gpt.model_of(ROW, StructureConfig(()), NgramConfig())
+    model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     model.load_state_dict(plain.state_dict(), strict=False)
     embedding.set_structure_inputs(channels)
     assert torch.equal(model(**given), plain(**given))
@@ -161,17 +114,17 @@ def test_at_first_the_model_says_what_it_said_without(rows: tuple[PackedRows, An
 
 @pytest.mark.parametrize("channels", [{}, {"structure_ids": torch.zeros(1, 3, dtype=torch.long)}])
 def test_channels_that_were_not_set_or_are_of_another_batch_are_refused(
-    rows: tuple[PackedRows, Any], channels: dict[str, Tensor]
+    gpt: Any, rows: tuple[PackedRows, Any], channels: dict[str, Tensor]
 ) -> None:
-    model, embedding = model_of()
+    model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     embedding.set_structure_inputs(channels)
     with pytest.raises(SpecError, match="structure channel"):
         model(**batch_of(rows, 0)[0])
 
 
 @pytest.mark.parametrize("copy", [0, 1])
-def test_a_checkpoint_has_the_tables_of_the_first_stage_once(copy: int) -> None:
-    _, embedding = model_of()
+def test_a_checkpoint_has_the_tables_of_the_first_stage_once(gpt: Any, copy: int) -> None:
+    _, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     embedding._stage_copy = copy
     sharded = embedding.sharded_state_dict(prefix="embedding.")
     ours = {name: each.replica_id for name, each in sharded.items() if "structure." in name or "ngrams." in name}
@@ -179,14 +132,14 @@ def test_a_checkpoint_has_the_tables_of_the_first_stage_once(copy: int) -> None:
     assert {replica[0] for replica in ours.values()} == {copy}
 
 
-def test_a_stage_without_an_embedding_is_refused() -> None:
+def test_a_stage_without_an_embedding_is_refused(gpt: Any) -> None:
     with pytest.raises(SpecError, match="one with an embedding"):
-        structured(torch.nn.Linear(1, 1), STRUCTURE, NGRAMS)
+        gpt.structured(torch.nn.Linear(1, 1), STRUCTURE, NGRAMS)
 
 
-def test_megatrons_arguments_say_what_is_embedded() -> None:
-    parser = add_arguments(argparse.ArgumentParser())
-    assert configs(parser.parse_args([])) == (StructureConfig(), NgramConfig())
+def test_megatrons_arguments_say_what_is_embedded(gpt: Any) -> None:
+    parser = gpt.add_arguments(argparse.ArgumentParser())
+    assert gpt.configs(parser.parse_args([])) == (StructureConfig(), NgramConfig())
     told = [
         "--structure-components",
         "all",
@@ -197,4 +150,4 @@ def test_megatrons_arguments_say_what_is_embedded() -> None:
         "--ngram-table",
         "100",
     ]
-    assert configs(parser.parse_args(told)) == (STRUCTURE, NGRAMS)
+    assert gpt.configs(parser.parse_args(told)) == (STRUCTURE, NGRAMS)
