@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.defs.instance import HOME_VARIABLE
+from tests.cli.commands import exit_code
 
 NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d", ".launches"}
 """Folders of a data root that hold facts of the machine, not data."""
@@ -33,6 +39,24 @@ def megacpp(root: Path, *arguments: str, workers: int = 2) -> subprocess.Complet
     return subprocess.run(
         command(*arguments), env=environment(root, workers), capture_output=True, text=True, check=False
     )
+
+
+def megacpp_here(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has imported already what a short command needs most of its time for."""
+    said, complained = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
+        for name, value in environment(root).items():
+            patch.setenv(name, value)
+        patch.setenv(HOME_VARIABLE, "")  # the command sets it; afterwards it is as it was
+        code = exit_code(patch, *arguments)
+    return subprocess.CompletedProcess(arguments, int(code or 0), said.getvalue(), complained.getvalue())
+
+
+def succeed(root: Path, *arguments: str) -> str:
+    """What `megacpp ARGUMENTS`, which must succeed, printed in this process."""
+    done = megacpp_here(root, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def run_small(root: Path, extra: Sequence[str] = (), workers: int = 2) -> str:

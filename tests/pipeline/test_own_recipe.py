@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
-from roots import megacpp
+from roots import megacpp_here, succeed
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.defs.build import build_definitions
@@ -66,13 +66,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "own.toml").write_text(CATALOGUE)
     (folder / "mine.toml").write_text(RECIPE)
     make_sample_repositories(folder / "data")  # stands for the servers that a catalogue's URLs name
-    done = megacpp(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
     return folder / "data"
 
 
 def test_its_checkpoint_is_audited_and_verified(root: Path) -> None:
-    report = json.loads(megacpp(root, "audit", str(root / CHECKPOINT), "--json").stdout)
+    report = json.loads(succeed(root, "audit", str(root / CHECKPOINT), "--json"))
     assert report["verified"] is True, report["problems"]
     assert report["megatron"]["prefix"] == "megatron/mine/low_level/8k/mine_8k_v1_train"
 
@@ -105,12 +104,11 @@ def test_a_specialist_or_phase_that_the_recipe_does_not_have_is_refused(root: Pa
         (("--specialists", "drivers"), "base, low_level"),
         (("--phases", "32k"), "add [phases.32k]"),
     ):
-        done = megacpp(root, "run", "--recipe", recipe, *words)
+        done = megacpp_here(root, "run", "--recipe", recipe, *words)
         assert (done.returncode, said in done.stderr) == (1, True), done.stderr
 
 
 def test_a_run_of_one_repository_has_the_specialists_that_it_suffices_for(root: Path) -> None:
     recipe = str(root.parent / "mine.toml")
-    done = megacpp(root, "run", "--recipe", recipe, "--repos", "text", "--until", "pinned_repos")
-    assert done.returncode == 0, done.stderr
+    succeed(root, "run", "--recipe", recipe, "--repos", "text", "--until", "pinned_repos")
     assert open_corpus(root, "mine__text").specialists == ("base",)

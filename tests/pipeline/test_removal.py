@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from roots import data_hashes, megacpp
+from roots import data_hashes, succeed
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.removal import Removal
@@ -106,9 +106,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def _run(folder: Path, *words: str) -> str:
-    done = megacpp(folder / "data", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return succeed(folder / "data", *words)
 
 
 def _texts(root: Path, path: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from roots import command, environment, megacpp
+from roots import command, environment, megacpp, megacpp_here, succeed
 
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
@@ -24,18 +24,12 @@ from megacpp_assets.storage.layout import words_cache_path
 pytestmark = pytest.mark.line
 
 
-def _said(root: Path, *arguments: str) -> str:
-    done = megacpp(root, *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A data root whose tokenizer was trained on one repository, and the commit of that tokenizer."""
     root = tmp_path_factory.mktemp("tokenizers") / "data"
-    _said(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
-    found = re.search(r"\b[0-9a-f]{40}\b", _said(root, "tokenizer", "train"))
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    found = re.search(r"\b[0-9a-f]{40}\b", succeed(root, "tokenizer", "train"))
     assert found is not None
     return root, found[0]
 
@@ -43,18 +37,18 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_training_needs_no_more_than_the_pinned_sources(trained: tuple[Path, str]) -> None:
     root, commit = trained
     assert not (root / "jsonl").exists()
-    page = _said(root, "tokenizer", "show")
+    page = succeed(root, "tokenizer", "show")
     assert commit in page
     assert "| round-trip failures | 0 |" in page
 
 
 def test_the_reference_gives_the_same_ids_for_every_file(trained: tuple[Path, str]) -> None:
-    said = _said(trained[0], "tokenizer", "agree")
+    said = succeed(trained[0], "tokenizer", "agree")
     assert re.fullmatch(r"\d+ documents, [\d,]+ tokens: 0 documents differ\n", said)
 
 
 def test_longest_match_is_measured_to_be_another_model(trained: tuple[Path, str]) -> None:
-    differing, documents = re.findall(r"\d+", _said(trained[0], "tokenizer", "trie").splitlines()[0])
+    differing, documents = re.findall(r"\d+", succeed(trained[0], "tokenizer", "trie").splitlines()[0])
     assert 0 < int(differing) <= int(documents)
 
 
@@ -66,8 +60,8 @@ def _pinned(root: Path) -> TokenizerPin | None:
 def tagged(trained: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That root after a new tag was pinned: training would give another tokenizer now."""
     root = Path(shutil.copytree(trained[0], tmp_path_factory.mktemp("tagged") / "data"))
-    _said(root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
-    _said(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    succeed(root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
     return root
 
 
@@ -84,12 +78,12 @@ def test_training_that_fails_leaves_the_pin_and_the_next_run_keeps_to_it(
     assert before is not None
     with monkeypatch.context() as patched:
         patched.setenv("MEGACPP_TOKENIZER_DEVICE", "nonsense")
-        done = megacpp(root, "tokenizer", "train")
+        done = megacpp_here(root, "tokenizer", "train")
     assert (done.returncode, "MEGACPP_TOKENIZER_DEVICE" in done.stderr) == (1, True)
     assert _pinned(root) == before
-    _said(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
     assert _pinned(root) == before
-    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
+    assert f"{before.commit} (pinned)" in succeed(root, "tokenizer", "show")
 
 
 def _words(root: Path) -> int:
@@ -107,23 +101,23 @@ def test_training_that_is_killed_leaves_the_pin(moved: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL, "the training ended before it was killed"
     assert _pinned(root) == before
-    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
+    assert f"{before.commit} (pinned)" in succeed(root, "tokenizer", "show")
 
 
 def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_restored(moved: Path) -> None:
     root, before = moved, _pinned(moved)
-    _said(root, "tokenizer", "train")
+    succeed(root, "tokenizer", "train")
     after = _pinned(root)
     assert after is not None and before is not None
     assert after.commit != before.commit and after.repos == ("sample-kernel@v1.1.0",)
-    assert f"{after.commit} (pinned)" in _said(root, "tokenizer", "show")
-    said = _said(root, "tokenizer", "diff", before.commit, after.commit[:12])
+    assert f"{after.commit} (pinned)" in succeed(root, "tokenizer", "show")
+    said = succeed(root, "tokenizer", "diff", before.commit, after.commit[:12])
     assert int(said.split()[0]) > 0 and "same recipe" in said
-    assert before.commit in _said(root, "tokenizer", "pin", before.commit[:12])
+    assert before.commit in succeed(root, "tokenizer", "pin", before.commit[:12])
     assert _pinned(root) == before
-    assert f"{before.commit} (pinned)" not in _said(root, "tokenizer", "show")
-    _said(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
-    assert f"{before.commit} (pinned)" in _said(root, "tokenizer", "show")
+    assert f"{before.commit} (pinned)" not in succeed(root, "tokenizer", "show")
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
+    assert f"{before.commit} (pinned)" in succeed(root, "tokenizer", "show")
 
 
 @pytest.mark.parametrize("words", [("train",), ("pin", "0")])
@@ -141,6 +135,6 @@ def test_no_tokenizer_is_trained_or_pinned_while_a_run_is_at_work(moved: Path, w
 
 
 def test_a_command_before_anything_is_pinned_says_what_to_run(tmp_path: Path) -> None:
-    done = megacpp(tmp_path, "tokenizer", "show")
+    done = megacpp_here(tmp_path, "tokenizer", "show")
     assert done.returncode == 1
     assert "megacpp run" in done.stderr

@@ -12,7 +12,7 @@ from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import RECEIPTS
 from tests.pipeline.roots import SMALL_DATASET as DATASET
-from tests.pipeline.roots import megacpp
+from tests.pipeline.roots import succeed
 from tests.quality.planting import Row, rewrite
 
 FORMAT, LATER, KERNEL = "sample-format@v1.0.0", "sample-format@v1.1.0", "sample-kernel@v1.0.0"
@@ -27,8 +27,7 @@ OTHER_TOKENIZER = "f" * 40
 def make_root(small_line: Path, root: Path) -> Path:
     """A copy of the line up to the Megatron files, and a later tag beside it."""
     shutil.copytree(small_line, root, symlinks=True)
-    done = megacpp(root, "run", "--refs", LATER, "--until", "v6_enriched")
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(root, "run", "--refs", LATER, "--until", "v6_enriched")
     return root
 
 

@@ -22,7 +22,7 @@ from megacpp_assets.viewing.neutral import neutral
 from megacpp_assets.viewing.page import page
 from megacpp_assets.viewing.shown import Shown, shown_document
 from megacpp_assets.viewing.terminal import print_shown
-from tests.pipeline.roots import SMALL_DATASET, megacpp
+from tests.pipeline.roots import SMALL_DATASET, megacpp_here
 
 HOSTILE = "a\x1b[2J\x1b]0;title\x07\u202egnp.exe\u200b\x85\u2028<script>alert(1)</script>&amp;\x00\x9b31m\ue000é🙂\r"
 
@@ -56,7 +56,7 @@ def _printed(shown: Shown, *, colour: bool) -> str:
 
 
 def test_a_row_is_the_text_of_its_documents(root: Path) -> None:
-    done = megacpp(root, "view", "base/4k", "0")
+    done = megacpp_here(root, "view", "base/4k", "0")
     assert done.returncode == 0, done.stderr
     packed = (
         pq.read_table(next((root / f"packed/{SMALL_DATASET}/base/4k").glob("train_00000_*.parquet")))
@@ -81,16 +81,16 @@ def _lines_of(printed: str, doc_id: str) -> list[str]:
 
 
 def test_a_document_is_found_by_number_and_by_id(root: Path) -> None:
-    first = megacpp(root, "view", "sample-format@v1.0.0", "0").stdout
+    first = megacpp_here(root, "view", "sample-format@v1.0.0", "0").stdout
     doc_id = re.search(r"([0-9a-f]{32}(\.\d{4})?): ", first)
     assert doc_id
-    assert megacpp(root, "view", "sample-format@v1.0.0", doc_id[1]).stdout == first
+    assert megacpp_here(root, "view", "sample-format@v1.0.0", doc_id[1]).stdout == first
 
 
 def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path, tmp_path: Path) -> None:
-    plain, coloured = (megacpp(root, "view", "base/4k", "1", *words).stdout for words in ((), ("--color",)))
+    plain, coloured = (megacpp_here(root, "view", "base/4k", "1", *words).stdout for words in ((), ("--color",)))
     assert "\x1b[" in coloured and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    done = megacpp(root, "view", "base/4k", "1", "--html", str(tmp_path / "row.html"))
+    done = megacpp_here(root, "view", "base/4k", "1", "--html", str(tmp_path / "row.html"))
     assert done.returncode == 0 and 'class="func_body' in (tmp_path / "row.html").read_text()
 
 
@@ -107,7 +107,7 @@ def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path
     ],
 )
 def test_what_is_not_there_is_one_sentence(root: Path, words: tuple[str, ...], said: str) -> None:
-    done = megacpp(root, "view", *words)
+    done = megacpp_here(root, "view", *words)
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
 
 
