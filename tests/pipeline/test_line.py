@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from golden import GOLDEN, golden_of
 from kill_anywhere import Campaign, killed_when
-from roots import SMALL, SMALL_DATASET, data_hashes, megacpp, run_small
+from roots import SMALL, SMALL_DATASET, data_hashes, megacpp, megacpp_here, run_small, succeed
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -39,7 +39,7 @@ def root(small_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_checkpoint_is_audited_and_verified(root: Path) -> None:
-    done = megacpp(root, "audit", str(root / CHECKPOINT), "--json")
+    done = megacpp_here(root, "audit", str(root / CHECKPOINT), "--json")
     report = json.loads(done.stdout)
     assert done.returncode == 0, report["problems"]
     assert report["verified"] is True
@@ -49,7 +49,7 @@ def test_every_checkpoint_is_audited_and_verified(root: Path) -> None:
 
 
 def test_the_tokenizer_shows_what_it_does_to_each_category_of_each_repository(root: Path) -> None:
-    shown = megacpp(root, "tokenizer", "show", "--dataset", DATASET).stdout
+    shown = megacpp_here(root, "tokenizer", "show", "--dataset", DATASET).stdout
     rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in shown.splitlines() if line.startswith("|")}
     assert [name.strip() for name in rows["repository"]][:2] == ["other", "preamble"]
     for repository in ("sample-format@v1.0.0", "sample-kernel@v1.0.0"):
@@ -67,7 +67,7 @@ def times(root: Path) -> dict[Path, int]:
 def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
     before = times(root)
     assert "Nothing to do" in run_small(root)
-    assert "Nothing to do" in run_small(root, ["--verify"])
+    assert "Nothing to do" in succeed(root, "run", *SMALL, "--verify")
     assert times(root) == before
 
 
@@ -91,7 +91,7 @@ def test_flipped_bits_are_named_and_what_they_are_in_is_made_again_with_the_same
     assert [f"damaged, and made again: {name}; expected sha256" in done.stderr for name in damaged] == [True, True]
     assert "verified: false" not in done.stdout
     assert data_hashes(copy) == before
-    assert "Nothing to do" in run_small(copy)
+    assert "Nothing to do" in succeed(copy, "run", *SMALL)
 
 
 def test_a_killed_run_in_another_folder_with_another_number_of_workers_ends_with_the_same_bytes(
@@ -119,11 +119,11 @@ def test_what_was_made_but_not_yet_recorded_when_a_run_died_is_recorded_by_the_n
     shutil.copytree(root, copy)
     before = data_hashes(copy)
     shutil.rmtree(copy / "dagster")
-    assert megacpp(copy, "audit", str(copy / CHECKPOINT)).returncode == 1
+    assert megacpp_here(copy, "audit", str(copy / CHECKPOINT)).returncode == 1
     assert "which lacked them: 15 steps" in run_small(copy)
-    assert megacpp(copy, "audit", str(copy / CHECKPOINT)).returncode == 0
+    assert megacpp_here(copy, "audit", str(copy / CHECKPOINT)).returncode == 0
     assert data_hashes(copy) == before
-    assert "Nothing to do" in run_small(copy)
+    assert "Nothing to do" in succeed(copy, "run", *SMALL)
 
 
 @pytest.mark.parametrize(("hits", "passes"), [(0, False), (19, False), (20, True)])
@@ -180,7 +180,7 @@ def _audited_with(root: Path, name: str, data: bytes | None) -> None:
     whole = path.read_bytes()
     path.unlink() if data is None else path.write_bytes(data)
     try:
-        done = megacpp(root, "audit", str(root / CHECKPOINT), "--json")
+        done = megacpp_here(root, "audit", str(root / CHECKPOINT), "--json")
     finally:
         path.write_bytes(whole)
     report = json.loads(done.stdout)
@@ -243,6 +243,6 @@ def test_a_moved_root_is_audited_from_any_folder_and_answers_questions(root: Pat
         ["base/4k", "--token", "0:5"],
     )
     for words in forms:
-        done = megacpp(tmp_path, "audit", *words, "--data-root", str(moved))
+        done = megacpp_here(tmp_path, "audit", *words, "--data-root", str(moved))
         assert done.returncode == 0, (words, done.stdout + done.stderr)
     assert data_hashes(moved) == data_hashes(root)
