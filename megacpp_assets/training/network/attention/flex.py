@@ -16,6 +16,7 @@ from torch.nn.functional import pad
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import DocumentLayout
 from megacpp_assets.training.network.attention.scores import Attend
+from megacpp_assets.training.network.attention.validity import AttentionValidity, classify_selected_block_masks
 from megacpp_assets.training.network.chunks import ChunkBias
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -35,27 +36,13 @@ def document_mask_mod(doc_ids: Tensor, valid_token_count: Tensor) -> MaskMod:
 
 
 def document_block_mask(batch: RowBatch, layout: DocumentLayout, device: torch.device) -> BlockMask:
-    """Which blocks of 128 queries and 128 keys hold an allowed pair, and which hold nothing else.
-
-    By arithmetic from where documents begin, on the host: torch's `create_block_mask` evaluates the rule for all pairs,
-    which on an H200 takes six times as long as the attention. Every tensor's shape follows from the batch's alone.
-    """
+    """Which blocks of 128 queries and 128 keys hold an allowed pair, and which hold nothing else. Every tensor's shape
+    follows from the batch's alone."""
     tokens = batch.doc_ids.shape[1]
-    blocks = -(-tokens // _BLOCK)
-    first = np.arange(blocks) * _BLOCK
-    last = np.minimum(first + _BLOCK, tokens) - 1
-    begin = np.arange(tokens) - layout.positions
-    valid = batch.valid_token_count[:, None]
-    # The documents of a block's queries lie side by side: what they may see begins where the first of them does.
-    seen = np.where(first < valid, begin[:, first] // _BLOCK, np.arange(blocks) + 1)
-    # A block of keys is seen whole by every query if it lies within the document of the last query, and before it.
-    whole = np.where((last < valid) & (last == first + _BLOCK - 1), -(-begin[:, last] // _BLOCK), blocks)
-    column, row = np.arange(blocks), np.arange(blocks)[:, None]
-    allowed = (column >= seen[:, :, None]) & (column <= row)
-    full = allowed & (column >= whole[:, :, None]) & (column < row)
+    classes = classify_selected_block_masks(layout, AttentionValidity(batch.valid_token_count), _BLOCK)
     valid_tokens = torch.from_numpy(batch.valid_token_count).to(device)
     rule = document_mask_mod(torch.from_numpy(batch.doc_ids).to(device), valid_tokens)
-    partial, entire = (_listed(chosen, device) for chosen in (allowed & ~full, full))
+    partial, entire = (_listed(chosen, device) for chosen in (classes.needs_token_cleanup, classes.fully_safe))
     return BlockMask.from_kv_blocks(*partial, *entire, BLOCK_SIZE=_BLOCK, mask_mod=rule, seq_lengths=(tokens, tokens))
 
 

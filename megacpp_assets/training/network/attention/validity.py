@@ -1,0 +1,109 @@
+"""Which part of each row is real, and what that and the documents make of whole blocks of queries and keys (seed 000).
+
+Worked out once a batch on the host, so that no kernel looks for padding or document boundaries inside a compiled region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.attention.layout import DocumentLayout
+
+
+class ValidityMode(Enum):
+    """In what a row's real prefix is counted."""
+
+    SLOT_PREFIX = "slot_prefix"
+    TOKEN_PREFIX = "token_prefix"  # noqa: S105  a mode, no secret
+    NONE = "none"
+    """Every token is real."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionValidity:
+    """The real prefix of each row: (B,) `token_counts`, (B,) `slot_counts` of `base_block_tokens` tokens each, which go
+    before those, or neither. `SpecError` for counts that are no (B,) whole numbers from 0, or slots without a size."""
+
+    token_counts: NDArray[np.integer] | None = None
+    slot_counts: NDArray[np.integer] | None = None
+    base_block_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("token_counts", "slot_counts"):
+            counts = getattr(self, name)
+            if counts is None:
+                continue
+            if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 0).any():
+                found = f"{counts.dtype} of shape {counts.shape}"
+                raise SpecError(f"{name} of a batch", expected="a whole number from 0 a row, (B,)", found=found)
+        if self.slot_counts is not None and self.base_block_tokens < 1:
+            raise SpecError("base_block_tokens of slot counts", expected="at least 1", found=self.base_block_tokens)
+
+    @property
+    def mode(self) -> ValidityMode:
+        """Slots go before tokens."""
+        if self.slot_counts is not None:
+            return ValidityMode.SLOT_PREFIX
+        return ValidityMode.NONE if self.token_counts is None else ValidityMode.TOKEN_PREFIX
+
+    def on_tiles(self, query_tile_tokens: int) -> AttentionValidity:
+        """As a kernel over clustered tiles reads it: by slots only where a slot is a tile, else by tokens, else not."""
+        if self.slot_counts is not None and self.base_block_tokens == query_tile_tokens:
+            return self
+        return AttentionValidity(self.token_counts)
+
+    def tokens(self, rows: int, row_tokens: int) -> NDArray[np.int64]:
+        """(B,) real tokens of each of `rows` rows of `row_tokens`."""
+        if self.slot_counts is not None:
+            return np.minimum(self.slot_counts.astype(np.int64) * self.base_block_tokens, row_tokens)
+        if self.token_counts is not None:
+            return self.token_counts.astype(np.int64)
+        return np.full(rows, row_tokens, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockClasses:
+    """(B, blocks, blocks) flags of each block of queries and block of keys. An `allowed` one holds a pair that attends;
+    it is `fully_safe`, where every pair of it does, or `needs_token_cleanup`, where each pair is to be asked."""
+
+    allowed: NDArray[np.bool_]
+    fully_safe: NDArray[np.bool_]
+
+    @property
+    def needs_token_cleanup(self) -> NDArray[np.bool_]:
+        """Allowed, and not fully safe."""
+        return self.allowed & ~self.fully_safe
+
+
+def classify_selected_block_masks(
+    layout: DocumentLayout,
+    validity: AttentionValidity,
+    block_tokens: int,
+    selected: NDArray[np.bool_] | None = None,
+) -> BlockClasses:
+    """The classes of the blocks of `block_tokens` queries and keys for rows of that `layout`; of `selected` ones alone,
+    (B, blocks, blocks), where a sparse kernel has chosen.
+
+    By arithmetic from where documents begin: torch's `create_block_mask` evaluates the rule for all pairs, which on an
+    H200 takes six times as long as the attention. A block on the diagonal always needs cleanup: attention is causal.
+    """
+    rows, tokens = layout.positions.shape
+    blocks = -(-tokens // block_tokens)
+    first = np.arange(blocks) * block_tokens
+    last = np.minimum(first + block_tokens, tokens) - 1
+    begin = np.arange(tokens) - layout.positions
+    valid = validity.tokens(rows, tokens)[:, None]
+    # The documents of a block's queries lie side by side: what they may see begins where the first of them does.
+    seen = np.where(first < valid, begin[:, first] // block_tokens, np.arange(blocks) + 1)
+    # A block of keys is seen whole by every query if it lies within the document of the last query, and before it.
+    whole = np.where((last < valid) & (last == first + block_tokens - 1), -(-begin[:, last] // block_tokens), blocks)
+    column, row = np.arange(blocks), np.arange(blocks)[:, None]
+    allowed = (column >= seen[:, :, None]) & (column <= row)
+    if selected is not None:
+        allowed &= selected
+    return BlockClasses(allowed, allowed & (column >= whole[:, :, None]) & (column < row))
