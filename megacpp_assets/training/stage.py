@@ -22,6 +22,7 @@ from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FIL
 from megacpp_assets.training.launch.drive import Launch, drive, release_lost
 from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, data_paths, input_paths
+from megacpp_assets.training.tensorboard import events_of
 from megacpp_assets.training.watch import watching
 
 __all__ = ["VERSION", "TrainedCheckpointSpec", "run", "spec", "target"]
@@ -80,7 +81,8 @@ def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scra
         shutil.rmtree(scratch)
     scratch.mkdir(parents=True)
     (scratch / JOB_FILE).write_bytes(job.to_bytes())
-    with watching(scratch / LIVE_METRICS_FILE, spec.recipe.steps, progress):
+    live = scratch / LIVE_METRICS_FILE
+    with watching(live, spec.recipe.steps, progress), events_of(spec, live):
         _launch(launch, job, scratch)
     final = current_artifact(target(spec))
     if final is None:

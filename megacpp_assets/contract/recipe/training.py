@@ -144,6 +144,8 @@ class LaunchRecipe:
 
     `exchange` is the URI of a folder or of a place in a bucket that this machine and the job can both reach; a job
     there stops when nobody has renewed its lease for `lease_seconds`.
+
+    With `tensorboard` the metrics that come of it are also written as event files, below `tensorboard/` of the root.
     """
 
     launcher: str = "local"
@@ -152,6 +154,7 @@ class LaunchRecipe:
     look_seconds: float = 1.0
     exchange: str = ""
     lease_seconds: int = 300
+    tensorboard: bool = False
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

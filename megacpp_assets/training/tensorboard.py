@@ -1,0 +1,90 @@
+"""A training as TensorBoard shows it: event files beside the data, written while its metrics come in from any launcher.
+
+They hold times, so they are no artifact: nothing reads them but a person, and they may be removed at any time.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.storage import layout
+from megacpp_assets.training.checkpoints.record import parse_metrics
+from megacpp_assets.training.checkpoints.resume import sealed_checkpoints
+from megacpp_assets.training.schedule import learning_rate
+from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.training.watch import watching
+
+FOLDER: Final = "tensorboard"
+_MEASURED: Final = "validation_bits_per_byte"
+
+
+def events_folder(spec: TrainedCheckpointSpec) -> Path:
+    """Where the event files of a mixture lie; `tensorboard --logdir` takes this folder, or any above it."""
+    return spec.root / FOLDER / layout.checkpoints_path(spec.dataset, spec.mixture).partition("/")[2]
+
+
+@contextmanager
+def events_of(spec: TrainedCheckpointSpec, metrics: Path) -> Iterator[None]:
+    """While it is open, write each step of the file `metrics`, and in the end each checkpoint's bits per byte.
+
+    Nothing to do for a recipe without `launch.tensorboard`. What an earlier run left is replaced: `metrics` begins with
+    its steps. `EnvironmentLacks` if the package that writes event files is not installed.
+    """
+    if not spec.launch.tensorboard:
+        yield
+        return
+    folder = events_folder(spec)
+    writer = _writer(folder)
+    events = _Events(spec, metrics, writer)
+    try:
+        with watching(metrics, spec.recipe.steps, events.heard):
+            yield
+    finally:
+        events.heard()
+        events.measured()
+        writer.close()
+
+
+def _writer(folder: Path) -> Any:
+    try:
+        from tensorboardX import SummaryWriter  # noqa: PLC0415 - an extra, asked for by recipe
+    except ModuleNotFoundError as error:
+        do = "pip install 'megacpp-assets[tensorboard]', or set launch.tensorboard to false"
+        raise EnvironmentLacks(
+            "launch.tensorboard", expected="the package tensorboardX", found="none", do=do
+        ) from error
+    if folder.exists():
+        shutil.rmtree(folder)
+    return SummaryWriter(str(folder), flush_secs=1)
+
+
+@dataclass
+class _Events:
+    spec: TrainedCheckpointSpec
+    metrics: Path
+    writer: Any
+    known: int = 0
+
+    def heard(self, done: int = 0, total: int = 0) -> None:
+        """Write the steps that are new in the file."""
+        del done, total
+        data = self.metrics.read_bytes() if self.metrics.is_file() else b""
+        steps = parse_metrics(data[: data.rfind(b"\n") + 1], str(self.metrics))
+        for each in steps[self.known :]:
+            self.writer.add_scalar("loss/train_nats_per_token", each.loss, each.step)
+            self.writer.add_scalar("tokens/step", each.tokens, each.step)
+            self.writer.add_scalar("learning_rate", learning_rate(self.spec.recipe, each.step - 1), each.step)
+        self.known = max(self.known, len(steps))
+
+    def measured(self) -> None:
+        """Write what the checkpoints that are there were measured at."""
+        for checkpoint in sealed_checkpoints(self.spec, range(1, self.spec.recipe.steps + 1)):
+            stats = checkpoint.manifest.stats
+            if _MEASURED in stats:
+                self.writer.add_scalar(f"validation/{_MEASURED}", stats[_MEASURED], stats["steps"])
