@@ -100,7 +100,7 @@ def measure(entry: CatalogueEntry, options: argparse.Namespace) -> None:
         arguments = arguments_of(toolchain, [str(tree / folder) for folder in options.headers])
         defined = names_of(artifact, options.headers)
         documents = drawn(artifact, options.documents, options.headers)
-        found = [lacks(each[c.TEXT], defined, arguments) for each in documents]
+        found = [sorted(defined.intersection(lacks(each[c.TEXT], arguments))) for each in documents]
     alone = sum(not names for names in found)
     for each, names in zip(documents, found, strict=True) if options.missing else ():
         print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(names)}: {' '.join(names)}")

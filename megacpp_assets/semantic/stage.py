@@ -158,7 +158,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[1:], strict=True)))
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
-            stats = _write(publication, spec, sources, index)
+            stats = _write(publication, spec, sources, index, memory.store)
             told = asdict(report)
             unread = told.pop("database_unread")
             return {**stats, **configured, **({"database_unread": unread} if unread else {}), "shared_headers": told}
@@ -245,7 +245,9 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse,
     return _Index(build_repository(files), store.seal(), tuple(lost))
 
 
-def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index) -> dict[str, Any]:
+def _write(
+    publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index, known: Cache
+) -> dict[str, Any]:
     repository, store, lost = index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
     skipped = dict.fromkeys([*lost, *refused])
@@ -275,15 +277,16 @@ def _write(publication: Publication, spec: SemanticJsonlSpec, sources: Sources, 
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, list(skipped))
     sums = by_budget(told, ("documents", "characters"))
-    parsed = _alone(draw.texts, spec, repository) if draw.texts else {}
+    parsed = _alone(draw.texts, spec, repository, known) if draw.texts else {}
     return {"symbols": symbols, **sums, **coverage, **parsed, **_totals(repository, list(skipped))}
 
 
-def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, repository: Repository) -> dict[str, Any]:
+def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, repository: Repository, known: Cache) -> dict[str, Any]:
     """How many documents were parsed by themselves, and the share that lacks no name of the repository."""
     with open_executor() as executor:
         defined = names_defined(repository.files)
-        parsed, alone = count_alone(texts, defined, spec.toolchain, executor, options_of(spec.recipe).limits)
+        limits = options_of(spec.recipe).limits
+        parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
     per_cent = round(100 * alone / parsed, 3) if parsed else 0.0
     return {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
 

@@ -35,7 +35,8 @@ def test_a_document_lacks_what_the_repository_defines_and_it_does_not(
     text: str, lacking: list[str], toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alone, "SYSTEM", "vector")  # read faster than the whole library
-    assert alone.lacks(text, DEFINED, alone.arguments_of(toolchain, ())) == lacking
+    found = alone.lacks(text, alone.arguments_of(toolchain, ()))
+    assert sorted(DEFINED.intersection(found)) == lacking
 
 
 def test_headers_of_a_dependency_are_known_by_the_folder_that_they_lie_below() -> None:

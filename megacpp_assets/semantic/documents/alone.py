@@ -2,6 +2,7 @@
 
 Each text is parsed by libclang as a file of its own beside the system's headers. A name is missing where the parser
 does not find it and the repository defines it; a name of the system, or of a library that is not there, is not.
+What a text lacks is remembered: most documents of one reference are those of the one before.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import orjson
 from clang import cindex
 
 from megacpp_assets.compute.executor import BatchExecutor
@@ -25,6 +27,9 @@ from megacpp_assets.semantic.commands.toolchain import Toolchain, working_direct
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import declared_in
 from megacpp_assets.semantic.parsing.worker import Limits
+from megacpp_assets.semantic.tree.tree_contents import header_state
+from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.caching.code import code_identity
 
 SYSTEM = "bits/stdc++.h"
 """The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
@@ -44,12 +49,10 @@ NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Texts to parse in the scratch `folder`, which has the system's headers compiled; `defined` are the names whose
-    absence counts."""
+    """Texts to parse in the scratch `folder`, which has the system's headers compiled."""
 
     folder: str
     texts: tuple[str, ...]
-    defined: frozenset[str]
     toolchain: Toolchain
     limits: Limits
 
@@ -81,24 +84,75 @@ def names_defined(files: Iterable[FileFacts]) -> frozenset[str]:
     return frozenset(row.name.rpartition("::")[2] for row in rows if row.kind in NAMED)
 
 
+class Findings:
+    """What texts were found to lack, kept in `store` under everything that decides it; with none, nothing is known."""
+
+    def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits) -> None:
+        self._store = store
+        if store is None:
+            return
+        facts = {
+            "code": code_identity(__name__),
+            "compiler": dict(toolchain.identity),
+            "headers": header_state(toolchain.header_roots, toolchain.library),
+            "visible": toolchain.visible,
+            "system": SYSTEM,
+            "limits": asdict(limits),
+        }
+        self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+
+    def find(self, text: str) -> list[str] | None:
+        """The names that `text` lacks, if that is known."""
+        found = self._store.get(self._key(text)) if self._store else None
+        return orjson.loads(found) if found is not None else None
+
+    def keep(self, text: str, names: Sequence[str]) -> None:
+        """Remember what `text` lacks."""
+        if self._store:
+            self._store.put(self._key(text), orjson.dumps(list(names)))
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256(self._base + text.encode()).hexdigest()
+
+
 def count_alone(
-    texts: Sequence[str], defined: frozenset[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
+    texts: Sequence[str],
+    defined: frozenset[str],
+    toolchain: Toolchain,
+    executor: BatchExecutor,
+    limits: Limits,
+    *,
+    store: Cache | None = None,
 ) -> tuple[int, int]:
-    """How many of `texts` were parsed, and how many of those lack none of the names `defined`."""
+    """How many of `texts` were parsed, and how many of those lack none of the names `defined`.
+
+    Texts that `store` knows are not parsed again.
+    """
+    findings = Findings(store, toolchain, limits)
+    known = {text: names for text in texts if (names := findings.find(text)) is not None}
+    for text, names in _tried([text for text in texts if text not in known], toolchain, executor, limits):
+        findings.keep(text, names)
+        known[text] = names
+    found = [defined.isdisjoint(known[text]) for text in texts if text in known]
+    return len(found), sum(found)
+
+
+def _tried(
+    texts: Sequence[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
+) -> Iterator[tuple[str, list[str]]]:
+    """Each of `texts` with the names that it lacks, but for those that end their parser."""
     if not texts:
-        return 0, 0
+        return
     with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
         folder = os.path.realpath(Path(scratch, "tree"))
         os.mkdir(folder)
         write_view(folder, toolchain.visible)
-        trial = Trial(folder, (), defined, toolchain, limits)
-        (compiled,) = executor.run(compile_system, [trial], timeout_s=limits.wall_s)
+        (compiled,) = executor.run(compile_system, [Trial(folder, (), toolchain, limits)], timeout_s=limits.wall_s)
         if compiled.failure is not None:
-            return 0, 0
-        trials = [Trial(folder, (text,), defined, toolchain, limits) for text in texts]
-        outcomes = executor.run(try_documents, trials, timeout_s=limits.wall_s)
-        found = [lacking for outcome in outcomes for lacking in outcome.value or ()]
-    return len(found), sum(not lacking for lacking in found)
+            return
+        trials = [Trial(folder, (text,), toolchain, limits) for text in texts]
+        for outcome in executor.run(try_documents, trials, timeout_s=limits.wall_s):
+            yield from zip(trials[outcome.index].texts, outcome.value or (), strict=False)
 
 
 def compile_system(trial: Trial) -> None:
@@ -113,17 +167,17 @@ def try_documents(trial: Trial) -> list[list[str]]:
     """In a worker: of each text the names that it lacks."""
     with _confined(trial):
         arguments = ["-x", "c++", *_arguments(trial), "-include-pch", _COMPILED]
-        return [lacks(text, trial.defined, arguments) for text in trial.texts]
+        return [lacks(text, arguments) for text in trial.texts]
 
 
-def lacks(text: str, defined: frozenset[str], arguments: Sequence[str]) -> list[str]:
-    """The names of `defined` that `text` uses and that the parser does not find, sorted."""
+def lacks(text: str, arguments: Sequence[str]) -> list[str]:
+    """The names that `text` uses and that the parser does not find, sorted."""
     unit = cindex.Index.create().parse(
         "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=_KEEP_GOING
     )
     code = text.encode()
     errors = (each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error)
-    return sorted({name for each in errors for name in _names_in(each, code)} & defined)
+    return sorted({name for each in errors for name in _names_in(each, code)})
 
 
 def _names_in(error: cindex.Diagnostic, code: bytes) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.documents import alone
 from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
 from megacpp_assets.semantic.parsing.worker import Limits
+from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import InProcess, toolchain
 from tests.semantic.sources import one
 
@@ -43,6 +46,24 @@ def test_a_text_that_ends_its_parser_is_not_among_the_parsed() -> None:
         assert count_alone(texts, DEFINED, toolchain(), executor, Limits()) == (2, 1)
     finally:
         executor.close()
+
+
+class _Refusing(InProcess):
+    """An executor that has nothing to do."""
+
+    def run(self, function: Any, batches: Any, *, timeout_s: float) -> Any:
+        raise AssertionError(f"{function.__name__} for what is known")
+
+
+def test_texts_of_an_earlier_run_are_not_parsed_again_and_count_by_the_names_of_this_one(tmp_path: Path) -> None:
+    texts, store = [WHOLE, LACKING, FOREIGN, LACKING], Cache(tmp_path)
+    assert count_alone(texts, DEFINED, toolchain(), InProcess(), LOCAL, store=store) == (4, 2)
+    assert count_alone(texts, DEFINED, toolchain(), _Refusing(), LOCAL, store=store) == (4, 2)
+    assert count_alone(texts, frozenset({"Stranger"}), toolchain(), _Refusing(), LOCAL, store=store) == (4, 3)
+    with pytest.raises(AssertionError, match="compile_system"):
+        count_alone([*texts, WHOLE + LACKING], DEFINED, toolchain(), _Refusing(), LOCAL, store=store)
+    with pytest.raises(AssertionError, match="compile_system"):
+        count_alone(texts, DEFINED, toolchain(), _Refusing(), Limits(cpu_s=7, applied=False), store=store)
 
 
 def test_no_text_is_no_parse() -> None:
