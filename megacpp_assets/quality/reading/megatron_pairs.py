@@ -165,14 +165,13 @@ class Pair:
 
     def _compare(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
         valid = batch.column(c.VALID_TOKEN_COUNT).to_numpy()
-        inside = (np.arange(self.row_tokens) < valid[:, None]).reshape(-1)
-        inputs = batch.column(c.INPUT_IDS).flatten().to_numpy()[inside]
+        inputs = _prefixes(batch.column(c.INPUT_IDS), valid)
         place = slice(found.tokens, found.tokens + len(inputs))
         if not np.array_equal(self.tokens[place], inputs):
             found.other_tokens = found.other_tokens or f"tokens {place.start} to {place.stop} differ"
         bounds = place.start + np.concatenate([[0], np.cumsum(valid, dtype=np.int64)])
         for name, channel in self._channels.items():
-            wanted = batch.column(c.SIDE_CHANNELS[name]).flatten().to_numpy()[inside]
+            wanted = _prefixes(batch.column(c.SIDE_CHANNELS[name]), valid)
             # A file of another size is what a check of its own sees.
             same = isinstance(channel, IndexCorrupt) or _has_rows(channel, found.rows, bounds, wanted)
             if not same:
@@ -214,6 +213,12 @@ class Pair:
 
     def _token_blocks(self) -> Iterator[NDArray[Any]]:
         return (self.tokens[part] for part in blocks(len(self.tokens)))
+
+
+def _prefixes(column: pa.ListArray, counts: NDArray[np.int64]) -> NDArray[Any]:
+    """The first `counts` values of each row, end to end."""
+    rows = column.flatten().to_numpy().reshape(len(counts), -1)
+    return np.concatenate([row[:count] for row, count in zip(rows, counts, strict=True)])
 
 
 def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: NDArray[Any]) -> bool:
