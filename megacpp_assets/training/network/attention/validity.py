@@ -1,6 +1,6 @@
 """Which part of each row is real, and what that and the documents make of whole blocks of queries and keys (seed 000).
 
-Worked out once a batch on the host, so that no kernel looks for padding or document boundaries inside a compiled region.
+Worked out once a batch on the host, so that no kernel looks for padding or borders of documents in a compiled region.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ValidityMode(Enum):
     """In what a row's real prefix is counted."""
 
     SLOT_PREFIX = "slot_prefix"
-    TOKEN_PREFIX = "token_prefix"  # noqa: S105  a mode, no secret
+    TOKEN_PREFIX = "token_prefix"
     NONE = "none"
     """Every token is real."""
 
