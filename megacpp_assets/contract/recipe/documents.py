@@ -47,6 +47,10 @@ class SemanticRecipe:
     `strategy` says which roots share a document: each has its own (`per_chunk`), those of a `file`, or those that use
     each other (`clustered`). Around them stand declarations of what they use up to `dependency_depth` edges away, with
     bodies up to `body_depth`; the text of a document is at most `replication` times that of its roots (0: no cap).
+    So that rows can be filled, `small_share` of the text of what is clustered stays in documents of at most a quarter
+    of the budget, what belongs to others the least; with 0 all grow as they can. Where it is not 0, a short document
+    may have some 500 tokens of context, whatever `replication` says.
+
     A budget is filled as if a token were `chars_per_token` characters: a small vocabulary has shorter ones, and a
     document that is too long after all is split where tokens are counted, its second part without its context.
 
@@ -64,6 +68,7 @@ class SemanticRecipe:
     dependency_depth: int = 5
     body_depth: int = 1
     replication: float = 1.5
+    small_share: float = 0.18
     chars_per_token: float = 4.0
     file_bytes: int = 1_000_000
     parsed_documents: int = 20
@@ -84,6 +89,8 @@ class SemanticRecipe:
             raise SpecError("semantic.strategy", expected=" or ".join(STRATEGIES), found=repr(self.strategy))
         if not (self.replication == 0 or 1 <= self.replication <= 100):
             raise SpecError("semantic.replication", expected="1 to 100, or 0 for no cap", found=self.replication)
+        if not 0 <= self.small_share <= 1:
+            raise SpecError("semantic.small_share", expected="0 to 1", found=self.small_share)
         if not 1 <= self.chars_per_token <= 16:
             raise SpecError("semantic.chars_per_token", expected="1 to 16", found=self.chars_per_token)
         if not 0 <= self.failed_files_per_cent <= 100:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from megacpp_assets.semantic.documents.items import DEFINES
@@ -11,18 +12,29 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 _NEIGHBOUR = 0.25
 """What standing side by side in a file counts, in calls of a function that nobody else calls."""
+_SMALL = 4
+"""A group is small up to one part in so many of the most characters: four or more of them fill a row to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSizes:
+    """At most `most` characters in a group, and `small_share` of all characters in small ones, of at most a quarter of
+    that: without them nothing would fit into what a long document leaves of its row."""
+
+    most: int
+    small_share: float = 0.0
 
 
 def clusters(
-    repository: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], most: int
+    repository: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], limits: GroupSizes
 ) -> list[list[PlacedRoot]]:
-    """`roots`, in file order, in groups of at most `most` characters by `sizes`; a larger root is a group of its own.
+    """`roots`, in file order, in groups of `sizes` within `limits`; a larger root is a group of its own.
 
     Pairs are joined in the order of their edges over the square root of both their edges, so that what all use joins
-    nobody in particular; what is left over of a file is filled up in its order. Groups, and roots in them, stay in file
-    order.
+    nobody in particular, and what stays small is what belongs to others the least; what is left over of a file is
+    filled up in its order. Groups, and roots in them, stay in file order.
     """
-    union = _Union(sizes, most, [_defined(repository, place) for place in roots])
+    union = _Union(sizes, limits, [_defined(repository, place) for place in roots])
     for first, second in _by_weight(_weights(repository, roots)):
         union.join(first, second)
     groups: dict[int, list[int]] = {}
@@ -57,13 +69,15 @@ def _by_weight(weights: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
 
 
 class _Union:
-    """Groups of numbers, joined while they stay within `most` and define nothing twice."""
+    """Groups of numbers, joined while they stay within `limits` and define nothing twice."""
 
-    def __init__(self, sizes: Sequence[int], most: int, defined: Sequence[set[str]]) -> None:
+    def __init__(self, sizes: Sequence[int], limits: GroupSizes, defined: Sequence[set[str]]) -> None:
         self._parent = list(range(len(sizes)))
         self._sizes = list(sizes)
         self._defined = list(defined)
-        self._most = most
+        self._most = limits.most
+        self._to_spare = sum(map(self._if_small, sizes)) - int(limits.small_share * sum(sizes))
+        """Characters of small groups that joining may still take."""
 
     def find(self, number: int) -> int:
         """The smallest number of a group."""
@@ -73,16 +87,26 @@ class _Union:
         return number
 
     def join(self, first: int, second: int) -> None:
-        """Make one group of two if it is small enough."""
+        """Make one group of two if it is small enough, and enough are small without them."""
         first, second = sorted((self.find(first), self.find(second)))
         if first != second and self._may_join(first, second):
+            self._to_spare -= self._taken(first, second)
             self._parent[second] = first
             self._sizes[first] += self._sizes[second]
             self._defined[first] |= self._defined[second]
 
     def _may_join(self, first: int, second: int) -> bool:
         fits = self._sizes[first] + self._sizes[second] <= self._most
-        return fits and self._defined[first].isdisjoint(self._defined[second])
+        taken = self._taken(first, second)
+        return fits and taken <= max(0, self._to_spare) and self._defined[first].isdisjoint(self._defined[second])
+
+    def _taken(self, first: int, second: int) -> int:
+        """Characters that are in small groups, and would not be if these two were one."""
+        one, other = self._sizes[first], self._sizes[second]
+        return self._if_small(one) + self._if_small(other) - self._if_small(one + other)
+
+    def _if_small(self, size: int) -> int:
+        return size if size <= self._most // _SMALL else 0
 
     def filled(self, groups: Sequence[list[int]], files: Sequence[int]) -> list[list[int]]:
         """The groups, neighbours together where they may join and one goes on in a `files` that the other ends with."""

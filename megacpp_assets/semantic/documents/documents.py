@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from megacpp_assets.contract.names import CONTEXT_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, Pen, Recall
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where
@@ -22,6 +23,9 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
+_LEAST_CONTEXT = DOCUMENT_TOKENS // 8
+"""Tokens of context, by estimate, that a document of few characters may have, whatever the replication: its class and
+the types that it names are no shorter for it."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _LEAST_BELOW = 3
@@ -102,6 +106,9 @@ class _Assembly:
         self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
         self._strategy = STRATEGIES[recipe.strategy]
         self._most = int(budget * recipe.chars_per_token * _FILLED_SHARE)
+        clustered = recipe.strategy == "clustered"
+        self._small_share = recipe.small_share if clustered else 0.0
+        self._least_context = int(_LEAST_CONTEXT * recipe.chars_per_token * _FILLED_SHARE) if self._small_share else 0
         self._chunks = budget // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
@@ -111,7 +118,7 @@ class _Assembly:
         """A document for each group of `roots`, all of which train or validate."""
         sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._most / self._replication) if self._replication else self._most
-        for group in self._strategy(self._repository, roots, sizes, most):
+        for group in self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share)):
             yield self._document(group, validate=validate)
 
     def _document(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Document:
@@ -119,7 +126,7 @@ class _Assembly:
         own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
         chars = self._most - own
         if self._replication:
-            chars = min(chars, int(own * (self._replication - 1)))
+            chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
         head = max(0, chars) // _HEAD_SHARE
         chunks = self._chunks - sum(end - start for start, end in items)
         context = self._surroundings.choose(

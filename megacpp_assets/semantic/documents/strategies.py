@@ -6,25 +6,27 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from megacpp_assets.semantic.documents.clusters import clusters
+from megacpp_assets.semantic.documents.clusters import GroupSizes, clusters
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
-Strategy = Callable[[Repository, Sequence[PlacedRoot], Sequence[int], int], list[list[PlacedRoot]]]
-"""(repository, roots in file order, characters of each, most characters of a group) -> groups in file order."""
+Strategy = Callable[[Repository, Sequence[PlacedRoot], Sequence[int], GroupSizes], list[list[PlacedRoot]]]
+"""(repository, roots in file order, characters of each, how many a group may have) -> groups in file order."""
 
 
-def per_chunk(_: Repository, roots: Sequence[PlacedRoot], __: Sequence[int], ___: int) -> list[list[PlacedRoot]]:
+def per_chunk(_: Repository, roots: Sequence[PlacedRoot], __: Sequence[int], ___: GroupSizes) -> list[list[PlacedRoot]]:
     """Every root has a document of its own (seeds 000 and 002)."""
     return [[root] for root in roots]
 
 
-def by_file(_: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], most: int) -> list[list[PlacedRoot]]:
+def by_file(
+    _: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], limits: GroupSizes
+) -> list[list[PlacedRoot]]:
     """The roots of a file share a document, or several where they are too long for one."""
     groups: list[list[PlacedRoot]] = []
     for _file, members in groupby(zip(roots, sizes, strict=True), key=lambda pair: pair[0].file):
-        reached = most
+        reached = limits.most
         for root, size in members:
-            if reached + size > most:
+            if reached + size > limits.most:
                 groups.append([])
                 reached = 0
             groups[-1].append(root)

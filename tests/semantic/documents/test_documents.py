@@ -109,14 +109,14 @@ def test_a_larger_budget_gives_longer_documents_with_the_same_roots(tmp_path: Pa
     sources = {
         f"part{n}.cc": f"int last{n - 1}(const int *);\n"
         f"int last{n}(const int *values) {{\n    int total = last{n - 1}(values);\n{lines}    return total;\n}}\n"
-        for n in range(1, 40)
+        for n in range(1, 60)
     }
     small, large = (_all(tmp_path / str(budget), sources, budget=budget) for budget in (4096, 65_536))
     assert max(len(document.text) for document in small) <= 4096 * 4
     assert 65_536 * 4 > max(len(document.text) for document in large) > 4 * 4096 * 4
     assert len(large) < len(small)
     roots = [sorted(root for document in documents for root in document.roots) for documents in (small, large)]
-    assert roots[0] == roots[1] and len(set(roots[1])) == len(roots[1]) >= 39
+    assert roots[0] == roots[1] and len(set(roots[1])) == len(roots[1]) >= 59
 
 
 def test_a_declaration_comes_with_all_that_it_names_or_not_at_all(tmp_path: Path) -> None:
@@ -141,6 +141,31 @@ def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
     documents = _all(tmp_path, sources, budget=64, replication=1.0)
     texts = [document.text for document in documents if "int user()" in document.text]
     assert len(texts) == 1 and "int used(int v)" in texts[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+def test_the_share_of_text_that_the_recipe_says_stays_in_documents_of_a_quarter(share: float, tmp_path: Path) -> None:
+    sources = {
+        f"part{n}.cc": f"int last{n - 1}(int);\n"
+        f"int last{n}(int value) {{ {'value = value + 1; ' * (5 + n % 7)} return last{n - 1}(value); }}\n"
+        for n in range(1, 60)
+    }
+    documents = _all(tmp_path, sources, budget=1024, small_share=share)
+    own = [int((document.roles == ROOT_ROLE).sum()) for document in documents]
+    small = sum(size for size in own if size <= 1024 * 4 * 0.9 / 1.5 / 4)
+    assert share <= small / sum(own) < share + 0.15
+    assert sum(len(document.roots) for document in documents) == len({*sum((d.roots for d in documents), ())}) >= 59
+
+
+def test_a_short_document_of_a_cluster_shows_what_it_uses_though_that_is_longer(tmp_path: Path) -> None:
+    fields = "".join(f"  int field_number_{n};\n" for n in range(10, 55))
+    sources = {
+        "wide.h": f"struct Wide {{\n{fields}}};\n",
+        "user.cc": '#include "wide.h"\nint user(Wide &wide) { return wide.field_number_17; }\n',
+    }
+    told = {share: _all(tmp_path / str(share), sources, budget=400, small_share=share) for share in (0.0, 0.05)}
+    shown = {share: next(d.text for d in documents if "int user(" in d.text) for share, documents in told.items()}
+    assert "field_number_54" in shown[0.05] and "field_number_54" not in shown[0.0]
 
 
 def test_two_programs_do_not_share_a_document(tmp_path: Path) -> None:
