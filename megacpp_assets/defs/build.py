@@ -11,7 +11,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
 from megacpp_assets.defs.automate.automation import automation_of
 from megacpp_assets.defs.keys import REPORTS, asset_key
-from megacpp_assets.defs.reports import build_reports
+from megacpp_assets.defs.reports.assets import build_reports
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
 

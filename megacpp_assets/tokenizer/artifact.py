@@ -14,8 +14,8 @@ import orjson
 
 from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPECIAL_NAMES
-from megacpp_assets.tokenizer.fixed import special
 from megacpp_assets.tokenizer.model import Model
+from megacpp_assets.tokenizer.vocabulary.fixed import special
 from megacpp_assets.tokenizer.whitespace import Whitespace
 
 TOKENIZER_FILE = "tokenizer.json"

@@ -15,12 +15,12 @@ from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.layout import REGISTRY
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.fixed import special_ids
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import Model
 from megacpp_assets.tokenizer.registry import read_committed
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, quality_page
 from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Statistics
+from megacpp_assets.tokenizer.vocabulary.fixed import special_ids
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 RECIPE_FILE = "recipe.json"

@@ -19,8 +19,8 @@ from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenizer import _bpe, model, train, whitespace
 from megacpp_assets.tokenizer._bpe import Counter
-from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.train import new_counter
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_sha256
 
 PORTION_BYTES = 64 << 20
 _LENGTHS, _COUNTS = np.dtype("<u4"), np.dtype("<i8")

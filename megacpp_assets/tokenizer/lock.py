@@ -13,7 +13,7 @@ from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.fixed import special, special_ids
+from megacpp_assets.tokenizer.vocabulary.fixed import special, special_ids
 
 LOCK_FILE = "tokenizer.lock"
 FORMAT = 2

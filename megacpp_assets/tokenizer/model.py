@@ -12,7 +12,7 @@ from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPACE_ID
 from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
 from megacpp_assets.tokenizer._bpe import Splitter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import is_spelled, spell, unspell
-from megacpp_assets.tokenizer.fixed import GUARD_CHARACTER, filler, fixed_vocabulary
+from megacpp_assets.tokenizer.vocabulary.fixed import GUARD_CHARACTER, filler, fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import COMMANDS, DIRECTIVES, OPERATORS, Whitespace, char_classes
 
 FIRST_ORDINARY_ID = SPACE_ID

@@ -41,10 +41,10 @@ from megacpp_assets.tokenizer.contents import (
 from megacpp_assets.tokenizer.counting import Memory, count_portions, portions
 from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.fixed import fixed_sha256
 from megacpp_assets.tokenizer.registry import commit_tokenizer, trained_commit
 from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Measure
 from megacpp_assets.tokenizer.train import Trained, batches
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_sha256
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 VERSION = "3"

@@ -22,9 +22,9 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.fixed import special_ids
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import Merges, assemble
+from megacpp_assets.tokenizer.vocabulary.fixed import special_ids
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 DATASET = "tiny_4k"

@@ -22,9 +22,9 @@ from megacpp_assets.contract.specials import BOS_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary, special
 from megacpp_assets.tokenizer.lock import FORGERY
 from megacpp_assets.tokenizer.train import train
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary, special
 from megacpp_assets.tokenizer.whitespace import recipes
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES, PIECES, TEXTS

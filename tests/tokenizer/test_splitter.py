@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from tokenizers import Regex, pre_tokenizers
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.model import make_splitter
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import char_classes, recipes, whitespace_recipe
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import TEXTS

@@ -17,9 +17,9 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import spell
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.train import REFERENCE_LIMIT, Trained, train, train_model
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 from tests.tokenizer.conftest import RECIPE, add_words, native_sources, words_in
 

@@ -14,9 +14,9 @@ from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.specials import SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock, read_lock
 from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer, build_trie, longest_tokens
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from megacpp_assets.tokenizer.fixed import GUARD_CHARACTER
 from megacpp_assets.tokenizer.gpu.scan import visited
+from megacpp_assets.tokenizer.vocabulary.fixed import GUARD_CHARACTER
 
 
 def find_guards(cells: Tensor, guards: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:

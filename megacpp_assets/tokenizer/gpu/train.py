@@ -10,12 +10,12 @@ import torch
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.gpu.count import count_words
 from megacpp_assets.tokenizer.gpu.merge import MergeOptions, train_merges
 from megacpp_assets.tokenizer.gpu.split import Splitter
 from megacpp_assets.tokenizer.gpu.words import Words
 from megacpp_assets.tokenizer.train import Trained, new_counter, put_together, require_words
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 GRAPH_STEPS = 128

@@ -1,1 +1,1 @@
-"""The fixed vocabulary as reviewed data: one TOML file per band, each group with the reason it is there."""
+"""The fixed vocabulary as reviewed data: a TOML file a band, each group with its reason; `fixed` makes ids of them."""

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenizer.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.gpu.layout import lay_out
 from megacpp_assets.tokenizer.gpu.split import Splitter
 from megacpp_assets.tokenizer.model import make_splitter
+from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES, PIECES

@@ -20,7 +20,7 @@ BANDS = (
     "keywords", "operators", "preprocessor", "numbers", "punctuation", "standard_library", "standard_library_2",
     "platforms", "gpu", "specialists",
 )  # fmt: skip
-"""Data files of `vocabulary/`, in id order."""
+"""Data files of this folder, in id order."""
 
 FIRST_BYTE_ID = FIXED_IDS - 256
 """A byte that no group names has the id `FIRST_BYTE_ID + byte`."""
@@ -117,7 +117,7 @@ def fixed_sha256() -> str:
 
 
 def _groups(band: str) -> list[Group]:
-    text = resources.files("megacpp_assets.tokenizer").joinpath("vocabulary", f"{band}.toml").read_text("utf-8")
+    text = resources.files(__package__).joinpath(f"{band}.toml").read_text("utf-8")
     tables: list[dict[str, Any]] = tomllib.loads(text)["group"]
     return [Group(**{**table, "tokens": tuple(table["tokens"])}) for table in tables]
 

@@ -1,6 +1,6 @@
 """The reports across partitions as assets: one for each table of the dbt project, its tests as their checks.
 
-What the graph needs of the project is kept in `reports_graph.json`, so that listing the graph loads no dbt.
+What the graph needs of the project is kept in `graph.json`, so that listing the graph loads no dbt.
 """
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
@@ -18,7 +18,7 @@ from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.defs.showing.paths import docs_page
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
-GRAPH_FILE: Final = Path(__file__).with_name("reports_graph.json")
+GRAPH_FILE: Final = Path(__file__).with_name("graph.json")
 
 
 def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
@@ -35,7 +35,7 @@ def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
         ],
     )
     def body(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:  # type: ignore[type-arg]
-        from megacpp_assets.defs.reports_body import make_reports
+        from megacpp_assets.defs.reports.body import make_reports
 
         try:
             yield from make_reports(root, {name: list(table["checks"]) for name, table in tables.items()})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from megacpp_assets.cli.beside import artifact_beside
+from megacpp_assets.cli.files.beside import artifact_beside
 from megacpp_assets.contract.errors import SpecError
 
 _PREFIX = click.Path(path_type=Path)

@@ -1,6 +1,6 @@
 """The graph of the dbt project as dagster-dbt reads it, for the definitions to load without dbt.
 
-`python -m tests.defs.reports_graph` writes `megacpp_assets/defs/reports_graph.json` anew.
+`python -m tests.defs.reports.graph` writes `megacpp_assets/defs/reports/graph.json` anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dagster_dbt.asset_utils import build_dbt_specs
 from dbt.cli.main import dbtRunner
 
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports import GRAPH_FILE
+from megacpp_assets.defs.reports.assets import GRAPH_FILE
 from megacpp_assets.reports.build import dbt_arguments, prepare
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import target

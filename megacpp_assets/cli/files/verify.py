@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from megacpp_assets.cli.beside import artifact_beside, below_root, is_sealed
+from megacpp_assets.cli.files.beside import artifact_beside, below_root, is_sealed
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError

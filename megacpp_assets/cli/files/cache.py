@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from megacpp_assets.cli.beside import artifact_beside
+from megacpp_assets.cli.files.beside import artifact_beside
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX

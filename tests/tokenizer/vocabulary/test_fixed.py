@@ -9,7 +9,7 @@ import pytest
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.tokenizer.byte_level import CHARACTERS, is_spelled, spell, unspell
-from megacpp_assets.tokenizer.fixed import Group, _add, fixed_vocabulary, special
+from megacpp_assets.tokenizer.vocabulary.fixed import Group, _add, fixed_vocabulary, special
 
 FIXED = fixed_vocabulary()
 

@@ -9,7 +9,7 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports import GRAPH_FILE, build_reports
+from megacpp_assets.defs.reports.assets import GRAPH_FILE, build_reports
 from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.packed.enriched_documents import small_corpus
 
@@ -25,8 +25,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dg.ExecuteInProcessResult:
 
 
 def test_the_graph_is_what_dagster_dbt_reads_from_the_project() -> None:
-    """After a deliberate change: `python -m tests.defs.reports_graph`."""
-    from tests.defs.reports_graph import text  # dbt, which only the worker of this test shall import
+    """After a deliberate change: `python -m tests.defs.reports.graph`."""
+    from tests.defs.reports.graph import text  # dbt, which only the worker of this test shall import
 
     assert GRAPH_FILE.read_text(encoding="utf-8") == text()
 

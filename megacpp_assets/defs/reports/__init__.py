@@ -1,0 +1,1 @@
+"""The tables of `megacpp quality` in Dagster."""
