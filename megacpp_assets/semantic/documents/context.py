@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.graph.repository import Repository
@@ -67,6 +69,14 @@ class _Growth:
     distance: int
 
 
+class _Closure(NamedTuple):
+    """Items that come together or not at all, and what they take."""
+
+    items: tuple[Item, ...]
+    chars: int
+    chunks: int
+
+
 class Surroundings:
     """The surroundings of roots of one repository."""
 
@@ -87,10 +97,9 @@ class Surroundings:
         frontier = [number for root in roots for number in range(*root)]
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reached(frontier)
-            order = self._order(reached)
             growth = _Growth(context, room, barred, distance)
-            fresh = [one for item in order for one in self._declare([item], growth)]
-            for item in order:
+            fresh = self._declare_cheapest(reached, growth)
+            for item in self._order(reached):
                 fresh += self._open_class(item, growth)
                 if distance <= self._reach.bodies:
                     fresh += self._show_bodies(item, reached[item], growth)
@@ -114,9 +123,36 @@ class Surroundings:
                 reached[self._items.of[target]][target] += _BY_NAME if by_name else 1
         return reached
 
+    def _declare_cheapest(self, reached: Mapping[Item, Counter[int]], growth: _Growth) -> list[Item]:
+        """Declare what is used most for what it costs with all that it names beyond what stands there already."""
+        fresh: list[Item] = []
+        levels = {item: self._repository.unit_level(item) for item in reached}
+        waiting = [
+            (-uses.total() / self._cost(self._least_chars(item)), levels[item], item) for item, uses in reached.items()
+        ]
+        heapify(waiting)
+        while waiting:
+            rank, level, item = heappop(waiting)
+            closure = self._closure([item], growth)
+            worth = reached[item].total() / self._cost(closure.chars)
+            if waiting and -worth > max(rank, waiting[0][0]):
+                heappush(waiting, (-worth, level, item))
+            else:
+                fresh += self._take(closure, growth)
+        return fresh
+
+    @staticmethod
+    def _cost(chars: int) -> int:
+        return chars + SEPARATOR_CHARS
+
     def _declare(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> list[Item]:
         """Take room for `chars` in `chunks`, and for `items` in their shortest form with all that those forms name, if
         there is enough for all together: a part would name what is missing. Which items are new."""
+        return self._take(self._closure(items, growth, chars, chunks), growth)
+
+    def _closure(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> _Closure:
+        """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
+        there is room, and with `chars` in `chunks` what they take."""
         taken: dict[Item, None] = {}
         pending = deque(items)
         while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
@@ -128,13 +164,17 @@ class Surroundings:
             chars += least + SEPARATOR_CHARS if least else 0
             chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
             pending.extend(self._needed(item))
-        if not growth.room.takes(chars, chunks):
+        return _Closure(tuple(taken), chars, chunks)
+
+    def _take(self, closure: _Closure, growth: _Growth) -> list[Item]:
+        """Show `closure` if there is room for all of it; which items are new."""
+        if not growth.room.takes(closure.chars, closure.chunks):
             return []
-        for item in taken:
+        for item in closure.items:
             growth.context.distance[item] = growth.distance
             growth.context.whole[item] = set()
             growth.context.heads |= {item} if self._items.head_chars(item) else set()
-        return list(taken)
+        return list(closure.items)
 
     def _needed_by(self, item: Item) -> list[Item]:
         """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
@@ -170,7 +210,7 @@ class Surroundings:
             return fresh
         for number in (number for number in self._items.bodies(item) if used[number]):
             hidden = self._items.declared_chars(item) == 0
-            cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(number)
+            cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(item, number)
             left = growth.room.chars
             named = self._declare(self._body_needs(number), growth, cost, int(hidden))
             if growth.room.chars < left:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +91,10 @@ class Document:
         return ((user, used, sure) for user, used, edge, sure in self.edges if edge == CALL_EDGE)
 
 
+_MERGED_CHARS = 400
+"""Small declarations of one kind that stand together are a chunk until they reach this."""
+
+
 class Pen:
     """A document in the making: text is appended in order."""
 
@@ -103,6 +107,7 @@ class Pen:
         self._constituents: list[Constituent] = []
         self._taken: set[tuple[int, int]] = set()
         self._users: set[int] = set()
+        self._last: int | None = None
         self.boundaries: list[Boundary] = []
         self.place: dict[int, int] = {}
         """Boundary of each chunk that stands here."""
@@ -132,15 +137,46 @@ class Pen:
     def context(self, begin: int, kind: str, name: str) -> None:
         """Make a chunk without edges of what was written since `begin`."""
         self.boundaries.append(Boundary(begin, self.size, kind, name, 0, True))
+        self._last = None
 
     def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
         """Make [begin, end) the place of chunk `number`; `uses`: what it uses can be seen there."""
         node = self._repository.nodes[number]
         level, leaf = self._repository.level[number], self._repository.leaf[number]
-        self.place[number] = len(self.boundaries)
-        self.boundaries.append(Boundary(begin, end, kind, node.chunk.name, level, leaf))
+        boundary = Boundary(begin, end, kind, node.chunk.name, level, leaf)
+        if self.boundaries and self._goes_on(number, boundary):
+            self.boundaries[-1] = replace(self.boundaries[-1], char_end=end)
+        else:
+            self.boundaries.append(boundary)
+        self.place[number] = len(self.boundaries) - 1
+        self._last = number
         if uses:
             self._users.add(number)
+
+    def _goes_on(self, number: int, boundary: Boundary) -> bool:
+        """Whether the chunk `number` at `boundary` is one with the chunk before it: small declarations of one kind and
+        level with nothing but space between them."""
+        last, first = self.boundaries[-1], self._last
+        alike = (last.kind, last.dep_level, last.is_leaf) == (boundary.kind, boundary.dep_level, boundary.is_leaf)
+        if first is None or not alike or last.char_end - last.char_offset >= _MERGED_CHARS:
+            return False
+        small = self._is_small(first) and self._is_small(number)
+        return small and not self._between(last.char_end, boundary.char_offset).strip()
+
+    def _is_small(self, number: int) -> bool:
+        node = self._repository.nodes[number]
+        return node.signature is None and node.chunk.kind != "func_body" and node.unit[1] - node.unit[0] == 1
+
+    def _between(self, begin: int, end: int) -> str:
+        """The text in [begin, end)."""
+        texts: list[str] = []
+        reached = self.size
+        for text in reversed(self._texts):
+            if reached <= begin:
+                break
+            reached -= len(text)
+            texts.append(text)
+        return "".join(reversed(texts))[begin - reached : end - reached]
 
     def _append(self, text: str, role: int) -> None:
         self._texts.append(text)
@@ -170,8 +206,11 @@ class Pen:
         )
 
     def _edges(self) -> Iterator[tuple[int, int, int, str]]:
+        """Those between chunks that stand here, each once, as sure as the surest."""
+        found: dict[tuple[int, int, int], int] = {}
         for number in sorted(self._users):
             for target, edge, confidence in self._repository.out[number]:
-                used = self.place.get(target)
-                if used is not None and edge in (CALL_EDGE, TYPE_EDGE):
-                    yield self.place[number], used, edge, CONFIDENCES[confidence]
+                key = self.place[number], self.place.get(target, self.place[number]), edge
+                if key[0] != key[1] and edge in (CALL_EDGE, TYPE_EDGE):
+                    found[key] = min(confidence, found.get(key, confidence))
+        return ((*key, CONFIDENCES[confidence]) for key, confidence in found.items())

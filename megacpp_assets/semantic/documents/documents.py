@@ -30,8 +30,8 @@ _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _LEAST_BELOW = 3
 """And no more than one part in this many of what stands below them."""
-_TOKENS_PER_CHUNK = 48
-"""A row has a chunk slot for every 32 tokens; documents stay below that."""
+_TOKENS_PER_CHUNK = 32
+"""A row has a chunk slot for every so many tokens. Small declarations share one, so that documents stay below that."""
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 
 SHORT = "too short"

@@ -16,6 +16,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 WORD = re.compile(r"[A-Za-z_]\w*")
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
+_ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -33,6 +34,8 @@ class Items:
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
         self.declared_chars = cache(self._declared_chars)
         """Characters of an item without its bodies; of a method that a class declares, none."""
+        self.aside_chars = cache(self._aside_chars)
+        """Characters of comments in front of a chunk, which its declaration does without."""
         self.named = cache(self._named)
         """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
         self._names = cache(self._names_of)
@@ -63,15 +66,25 @@ class Items:
         """Characters of an item as it stands in its file."""
         return self._repository.nodes[item[1] - 1].char_end - self._repository.nodes[item[0]].char_start
 
-    def body_chars(self, number: int) -> int:
-        """Characters that leaving out the body of chunk `number` spares."""
+    def body_chars(self, item: Item, number: int) -> int:
+        """Characters that leaving out the body of chunk `number` of `item` spares; of a function also its comment."""
         node = self._repository.nodes[number]
-        return node.char_end - node.signature.char_end if node.signature else 0
+        hidden = node.char_end - node.signature.char_end if node.signature else 0
+        return hidden + (self.aside_chars(number) if number == item[0] else 0)
 
     def _declared_chars(self, item: Item) -> int:
         if self.owner(item) is not None:
             return 0
-        return self.whole_chars(item) - sum(map(self.body_chars, self.bodies(item)))
+        bodies = self.bodies(item)
+        aside = 0 if item[0] in bodies else self.aside_chars(item[0])
+        return self.whole_chars(item) - aside - sum(self.body_chars(item, number) for number in bodies)
+
+    def _aside_chars(self, number: int) -> int:
+        node = self._repository.nodes[number]
+        if node.signature is not None and node.chunk.kind == "func_body":
+            return node.signature.char_start - node.char_start
+        found = _ASIDE.match(self._repository.files[node.file].source.text, node.char_start, node.char_end)
+        return found.end() - node.char_start if found else 0
 
     def signature_text(self, number: int) -> str:
         """The text of the signature of chunk `number`."""
@@ -81,7 +94,7 @@ class Items:
 
     def used(self, number: int) -> list[int]:
         """Chunks that chunk `number` uses."""
-        return [target for target, _, _ in self._repository.out[number]]
+        return [*(target for target, _, _ in self._repository.out[number]), *self._repository.spelled[number]]
 
     def spells(self, number: int, target: int) -> bool:
         """Whether the text of chunk `number` has a name that chunk `target`, which it uses, declares."""
@@ -93,7 +106,7 @@ class Items:
 
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
-        words |= {space.macro for space in self._spaces[self._repository.nodes[number].root]}
+        words |= {name for space in self._spaces[self._repository.nodes[number].root] for name in space.macros}
         return tuple(target for target in self.used(number) if not words.isdisjoint(self._names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:

@@ -169,7 +169,7 @@ class Layout:
             pen.synthetic(";")
             pen.chunk(piece.item[0], begin, pen.size, first.chunk.kind, uses=False)
             return
-        start, char_start = first.chunk.start, first.char_start
+        start, char_start = self._begin(piece)
         waiting: list[int] = []
         bodies = set(self._items.bodies(piece.item))
         for number in range(*piece.item):
@@ -192,6 +192,14 @@ class Layout:
                 pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE) - char_start
             )
             self._chunks(pen, waiting, shift, char_start)
+
+    def _begin(self, piece: Piece) -> tuple[int, int]:
+        """The byte and the character where context begins: a function that is shown whole with its comment, and all
+        else behind it."""
+        node = self._repository.nodes[piece.item[0]]
+        aside = 0 if piece.item[0] in piece.whole else self._items.aside_chars(piece.item[0])
+        text = self._repository.files[node.file].source.text[node.char_start : node.char_start + aside]
+        return node.chunk.start + len(text.encode()), node.char_start + aside
 
     def _chunks(self, pen: Pen, numbers: Sequence[int], shift: int, char_start: int) -> None:
         """Tell the places of chunks that a slice holds, whose characters are `shift` from those of its file. If it ends

@@ -19,8 +19,6 @@ from megacpp_assets.semantic.outline.file_outline import FileOutline
 from megacpp_assets.semantic.outline.lexer import Lexed, level_behind
 from megacpp_assets.semantic.outline.nodes import Role
 
-MERGE_BYTES = 400
-"""Small declarations of one kind are merged until they reach this."""
 RUN_BYTES = 4000
 """A run of small declarations ends here."""
 RUN_GAP_BYTES = 1000
@@ -72,7 +70,7 @@ def chunk_file(code: bytes, lexed: Lexed, outline: FileOutline) -> FileChunks:
         if run[0].major:
             chunks.extend(_class_chunks(code, members[0], comments, first))
         else:
-            chunks.extend(_run_chunks(members, first, outline))
+            chunks.extend(_run_chunks(members, first))
         start = run[0].start if run[0].start < members[0].start else chunks[first].start
         end = run[-1].end if run[-1].end > members[-1].end else chunks[-1].end
         roots.append(Root(first, len(chunks), members[0].name, members[0].kind, start, end))
@@ -161,15 +159,6 @@ def _breaks_run(run: list[Stretch], group: Stretch, borders: list[int]) -> bool:
     return crosses or group.end - run[0].start > RUN_BYTES or group.start - run[-1].end > RUN_GAP_BYTES
 
 
-def _run_chunks(run: list[Group], first: int, outline: FileOutline) -> list[Chunk]:
-    """The chunks of a run; neighbours of one kind with nothing but comments between them share one."""
-    chunks: list[Chunk] = []
-    for group in run:
-        last = chunks[-1] if chunks else None
-        near = last is not None and last.kind == group.kind and last.end - last.start < MERGE_BYTES
-        if last is not None and near and not outline.parted(last.end, group.start):
-            chunks[-1] = last._replace(end=group.end)
-        else:
-            index = first + len(chunks)
-            chunks.append(Chunk(group.start, group.end, group.kind, group.name, (index, index + 1)))
-    return chunks
+def _run_chunks(run: list[Group], first: int) -> list[Chunk]:
+    """The chunks of a run: a declaration or a macro each."""
+    return [Chunk(group.start, group.end, group.kind, group.name, (n, n + 1)) for n, group in enumerate(run, first)]

@@ -13,8 +13,9 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
-from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, FileLinks, chunks_called, joined, link
+from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined, link
 from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.spelled import openers, spelled
 
 
 class Node(NamedTuple):
@@ -43,7 +44,8 @@ class PlacedRoot:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending."""
+    """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending,
+    `spelled[i]` the chunks that it names where the parser tells no use."""
 
     files: Sequence[FileFacts]
     nodes: Sequence[Node]
@@ -51,6 +53,7 @@ class Repository:
     level: Sequence[int]
     leaf: Sequence[bool]
     out: Sequence[Sequence[tuple[int, int, int]]]
+    spelled: Sequence[Sequence[int]]
     edges: Edges
 
     def unit_level(self, unit: tuple[int, int]) -> int:
@@ -62,7 +65,7 @@ class Repository:
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
     links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]
-    edges = joined(link(links, sizes), *_openers(files, links, sizes))
+    edges = joined(link(links, sizes), *openers(files))
     nodes: list[Node] = []
     roots: list[PlacedRoot] = []
     for number, facts in enumerate(files):
@@ -82,28 +85,9 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         level=dependency_levels(count, source, target).tolist(),
         leaf=leaves(count, source, target).tolist(),
         out=_rows(count, edges),
+        spelled=spelled(files),
         edges=edges,
     )
-
-
-def _openers(
-    files: Sequence[FileFacts], links: Sequence[FileLinks], sizes: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Which chunks stand in a namespace that a macro opens, and the chunks that define those macros."""
-    called = chunks_called(
-        {space.macro for facts in files for spaces in facts.spaces for space in spaces}, links, sizes
-    )
-    sources: list[int] = []
-    targets: list[int] = []
-    base = 0
-    for facts, size in zip(files, sizes, strict=True):
-        for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-            for space in spaces:
-                if space.macro in called:
-                    sources += range(base + root.first, base + root.last)
-                    targets += [called[space.macro]] * (root.last - root.first)
-        base += size
-    return sources, targets
 
 
 def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:

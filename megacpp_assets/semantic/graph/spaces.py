@@ -21,6 +21,7 @@ _BRACED = re.compile(rb"(?:export\s+)?(?:inline\s+)?(?:namespace\b|extern\b)[^{}
 _MACRO = re.compile(rb"[A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?")
 _CLOSING_MACRO = re.compile(rb"([A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?)\s*\Z")
 _CLOSING_WINDOW = 200
+_CLOSER = re.compile(r"[A-Za-z_]\w*")
 
 
 class Span(NamedTuple):
@@ -45,6 +46,12 @@ class Space:
     end: int
     name: str
     macro: str
+
+    @property
+    def macros(self) -> frozenset[str]:
+        """The names of the macros that open and close it."""
+        closing = _CLOSER.match(self.closing)
+        return frozenset(({self.macro} if self.macro else set()) | ({closing[0]} if closing else set()))
 
 
 def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:

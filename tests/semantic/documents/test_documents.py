@@ -20,7 +20,7 @@ SOURCES: Sources = {
 #include <cstddef>
 namespace lib {
 // A pair of numbers, é.
-struct Pair { int left; int right; };
+struct Pair { int left; /* the first one */ int right; };
 int sum(const Pair &pair);
 }
 """,
@@ -60,14 +60,15 @@ def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: 
         ("func_body", "lib::add"),
         ("class_decl", "lib::Pair"),
         ("func_body", "lib::sum"),
+        ("preamble", "Pair"),
         ("func_body", "main"),
     ]
     assert document.text == (
         "#include <cstddef>\n\nnamespace lib {\n\n"
         "static int add(int a, int b) { return a + b; }\n\n"
-        "// A pair of numbers, é.\nstruct Pair { int left; int right; };\n\n"
+        "struct Pair { int left; /* the first one */ int right; };\n\n"
         "int sum(const Pair &pair) { return add(pair.left, pair.right); }\n\n"
-        "}  // namespace lib\n\nint main() { Pair pair{1, 2}; return lib::sum(pair); }"
+        "}  // namespace lib\n\nusing lib::Pair;\nint main() { Pair pair{1, 2}; return lib::sum(pair); }"
     )
 
 
@@ -245,6 +246,38 @@ def test_constants_and_macros_that_a_root_uses_come_along(tmp_path: Path) -> Non
     assert "filler" not in document.text
 
 
+def test_of_declarations_that_stand_together_the_one_that_is_used_comes_along(tmp_path: Path) -> None:
+    declared = "class Apple;\nclass Brick;\nclass Cup;\ntypedef int Number;\ntypedef long Other;\n"
+    sources = {"a.h": declared, "b.cc": '#include "a.h"\nNumber f(Brick *brick) { return brick ? 1000000 : 2; }\n'}
+    text = _documents(tmp_path, sources)["f"].text
+    assert sorted(text.split("\n\n")[:-1]) == ["class Brick;", "typedef int Number;"]
+
+
+def test_small_declarations_of_one_kind_that_stand_together_share_a_chunk(tmp_path: Path) -> None:
+    lines = "".join(f"extern int the_number_{n:02};\n" for n in range(40))
+    (document,) = _all(tmp_path, {"a.cc": f"{lines}typedef int Number;\n"})
+    chunks = [(chunk.kind, chunk.char_end - chunk.char_offset) for chunk in document.boundaries]
+    assert [kind for kind, _ in chunks] == ["other"] * 3 + ["typedef"]
+    assert all(400 <= size < 430 for _, size in chunks[:2])
+
+
+def test_small_declarations_of_two_levels_share_no_chunk(tmp_path: Path) -> None:
+    (document,) = _all(tmp_path, {"a.cc": "typedef int First;\ntypedef First Second;\ntypedef int Third;\n"})
+    assert [(chunk.name, chunk.dep_level) for chunk in document.boundaries] == [
+        ("First", 0),
+        ("Second", 1),
+        ("Third", 0),
+    ]
+
+
+def test_a_declaration_comes_without_the_comment_before_it_and_a_body_with_it(tmp_path: Path) -> None:
+    text = "// About the number.\ntypedef int Number;\n// About what it does.\nNumber used() { return 1000000; }\n"
+    sources = {"a.cc": text, "b.cc": '#include "a.cc"\nNumber user() { return used() + 1000; }\n'}
+    whole, short = (_documents(tmp_path / str(n), sources, body_depth=n)["user"].text for n in (1, 0))
+    assert "// About what it does.\nNumber used() {" in whole and "About the number" not in whole
+    assert "Number used();" in short and "About" not in short
+
+
 def test_a_namespace_that_a_macro_opens_is_closed_by_its_macro_and_its_macro_comes_along(tmp_path: Path) -> None:
     text = """\
 #define OPEN namespace lib { inline namespace v1 {
@@ -262,7 +295,7 @@ int outer() { return lib::inner() + 1; }
         "CLOSE",
         "int outer() { return lib::inner() + 1; }",
     ]
-    assert lines[0].startswith("#define OPEN")
+    assert lines[0].startswith("#define OPEN") and lines[1].startswith("#define CLOSE")
 
 
 def test_every_chunk_lies_apart_and_in_order(tmp_path: Path) -> None:
@@ -287,7 +320,7 @@ def test_columns_are_those_of_the_files(tmp_path: Path) -> None:
     document = _documents(tmp_path)["main"]
     at = document.text.index("return lib::sum")
     assert document.chars[c.STRUCTURE_IDS][at] == CATEGORY_ID["func_body"]
-    assert document.chars[c.STRUCTURE_IDS][document.text.index("// A pair")] == CATEGORY_ID["comment"]
+    assert document.chars[c.STRUCTURE_IDS][document.text.index("/* the first")] == CATEGORY_ID["comment"]
     assert len(document.chars) == len(document.text)
 
 
@@ -297,7 +330,11 @@ def test_edges_join_the_documents_own_chunks(tmp_path: Path) -> None:
     calls = {(names[caller], names[callee], sure) for caller, callee, sure in document.call_edges()}
     types = {(names[type_], names[user], sure) for type_, user, sure in document.type_edges()}
     assert calls == {("main", "lib::sum", "exact"), ("lib::sum", "lib::add", "exact")}
-    assert types == {("lib::Pair", "main", "exact"), ("lib::Pair", "lib::sum", "exact")}
+    assert types == {
+        ("lib::Pair", "main", "exact"),
+        ("lib::Pair", "lib::sum", "exact"),
+        ("lib::Pair", "Pair", "overload"),
+    }
 
 
 def test_what_a_signature_hides_is_used_by_nobody(tmp_path: Path) -> None:
@@ -413,12 +450,11 @@ def test_definitions_of_a_macro_in_two_arms_of_a_long_conditional_share_no_docum
 def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewhere(tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
     sources = {
-        "first.h": "class Large;\nclass Other;\n",
         "large.h": f"#define EXPORT\nclass EXPORT Large {{\n{members}}};\n",
-        "user.cc": '#include "first.h"\n#include "large.h"\n'
+        "user.cc": 'class Large;\nclass Other;\n#include "large.h"\n'
         "int user(Large *large, Other *other) { return large->member7 + (other ? 1000000 : 2000000); }\n",
     }
-    document = _documents(tmp_path, sources, budget=200)["user"]
+    (document,) = (entry for entry in _all(tmp_path, sources, budget=200, strategy="file") if "int user" in entry.text)
     assert document.text.count("class Large;") == 1 and "class EXPORT" not in document.text
     assert document.text.index("class Large;") < document.text.index("int user")
 

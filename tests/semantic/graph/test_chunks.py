@@ -71,9 +71,14 @@ def test_a_conditional_around_a_namespaces_border_is_left_alone() -> None:
     assert _roots("#ifdef A\nint a;\nnamespace n {\n#endif\nint b;\n}\n") == ["int a;", "int b;"]
 
 
-def test_neighbours_of_one_kind_share_a_chunk_but_not_across_a_directive() -> None:
-    facts, _ = one("int a;\nint b;\n#if 1\nint c;\n#endif\nvoid f();\n")
-    assert [(chunk.kind, chunk.name) for chunk in facts.chunks] == [("other", "a"), ("other", "c"), ("func_sig", "f")]
+def test_every_small_declaration_is_a_chunk() -> None:
+    facts, _ = one("int a;\nint b;\n#define D 1\nvoid f();\n")
+    assert [(chunk.kind, chunk.name) for chunk in facts.chunks] == [
+        ("other", "a"),
+        ("other", "b"),
+        ("preamble", "D"),
+        ("func_sig", "f"),
+    ]
 
 
 def test_a_bare_macro_begins_the_declaration_it_stands_before() -> None:

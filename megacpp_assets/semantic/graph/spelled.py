@@ -1,0 +1,184 @@
+"""What chunks name by words alone, where the parser tells no use: a macro in a macro's definition or in a condition of
+the preprocessor, the name that a using-declaration gives, the template that a specialisation is of, and what dropped
+code spells. It tells a document what to bring along, and is no edge of its graph.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.chunks import Root
+from megacpp_assets.semantic.graph.link import chunks_called
+from megacpp_assets.semantic.graph.spaces import Space
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
+_DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
+_ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
+_SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
+_TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
+_FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble")
+
+Pairs = Iterator[tuple[int, int]]
+"""Chunks, numbered through all files, that name others, and those."""
+
+
+def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
+    """Of each chunk of `files` those that it names by words alone, ascending."""
+    found: list[set[int]] = [set() for facts in files for _ in facts.chunks]
+    aliases = (_aliases(facts, base) for base, facts in _numbered(files))
+    for user, used in chain(_macros(files), *aliases, _templates(files), _dropped(files)):
+        if user != used:
+            found[user].add(used)
+    return list(map(sorted, found))
+
+
+def openers(files: Sequence[FileFacts]) -> tuple[list[int], list[int]]:
+    """Which chunks stand in a namespace that macros open and close, and the chunks that define those macros."""
+    called = _called(files, {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)})
+    pairs = [
+        (base + number, called[name])
+        for base, facts in _numbered(files)
+        for root, spaces in zip(facts.roots, facts.spaces, strict=True)
+        for name in sorted(_macros_of(spaces) & called.keys())
+        for number in range(root.first, root.last)
+    ]
+    return [user for user, _ in pairs], [used for _, used in pairs]
+
+
+def _macros_of(spaces: Iterable[Space]) -> set[str]:
+    return {name for space in spaces for name in space.macros}
+
+
+def _numbered(files: Sequence[FileFacts]) -> Iterator[tuple[int, FileFacts]]:
+    """Each file with the number of its first chunk."""
+    return zip(accumulate((len(facts.chunks) for facts in files), initial=0), files, strict=False)
+
+
+def _called(files: Sequence[FileFacts], names: set[str]) -> dict[str, int]:
+    return chunks_called(names, [facts.links for facts in files], [len(facts.chunks) for facts in files])
+
+
+def _code(facts: FileFacts, number: int) -> bytes:
+    """The text of a chunk without comments and literals."""
+    chunk = facts.chunks[number]
+    return _ASIDE.sub(b" ", facts.source.code[chunk.start : chunk.end])
+
+
+def _words(code: bytes) -> set[str]:
+    return {word.decode() for word in _WORD.findall(code)}
+
+
+def _macros(files: Sequence[FileFacts]) -> Pairs:
+    """The macros that definitions of macros name, and the conditions of a root."""
+    words: dict[int, set[str]] = {}
+    for base, facts in _numbered(files):
+        words |= {base + number: _words(code) for number, code in _definitions(facts)}
+    defining = frozenset(words)
+    for base, facts in _numbered(files):
+        for root in facts.roots:
+            if conditions := _CONDITION.findall(facts.source.code, root.start, root.end):
+                found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
+                words[base + root.first] = words.get(base + root.first, set()) | found
+    called = _called(files, set().union(*words.values()))
+    return (
+        (number, called[name])
+        for number, named in words.items()
+        for name in named & called.keys()
+        if called[name] in defining
+    )
+
+
+def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
+    """The chunks that define macros, and what they say behind the names."""
+    for number, chunk in enumerate(facts.chunks):
+        if chunk.kind == "preamble" and (found := _DEFINITION.search(code := _code(facts, number))):
+            yield number, code[found.end() :]
+
+
+def _aliases(facts: FileFacts, base: int) -> Pairs:
+    """The using-declarations and namespace aliases of a file, from where their names are spelled in their scopes."""
+    starts = [chunk.start for chunk in facts.chunks]
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+        end = spaces[-1].end if spaces else len(facts.source.code)
+        for number, name in _aliases_in(facts, root):
+            pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
+            for match in pattern.finditer(facts.source.code, facts.chunks[number].end, end):
+                user = bisect_right(starts, match.start()) - 1
+                if match.start() < facts.chunks[user].end:
+                    yield base + user, base + number
+
+
+def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:
+    """The chunks of `root` that give a name to what has one, and that name."""
+    for number in range(root.first, root.last):
+        name = _last(facts.chunks[number].name)
+        if name.isidentifier() and facts.chunks[number].kind == "preamble" and _ALIAS.match(_code(facts, number)):
+            yield number, name.encode()
+
+
+def _last(name: str) -> str:
+    return name.rpartition("::")[2]
+
+
+def _templates(files: Sequence[FileFacts]) -> Pairs:
+    """What specialisations are of: the first declaration of that name that is none."""
+    first: dict[str, int] = {}
+    special: list[tuple[int, str]] = []
+    for base, facts in _numbered(files):
+        for number, chunk in enumerate(facts.chunks):
+            if chunk.name and chunk.kind in _TEMPLATED and chunk.unit[0] == number:
+                if _specialises(facts, number):
+                    special.append((base + number, chunk.name))
+                else:
+                    first.setdefault(chunk.name, base + number)
+    return ((number, first[name]) for number, name in special if name in first)
+
+
+def _specialises(facts: FileFacts, number: int) -> bool:
+    chunk, signature = facts.chunks[number], facts.signatures[number]
+    head = facts.source.code[signature.start : signature.end] if signature else _code(facts, number)
+    if chunk.kind != "class_decl":
+        return _SPECIAL.search(head) is not None
+    name = re.escape(_last(chunk.name).encode())
+    return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
+
+
+def _dropped(files: Sequence[FileFacts]) -> Pairs:
+    """What dropped code spells, where one chunk of its file, or of the repository, is called so."""
+    of_name: dict[str, list[int]] = defaultdict(list)
+    for base, facts in _numbered(files):
+        for number, chunk in enumerate(facts.chunks):
+            if chunk.kind in _FOUND_BY_NAME and chunk.name:
+                of_name[_last(chunk.name)].append(base + number)
+    for base, facts in _numbered(files):
+        own = range(base, base + len(facts.chunks))
+        for number in _unseen(facts):
+            for word in _words(_code(facts, number)) & of_name.keys():
+                if (used := _one(of_name[word], own)) is not None:
+                    yield base + number, used
+
+
+def _unseen(facts: FileFacts) -> Iterator[int]:
+    """The chunks of a file that begin where the preprocessor drops text; all where nothing could be parsed."""
+    if facts.parsed.status == "failed":
+        yield from range(len(facts.chunks))
+        return
+    ranges = sorted(facts.parsed.skipped_ranges)
+    for number, chunk in enumerate(facts.chunks):
+        place = bisect_right(ranges, (chunk.start, len(facts.source.code))) - 1
+        if place >= 0 and chunk.start < ranges[place][1]:
+            yield number
+
+
+def _one(chunks: Sequence[int], own: range) -> int | None:
+    """The one of `chunks` that is in `own`, or the only one."""
+    near = [chunk for chunk in chunks if chunk in own]
+    chosen = near or chunks
+    return chosen[0] if len(chosen) == 1 else None

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from megacpp_assets.semantic.graph.repository import build_repository
+from tests.semantic.sources import Sources, analysed, index
+
+
+def _named(tree: Path, sources: Sources) -> dict[str, set[str]]:
+    """The names of chunks that name others by words alone, and the names of those."""
+    repository, _ = index(tree, sources)
+    names = [node.chunk.name for node in repository.nodes]
+    return {names[user]: {names[used] for used in found} for user, found in enumerate(repository.spelled) if found}
+
+
+def test_a_macro_names_the_macros_of_its_definition_and_no_word_of_a_comment_or_a_literal(tmp_path: Path) -> None:
+    text = """\
+#define INNER(v) ((v) + 1000)
+#define ASIDE 1
+#define OUTER(v) (INNER(v) * 2)  // not ASIDE
+#define TEXT "INNER(1) ASIDE"
+"""
+    assert _named(tmp_path, {"a.cc": text}) == {"OUTER": {"INNER"}}
+
+
+def test_a_macro_of_two_arms_is_the_one_that_the_parser_sees(tmp_path: Path) -> None:
+    text = "#ifdef NEVER\n#define INNER 1\n#else\n#define INNER 2\n#endif\n#define OUTER INNER\n"
+    repository, _ = index(tmp_path, {"a.cc": text})
+    (used,) = repository.spelled[len(repository.nodes) - 1]
+    node = repository.nodes[used]
+    assert text[node.char_start : node.char_end] == "#define INNER 2"
+
+
+def test_a_root_names_the_macros_of_its_conditions(tmp_path: Path) -> None:
+    text = (
+        "#define LEVEL 3\n\nint f() {\n#if LEVEL > 2 && \\\n    defined(OTHER)\n  return 1;\n#endif\n  return 2;\n}\n"
+    )
+    assert _named(tmp_path, {"a.cc": text}) == {"f": {"LEVEL"}}
+
+
+def test_who_spells_the_name_of_a_using_declaration_names_it_as_far_as_its_namespace_goes(tmp_path: Path) -> None:
+    text = """\
+namespace far { struct Thing {}; namespace deep { struct Other {}; } }
+int before(far::Thing);
+namespace near {
+using far::Thing;
+namespace shallow = far::deep;
+int with(Thing);
+int also(shallow::Other);
+}
+int behind(far::Thing);
+"""
+    named = _named(tmp_path, {"a.cc": text})
+    assert named == {"near::with": {"near::Thing"}, "near::also": {"near::shallow"}}
+
+
+def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "template <class T> struct Box;\ntemplate <class T> int size(T);\n",
+        "b.cc": '#include "a.h"\ntemplate <> struct Box<int> {};\ntemplate <class T> struct Box<T *> {};\n'
+        "template <> int size<int>(int) { return 4; }\n",
+    }
+    repository, _ = index(tmp_path, sources)
+    assert [found for found in repository.spelled if found] == [[0], [0], [1]]
+
+
+def test_dropped_code_names_what_alone_is_called_so_in_its_file_or_in_the_repository(tmp_path: Path) -> None:
+    dropped = "int f(Only, Both) { return twice(1); }\n"
+    sources = {
+        "a.h": "struct Only {};\nstruct Both {};\nint twice(int);\n",
+        "b.h": "namespace b { int twice(int); }\n",
+        "c.cc": f"struct Both {{ int c; }};\n#ifdef NEVER\n{dropped}#endif\n",
+    }
+    *others, last = (facts for facts, _ in analysed(tmp_path, sources))
+    start = sources["c.cc"].index(dropped)
+    parsed = replace(last.parsed, skipped_ranges=((start, start + len(dropped)),))
+    repository = build_repository([*others, replace(last, parsed=parsed)])
+    (used,) = (found for found in repository.spelled if found)
+    assert [(repository.nodes[n].file, repository.nodes[n].chunk.name) for n in used] == [(0, "Only"), (2, "Both")]
+
+
+def test_a_file_that_was_not_parsed_names_by_words(tmp_path: Path) -> None:
+    facts = [each for each, _ in analysed(tmp_path, {"a.cc": "struct S {};\nint f(S);\n"}, parse=False)]
+    assert build_repository(facts).spelled == [[], [0]]
