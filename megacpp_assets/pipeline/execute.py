@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from threading import Event, Thread
 
 import psutil
@@ -19,6 +20,8 @@ from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import Target, current_artifact, remove_artifact
 
 _SAMPLE_SECONDS = 0.2
+_SAMPLES_A_SEARCH = 5
+"""To find the children of a process, all processes of the machine are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +135,16 @@ def _peak_memory() -> Iterator[_Peak]:
 
 def _sample(peak: _Peak, stop: Event) -> None:
     me = psutil.Process()
-    while True:
-        resident = 0
-        for process in (me, *me.children(recursive=True)):
-            try:
-                resident += process.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
-        peak.bytes = max(peak.bytes, resident)
+    for turn in count():
+        if turn % _SAMPLES_A_SEARCH == 0:
+            processes = (me, *me.children(recursive=True))
+        peak.bytes = max(peak.bytes, sum(map(_resident_bytes, processes)))
         if stop.wait(_SAMPLE_SECONDS):
             return
+
+
+def _resident_bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0

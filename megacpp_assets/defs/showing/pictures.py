@@ -71,7 +71,7 @@ def _packing(artifact: Artifact) -> Pictures:
     bins = [(step * _FILL_STEP, fill[step]) for step in range(min(fill, default=most), most + 1)]
     told = artifact.manifest.stats["tokens_per_repo"]
     return {
-        "packing fill": histogram(bins, "% of the row filled, at most", "rows"),
+        "packing fill": histogram(bins, "% of the row that is filled, at most", "rows"),
         "tokens by repository": bars(dict(Counter(told).most_common(_REPEATED)), "tokens in training rows"),
     } | _sample(lambda: find_row(artifact, "0", TRAIN_SPLIT))
 
@@ -79,7 +79,7 @@ def _packing(artifact: Artifact) -> Pictures:
 def _losses(artifact: Artifact) -> Pictures:
     lines = artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()
     points = [(float(entry["step"]), float(entry["loss"])) for entry in map(json.loads, lines)]
-    return {"loss curve": line_chart(points, "step", "loss (nats)")}
+    return {"loss curve": line_chart(points, "step", "loss (nats)")} if points else {}
 
 
 def _sample(find: Callable[[], Shown]) -> Pictures:

@@ -1,4 +1,5 @@
-"""Pictures as SVG inside a page: bars and a line, with their figures as text. Equal values give equal bytes."""
+"""Pictures as SVG, inside a page or by themselves: bars and a line, with their figures as text. Equal values give equal
+bytes."""
 
 from __future__ import annotations
 
@@ -13,25 +14,37 @@ _LABEL: Final = 190
 _FIGURE: Final = 110
 _HEIGHT: Final = 220
 _MARGIN: Final = 46
+_CHARACTER: Final = 7
+_TITLE: Final = 26
+_STYLE: Final = (
+    "<style>svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#111827}"
+    "rect{fill:#4f46e5}line{stroke:#4f46e5;stroke-width:2}</style>"
+)
 
 
-def bars(values: Sequence[tuple[str, int]], title: str) -> str:
-    """A horizontal bar for each (name, count), longest where the count is largest."""
-    largest = max([count for _, count in values], default=0) or 1
-    room = _WIDTH - _LABEL - _FIGURE
+def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str] = (), *, image: bool = False) -> str:
+    """A horizontal bar for each (name, number), longest where the number is largest; `colours` are theirs, if given.
+
+    An `image` is a file of its own, with its title and style inside.
+    """
+    largest = max([number for _, number in values], default=0) or 1
+    left = max(_LABEL, min(_CHARACTER * max([len(name) for name, _ in values], default=0) + 16, _WIDTH // 2))
+    room = _WIDTH - left - _FIGURE
+    digits = 1 if any(number % 1 for _, number in values) else 0
+    fills = [f' style="fill:{colour}"' for colour in colours] or [""] * len(values)
     rows = []
-    for number, (name, count) in enumerate(values):
-        y, width = number * _BAR, room * count / largest
+    for place, ((name, number), fill) in enumerate(zip(values, fills, strict=True)):
+        y, width = place * _BAR, room * number / largest
         rows.append(
-            f'<text x="{_LABEL - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{_LABEL}" y="{y + 4}" width="{width:.1f}" height="{_BAR - 8}"/>'
-            f'<text x="{_LABEL + width + 6:.1f}" y="{y + 15}">{count:,}</text>'
+            f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{left}" y="{y + 4}" width="{width:.1f}" height="{_BAR - 8}"{fill}/>'
+            f'<text x="{left + width + 6:.1f}" y="{y + 15}">{number:,.{digits}f}</text>'
         )
-    return _svg(len(values) * _BAR + 4, title, "".join(rows))
+    return _svg(len(values) * _BAR + 4, title, "".join(rows), image=image)
 
 
-def curve(points: Sequence[tuple[float, float]], title: str, across: str, up: str) -> str:
-    """A line through points in the order of x, with the range of both axes; at least two points."""
+def curve(points: Sequence[tuple[float, float]], title: str, across: str, up: str, *, image: bool = False) -> str:
+    """A line through points in the order of x, with the range of both axes; at least one point. `image` as for bars."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)
 
@@ -53,12 +66,13 @@ def curve(points: Sequence[tuple[float, float]], title: str, across: str, up: st
         f'<text x="{_WIDTH / 2:.0f}" y="{bottom + 22}" text-anchor="middle">{escape(across)}</text>'
         f'<text x="4" y="18">{escape(up)}</text>'
     )
-    return _svg(_HEIGHT, title, axes + lines)
+    return _svg(_HEIGHT, title, axes + lines, image=image)
 
 
-def _svg(height: int, title: str, content: str) -> str:
+def _svg(height: int, title: str, content: str, *, image: bool) -> str:
     name = escape(title)
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" aria-label="{name}">'
-        f"<title>{name}</title>{content}</svg>"
-    )
+    top = _TITLE if image else 0
+    size = f'viewBox="0 {-top} {_WIDTH} {height + top}" width="{_WIDTH}" height="{height + top}"'
+    own = f'{_STYLE}<text x="8" y="-8">{name}</text>' if image else ""
+    space = ' xmlns="http://www.w3.org/2000/svg"' if image else ""
+    return f'<svg{space} {size} role="img" aria-label="{name}"><title>{name}</title>{own}{content}</svg>'

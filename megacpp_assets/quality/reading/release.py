@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.semantic.documents.symbols import FILES_FILE
@@ -16,8 +15,9 @@ _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 
 def failed_files(semantic: Artifact) -> dict[str, str]:
     """Path -> reason, of each file of a semantic artifact that could not be indexed."""
-    table = pq.read_table(semantic.file(FILES_FILE), columns=["filepath", "status", "reason"])
-    return {row["filepath"]: row["reason"] for row in table.to_pylist() if row["status"] == "failed"}
+    tables = row_groups(semantic.file(FILES_FILE), ["filepath", "status", "reason"])
+    rows = (row for table in tables for row in table.to_pylist())
+    return {row["filepath"]: row["reason"] for row in rows if row["status"] == "failed"}
 
 
 def empty_columns(enriched: Artifact) -> set[str]:

@@ -30,18 +30,22 @@ def imported(module: str) -> dict[str, Path]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        file = _file(name)
-        if name not in found and file is not None:
+        file = None if name in found else _file(name)
+        if file is not None:
             found[name] = file
-            waiting.extend(_imports(file))
+            waiting.extend(_imports(file.read_bytes()) if file.suffix == ".py" else ())
     return found
 
 
-def _imports(file: Path) -> Iterator[str]:
+@cache
+def _imports(source: bytes) -> tuple[str, ...]:
+    """The modules of this package that `source` may import, each once."""
+    return tuple(dict.fromkeys(name for name in _named(source) if _is_ours(name)))
+
+
+def _named(source: bytes) -> Iterator[str]:
     """What `from M import x` means may be a module M.x or a name in M; both are looked for."""
-    if file.suffix != ".py":
-        return
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -51,10 +55,14 @@ def _imports(file: Path) -> Iterator[str]:
 
 def _file(name: str) -> Path | None:
     """The file of a module of this package, wherever it is installed; None for what is no module, or another's."""
-    if name.partition(".")[0] != _PACKAGE:
+    if not _is_ours(name):
         return None
     try:
         spec = find_spec(name)
     except ModuleNotFoundError:  # its parent is no package: it is a name in a module
         return None
     return Path(spec.origin) if spec and spec.origin else None
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] == _PACKAGE

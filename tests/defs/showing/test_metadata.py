@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
-from megacpp_assets.defs.showing.charts import bars, category_shares
+from megacpp_assets.defs.showing.charts import bars, category_shares, line_chart
 from megacpp_assets.defs.showing.figures import MOST, REST
 from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.defs.showing.paths import AUDIT_PAGE
@@ -22,9 +22,11 @@ from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.viewing.colours import CATEGORY_COLOURS
 from tests.pipeline.roots import SMALL_DATASET as DATASET
 from tests.reports.roots import CHECKPOINT, FORMAT, publish_a_checkpoint_of_another_tokenizer
 
+SVG = "{http://www.w3.org/2000/svg}"
 PATHS = {
     "pinned_repos": f"cpp_raw/{FORMAT}",
     "semantic_jsonl": f"jsonl/{DATASET}/{FORMAT}",
@@ -100,7 +102,7 @@ def test_a_checkpoint_leads_to_its_audit_page(root: Path) -> None:
 def test_the_sample_text_is_coloured_by_category(root: Path) -> None:
     drawn = _svg(_described(root, "packed_rows")["sample text"])
     assert drawn is not None
-    colours = {span.get("fill") for span in drawn.iter("{http://www.w3.org/2000/svg}tspan")}
+    colours = {span.get("fill") for span in drawn.iter(f"{SVG}tspan")}
     assert len(colours) >= 5 and "#include" in "".join(drawn.itertext())
 
 
@@ -119,3 +121,16 @@ def test_a_strangers_names_are_drawn_and_do_nothing() -> None:
 
 def test_no_tokens_have_shares_too() -> None:
     assert _svg(category_shares({})) is not None
+
+
+def test_bars_are_as_long_as_their_numbers_and_in_the_colours_of_their_categories() -> None:
+    drawn = _svg(category_shares({"other": 3, "comment": 1}))
+    assert drawn is not None
+    rects = {rect.get("style"): float(rect.get("width", "")) for rect in drawn.iter(f"{SVG}rect")}
+    widths = [rects[f"fill:{CATEGORY_COLOURS[name]}"] for name in ("other", "comment", "typedef")]
+    assert widths[0] == pytest.approx(3 * widths[1], abs=0.3) and widths[2] == 0
+    assert {"75", "25", "0", "comment", "% of tokens"} <= set("|".join(drawn.itertext()).split("|"))
+
+
+def test_a_curve_of_one_point_is_drawn_too() -> None:
+    assert _svg(line_chart([(1.0, 2.5)], "step", "loss")) is not None
