@@ -1,4 +1,4 @@
-"""Several training processes on this machine, started together and ended together; they meet in a file.
+"""Several training processes on this node, started together and ended together.
 
 The command that a job of more than one process is started by. Exit codes are those of one process: the first bad one,
 else 75 where they were stopped.
@@ -17,6 +17,7 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job
+from megacpp_assets.training.node import Node
 from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _TRAINER = "megacpp_assets.training.trainer"
@@ -78,6 +79,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="megacpp_assets.training.group")
     parser.add_argument("--job", type=Path, required=True)
     parser.add_argument("--owner", type=Owner.parse)
+    parser.add_argument("--node", type=Node.parse, default=Node())
     told = parser.parse_args(arguments)
     job_file: Path = told.job
     group = Group(job_file.parent)
@@ -88,8 +90,8 @@ def main(arguments: Sequence[str]) -> int:
         die_with(told.owner)
     job = Job.from_bytes(job_file.read_bytes())
     (job_file.parent / STORE_FOLDER).mkdir(mode=0o700)
-    tie = ["--parent", str(os.getpid())]
-    for rank in range(job.recipe.processes):
+    tie = ["--parent", str(os.getpid()), *told.node.arguments()]
+    for rank in told.node.ranks(job.recipe.processes):
         group.start([sys.executable, "-m", _TRAINER, "--job", str(job_file), "--rank", str(rank), *tie])
     if stop.asked:  # perhaps before the last of them was there
         group.stop()

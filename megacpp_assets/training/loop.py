@@ -121,8 +121,8 @@ def configure_torch(recipe: TrainingRecipe) -> None:
 
 
 def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
-    """The inputs. The first rank compares their bytes with their manifests, and notes it for the others."""
-    if ranks.rank == 0:
+    """The inputs. The first rank of a node compares their bytes with their manifests, and notes it for the others."""
+    if ranks.first_here:
         for path in input_paths(spec):
             open_artifact(spec.root, path).verify()
     ranks.barrier()

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor, distributed, nn
+from torch._C._distributed_c10d import TCPStore
 from torch.nn.parallel import DistributedDataParallel
 
-from megacpp_assets.contract.recipe.training import DDP, FSDP
+from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.training.job import STORE_FOLDER
+from megacpp_assets.training.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
 from megacpp_assets.training.sharding import shard, sum_gradients
 
 _STORE_FILE: Final = "store"
-_LOOPBACK: Final = {
-    "GLOO_SOCKET_IFNAME": "lo",
-    "NCCL_SOCKET_IFNAME": "lo",
-    "NCCL_RAS_ENABLE": "0",  # a diagnostic server that listens as long as the process lives
-}
-"""All processes are on this machine: nothing of theirs is reached from another."""
+_QUIET: Final = {"NCCL_RAS_ENABLE": "0"}
+"""No diagnostic server, which would listen as long as the process lives."""
+_ALONE: Final = Node()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """This process is number `rank` of `world`, and computes on `device`; several share a model as `parallel` says."""
+    """This process is number `rank` of `world`, and computes on `device`; several share a model as `parallel` says. One
+    on each node is `first_here`."""
 
     rank: int
     world: int
     device: torch.device
     parallel: str = DDP
+    first_here: bool = True
 
     def sum(self, values: Tensor) -> Tensor:
         """Sum over all processes, in place; every process gets it."""
@@ -77,20 +82,52 @@ def _kept(network: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def join_ranks(rank: int, world: int, device: str, folder: Path, parallel: str = DDP) -> Iterator[Ranks]:
-    """Join the `world` processes that meet in a file of `folder`: gloo on CPUs, nccl on CUDA. One needs no group.
+def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = _ALONE) -> Iterator[Ranks]:
+    """Join the recipe's processes: gloo on CPUs, nccl on CUDA. One needs no group.
 
-    The folder must be this user's alone: what the others write there is believed.
+    On one node they meet in a file below `directory`, which must be this user's alone: what the others write there is
+    believed. On several they meet where the first process listens, in the job's own network.
     """
-    own = torch.device("cuda", rank) if device == "cuda" else torch.device("cpu")
+    here = rank - node.ranks(recipe.processes).start
+    own = torch.device("cuda", here) if recipe.device == "cuda" else torch.device("cpu")
     if own.type == "cuda":
         torch.cuda.set_device(own)
-    if world > 1:
-        os.environ.update(_LOOPBACK)
-        store = distributed.FileStore(str(folder / _STORE_FILE), world)  # type: ignore[attr-defined]
+    if recipe.processes > 1:
+        store = _store(rank, recipe.processes, directory, node)
         backend = "nccl" if own.type == "cuda" else "gloo"
-        distributed.init_process_group(backend, store=store, rank=rank, world_size=world)
-    yield Ranks(rank, world, own, parallel)
+        distributed.init_process_group(backend, store=store, rank=rank, world_size=recipe.processes)
+    yield Ranks(rank, recipe.processes, own, recipe.parallel, first_here=here == 0)
     # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
-    if world > 1:
+    if recipe.processes > 1:
         distributed.destroy_process_group()
+
+
+def _store(rank: int, world: int, directory: Path, node: Node) -> Any:
+    """Where the processes tell each other their addresses; what they connect then is bound to the same network."""
+    if node.count == 1:
+        _bind("lo")  # nothing of theirs is reached from another machine
+        file = str(directory / STORE_FOLDER / _STORE_FILE)
+        return distributed.FileStore(file, world)  # type: ignore[attr-defined]
+    address, interface = own_address()
+    _bind(interface)
+    patience = timedelta(seconds=PATIENCE_SECONDS)
+    if rank > 0:
+        host, port = meeting(directory)
+        return TCPStore(host, port, world, is_master=False, timeout=patience)
+    listening = socket.create_server((address, 0))  # the store's own would listen on every interface
+    port = listening.getsockname()[1]
+    store = TCPStore(
+        address,
+        port,
+        world,
+        is_master=True,
+        timeout=patience,
+        wait_for_workers=False,
+        master_listen_fd=listening.detach(),
+    )
+    write_atomic(directory / MEETING_FILE, f"{address}:{port}".encode())
+    return store
+
+
+def _bind(interface: str) -> None:
+    os.environ.update({"GLOO_SOCKET_IFNAME": interface, "NCCL_SOCKET_IFNAME": interface, **_QUIET})

@@ -10,17 +10,20 @@ from types import TracebackType
 from typing import Final
 
 from megacpp_assets.training.job import JOB_FILE, Job
+from megacpp_assets.training.node import Node
 from megacpp_assets.training.process import GRACE_SECONDS, Owner
 
 LOG_FILE: Final = "output.log"
 _TAIL_BYTES: Final = 2000
+_ALONE: Final = Node()
 
 
-def command(job: Job, directory: Path) -> list[str]:
-    """What trains the job whose file stands in `directory`, for as long as this process lives."""
-    module = "trainer" if job.recipe.processes == 1 else "group"
-    file = str(directory / JOB_FILE)
-    return [sys.executable, "-m", f"megacpp_assets.training.{module}", "--job", file, *Owner.current().arguments()]
+def command(job: Job, directory: Path, node: Node = _ALONE) -> list[str]:
+    """What trains, on this node, the job whose file stands in `directory`, for as long as this process lives."""
+    ranks = node.ranks(job.recipe.processes)
+    module, which = ("trainer", ["--rank", str(ranks[0])]) if len(ranks) == 1 else ("group", [])
+    told = ["--job", str(directory / JOB_FILE), *which, *node.arguments(), *Owner.current().arguments()]
+    return [sys.executable, "-m", f"megacpp_assets.training.{module}", *told]
 
 
 @dataclass
@@ -29,12 +32,16 @@ class Trainees:
 
     job: Job
     directory: Path
+    node: Node = _ALONE
     _process: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         with (self.directory / LOG_FILE).open("ab") as output:
             self._process = subprocess.Popen(
-                command(self.job, self.directory), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                command(self.job, self.directory, self.node),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
 
     def __enter__(self) -> Trainees:

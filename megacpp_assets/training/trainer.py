@@ -1,7 +1,7 @@
 """One training process: reads the job file, ties itself to its launcher, trains.
 
-Prints nothing. Exit codes: 0 the last checkpoint is published, 75 stopped by a signal after saving, 1 failed. The
-reason for any but 0 is in the failure file, of several processes the first one's.
+Prints nothing. Exit codes: 0 the last checkpoint is published, 75 stopped by a signal after saving, 76 a process of
+another node has gone, 1 failed. The reason for any but 0 is in the failure file, of several processes the first one's.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from pathlib import Path
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
-from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, STORE_FOLDER, Job
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.node import EXIT_DESERTED, Node
 from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500
+_DESERTED = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection refused")
+"""What gloo says of a process that has gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`job_file` has a `Job`, `rank` counts from 0, `parent` is who started this process if known, and without `owner`
-    there is no reason to go on."""
+    """`job_file` has a `Job`, `rank` counts from 0 over all nodes, `parent` is who started this process if known, and
+    without `owner` there is no reason to go on."""
 
     job_file: Path
     rank: int
     parent: int | None
     owner: Owner | None
+    node: Node
 
     @staticmethod
     def parse(arguments: Sequence[str]) -> Arguments:
@@ -38,10 +42,11 @@ class Arguments:
         parser = argparse.ArgumentParser(prog="megacpp_assets.training.trainer")
         parser.add_argument("--job", type=Path, required=True)
         parser.add_argument("--rank", type=int, default=0)
+        parser.add_argument("--node", type=Node.parse, default=Node())
         parser.add_argument("--parent", type=int)
         parser.add_argument("--owner", type=Owner.parse)
         parsed = parser.parse_args(arguments)
-        return Arguments(parsed.job, parsed.rank, parsed.parent, parsed.owner)
+        return Arguments(parsed.job, parsed.rank, parsed.parent, parsed.owner, parsed.node)
 
     @property
     def directory(self) -> Path:
@@ -65,6 +70,8 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     except Exception as error:
         _say_why(told.directory, _unexpected(error))
+        if told.node.count > 1 and any(sign in str(error) for sign in _DESERTED):
+            return EXIT_DESERTED
         raise
     if finished:
         return 0
@@ -123,8 +130,7 @@ def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
     from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
 
     spec = job.spec()
-    group = join_ranks(told.rank, recipe.processes, recipe.device, told.directory / STORE_FOLDER, recipe.parallel)
-    with group as ranks:
+    with join_ranks(told.rank, recipe, told.directory, told.node) as ranks:
         return train(spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
 
 

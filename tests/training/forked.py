@@ -11,7 +11,10 @@ from pathlib import Path
 
 import torch.distributed.fsdp  # noqa: F401 - once, for all that are forked
 
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.training.job import STORE_FOLDER
 from megacpp_assets.training.loop import train
+from megacpp_assets.training.node import Node
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec
@@ -19,7 +22,7 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec
 STOPPED = 75
 
 
-def train_forked(spec: TrainedCheckpointSpec, stop_after: int | None = None) -> list[int]:
+def train_forked(spec: TrainedCheckpointSpec, stop_after: int | None = None, nodes: int = 1) -> list[int]:
     """The exit code of each rank of the recipe's `processes`: 0 finished, 75 stopped after that step, 1 failed."""
 
     def body(ranks: Ranks, folder: Path) -> int:
@@ -30,13 +33,17 @@ def train_forked(spec: TrainedCheckpointSpec, stop_after: int | None = None) -> 
 
         return 0 if train(spec, ranks, stop, live_metrics=folder / "live.jsonl", report=report) else STOPPED
 
-    return fork_ranks(spec.recipe.processes, body, spec.recipe.parallel)
+    return fork_ranks(spec.recipe, body, nodes)
 
 
-def fork_ranks(world: int, body: Callable[[Ranks, Path], int], parallel: str = "ddp") -> list[int]:
-    """What `body` gives on each of `world` ranks; minus the number of the signal that ended one."""
+def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes: int = 1) -> list[int]:
+    """What `body` gives on each of the recipe's ranks; minus the number of the signal that ended one."""
+    world = recipe.processes
     with tempfile.TemporaryDirectory() as folder:
-        children = [_fork(rank, world, body, parallel, Path(folder)) for rank in range(world)]
+        (Path(folder) / STORE_FOLDER).mkdir()
+        children = [
+            _fork(rank, recipe, body, Node(rank * nodes // world, nodes), Path(folder)) for rank in range(world)
+        ]
         codes = {}
         try:
             while len(codes) < world:
@@ -51,13 +58,13 @@ def fork_ranks(world: int, body: Callable[[Ranks, Path], int], parallel: str = "
         return [codes.get(pid, -signal.SIGKILL) for pid in children]
 
 
-def _fork(rank: int, world: int, body: Callable[[Ranks, Path], int], parallel: str, folder: Path) -> int:
+def _fork(rank: int, recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], node: Node, folder: Path) -> int:
     child = os.fork()
     if child:
         return child
     code = 1
     try:
-        with join_ranks(rank, world, "cpu", folder, parallel) as ranks:
+        with join_ranks(rank, recipe, folder, node) as ranks:
             code = body(ranks, folder)
     except BaseException:  # noqa: BLE001 - a fork must never return into the test
         traceback.print_exc()

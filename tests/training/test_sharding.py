@@ -92,9 +92,10 @@ def test_without_elastic_a_run_of_other_processes_is_not_gone_on_from(tmp_path: 
 
 
 def test_of_a_sharded_model_a_process_holds_its_part() -> None:
+    recipe = tiny_recipe(processes=2, parallel="fsdp")
+
     def body(ranks: Ranks, folder: Path) -> int:
         del folder
-        recipe = tiny_recipe(processes=2, parallel="fsdp")
         model = GPT(model_config(recipe, 100))
         everything = sum(parameter.numel() for parameter in model.parameters())
         ranks.share(model, model.blocks)
@@ -103,7 +104,7 @@ def test_of_a_sharded_model_a_process_holds_its_part() -> None:
         assert held <= 1.1 * everything, "two moments of half the numbers"
         return 0
 
-    assert fork_ranks(2, body, "fsdp") == [0, 0]
+    assert fork_ranks(recipe, body) == [0, 0]
 
 
 @pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"compiled": True}], ids=["muon", "compiled"])

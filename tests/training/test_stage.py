@@ -142,7 +142,7 @@ def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
     broken = [sys.executable, "-c", "raise SystemError('no memory left')"]
-    monkeypatch.setattr(trainees, "command", lambda job, directory: broken)
+    monkeypatch.setattr(trainees, "command", lambda job, directory, node: broken)
     with pytest.raises(TrainingFailed, match="no memory left"):
         run(spec)
 

@@ -145,6 +145,8 @@ class LaunchRecipe:
     `exchange` is the URI of a folder or of a place in a bucket that this machine and the job can both reach; a job
     there stops when nobody has renewed its lease for `lease_seconds`.
 
+    The processes of the training run on `nodes` machines, as many on each.
+
     With `tensorboard` the metrics that come of it are also written as event files, below `tensorboard/` of the root.
     """
 
@@ -154,11 +156,18 @@ class LaunchRecipe:
     look_seconds: float = 1.0
     exchange: str = ""
     lease_seconds: int = 300
+    nodes: int = 1
     tensorboard: bool = False
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("attempts", 1), ("silence_seconds", 1), ("look_seconds", 0.01), ("lease_seconds", 1)):
+        for name, least in (
+            ("attempts", 1),
+            ("silence_seconds", 1),
+            ("look_seconds", 0.01),
+            ("lease_seconds", 1),
+            ("nodes", 1),
+        ):
             value = getattr(self, name)
             if not value >= least:
                 raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)

@@ -66,6 +66,9 @@ class Recipe:
                 raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
         for phase in self.curriculum:
             self._require_phase("curriculum", phase)
+        if self.training.processes % self.launch.nodes:
+            expected = f"a multiple of the {self.launch.nodes} nodes of launch.nodes"
+            raise SpecError("training.processes", expected=expected, found=self.training.processes)
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,13 +15,16 @@ from megacpp_assets.training.launch.pods import ANSWER_SECONDS, Cluster
 
 KEPT_SECONDS: Final = 86_400
 """How long Kubernetes keeps an ended attempt that nobody could release (`ttlSecondsAfterFinished`)."""
-ONE_POD: Final[Mapping[str, Any]] = {
-    "completionMode": "Indexed",
-    "completions": 1,
-    "parallelism": 1,
-    "backoffLimit": 0,
-}
-"""Of a job's specification: one pod, which Kubernetes itself never starts again. `drive` begins the next attempt."""
+
+
+def pods_of(order: Order) -> dict[str, Any]:
+    """Of a job's specification: a pod a node, which Kubernetes never starts again: `drive` begins the next attempt."""
+    return {
+        "completionMode": "Indexed",
+        "completions": order.nodes,
+        "parallelism": order.nodes,
+        "backoffLimit": 0,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     side, pace = open_side(recipe, job, directory), Pace(directory / LIVE_METRICS_FILE)
     for _ in range(recipe.attempts):
         number = records.next_attempt(job.folder, job.name)
-        order = Order(job, _answered(lambda known=number: side.free(known), recipe), side.place)  # type: ignore[misc]
+        order = Order(job, _answered(lambda known=number: side.free(known), recipe), side.place, recipe.nodes)  # type: ignore[misc]
         pace.begin()
         with _handed_over(launcher, recipe, order, side, pace) as attempt:
             report = attempt.report = _watch(attempt.look, recipe, pace)

@@ -37,11 +37,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One attempt at a job: `place` is the URI of the folder with the job file, of this machine or of an exchange."""
+    """One attempt at a job on `nodes` machines: `place` is the URI of the folder with the job file, of this machine or
+    of an exchange."""
 
     job: Job
     attempt: int
     place: str
+    nodes: int = 1
 
     @property
     def name(self) -> str:
@@ -53,10 +55,17 @@ class Order:
         """`place` as a folder of this machine."""
         return Path(unquote(urlsplit(self.place).path))
 
-    def command(self, folder: str, python: str = "python") -> list[str]:
-        """What carries it out where the wheel is installed, with `folder` to write in."""
+    @property
+    def processes(self) -> int:
+        """On each node."""
+        return self.job.recipe.processes // self.nodes
+
+    def command(self, folder: str, python: str = "python", number: str = "") -> list[str]:
+        """What carries it out where the wheel is installed, with `folder` to write in; on each of several nodes, of
+        which the scheduler leaves the number in the environment variable `number`."""
         module = "megacpp_assets.training.launch.remote"
-        return [python, "-m", module, self.place, "--attempt", str(self.attempt), "--folder", folder]
+        several = ["--nodes", str(self.nodes), "--number-from", number] if self.nodes > 1 else []
+        return [python, "-m", module, self.place, "--attempt", str(self.attempt), "--folder", folder, *several]
 
 
 class Launcher(Protocol):
@@ -64,7 +73,7 @@ class Launcher(Protocol):
 
     What it starts bears the order's name, by which any process can look at it and release it. `Unanswered` means that
     the API did not answer, now: it is asked again. Any other error ends the attempt. `NEEDS_EXCHANGE` of its module
-    says whether the data root must travel.
+    says whether the data root must travel, `MANY_NODES` whether it can give a job more than one machine.
     """
 
     def plan(self, order: Order) -> str:
@@ -91,8 +100,8 @@ def names() -> tuple[str, ...]:
 
 def open_launcher(recipe: LaunchRecipe) -> Launcher:
     """The launcher that the recipe names, with its settings. `SpecError` for another name, for settings that are not
-    those of this launcher, and for an exchange that it lacks or has no use for; `EnvironmentLacks` where a package that
-    only this launcher needs is not installed.
+    those of this launcher, for more nodes than it can give, and for an exchange that it lacks or has no use for;
+    `EnvironmentLacks` where a package that only this launcher needs is not installed.
     """
     if recipe.launcher not in names():
         raise SpecError("launch.launcher", expected=" or ".join(names()), found=repr(recipe.launcher))
@@ -107,6 +116,10 @@ def open_launcher(recipe: LaunchRecipe) -> Launcher:
         expected = "file:///FOLDER or gs://BUCKET/FOLDER" if module.NEEDS_EXCHANGE else "none: it trains in the root"
         found = recipe.exchange or "none"
         raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found)
+    if recipe.nodes > 1 and not module.MANY_NODES:
+        do = "take slurm, kubernetes or gke_tpu"
+        where = f"launch.nodes of the launcher {recipe.launcher}"
+        raise SpecError(where, expected="1", found=recipe.nodes, do=do)
     return cast(Launcher, module.open_launcher(_settings(module.Settings, recipe)))
 
 

@@ -21,6 +21,7 @@ from kubernetes.config import ConfigException
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.training.launch.answers import refusal
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.training.node import ADDRESS_VARIABLE
 from megacpp_assets.training.process import GRACE_SECONDS
 
 ANSWER_SECONDS: Final = 30
@@ -65,7 +66,7 @@ class PodSettings:
             do = "name it by its digest, so that what runs is what was built"
             raise SpecError("launch.settings.image", expected="NAME@sha256:DIGEST", found=repr(self.image), do=do)
         training = order.job.recipe
-        wanted = {"cpu": str(training.processes * training.threads), **limits}
+        wanted = {"cpu": str(order.processes * training.threads), **limits}
         if self.memory_gib:
             wanted["memory"] = f"{self.memory_gib}Gi"
         volumes: dict[str, tuple[str, dict[str, Any]]] = {
@@ -78,7 +79,7 @@ class PodSettings:
         container: dict[str, Any] = {
             "name": "training",
             "image": self.image,
-            "command": order.command(f"{self.scratch}/{order.name}", self.python),
+            "command": order.command(f"{self.scratch}/{order.name}", self.python, "JOB_COMPLETION_INDEX"),
             "env": [{"name": name, "value": self.scratch} for name in ("HOME", "TMPDIR")],
             "resources": {"limits": wanted, "requests": wanted},
             "securityContext": {
@@ -88,6 +89,9 @@ class PodSettings:
             },
             "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
         }
+        if order.nodes > 1:
+            address = {"fieldRef": {"fieldPath": "status.podIP"}}
+            container["env"].append({"name": ADDRESS_VARIABLE, "valueFrom": address})
         if self.secret:
             container["envFrom"] = [{"secretRef": {"name": self.secret}}]
         spec: dict[str, Any] = {

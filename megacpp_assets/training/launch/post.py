@@ -19,6 +19,7 @@ from megacpp_assets.training.launch.exchange import Exchange, open_exchange
 _T = TypeVar("_T")
 _JOBS: Final = "jobs"
 _LEASE, _HEARTBEAT, _SEALED, _ENDED = "lease.json", "heartbeat.json", "sealed.json", "ended.json"
+_MEETING: Final = "meeting"
 _SMALL_BYTES: Final = 64 << 10
 
 
@@ -137,6 +138,14 @@ class Post:
     def failure(self) -> str:
         """ "" if none was left."""
         return (self.exchange.read(self._of_attempt(FAILURE_FILE), _SMALL_BYTES) or b"").decode(errors="replace")
+
+    def put_meeting(self, address: bytes) -> None:
+        """Where the first process listens for those of other nodes: HOST:PORT in the job's own network."""
+        self.exchange.write(self._of_attempt(_MEETING), address)
+
+    def meeting(self) -> bytes:
+        """b"" before it is known."""
+        return self.exchange.read(self._of_attempt(_MEETING), _SMALL_BYTES) or b""
 
     def put_sealed(self, checkpoints: Sequence[Sealed]) -> None:
         """Of every attempt; each is whole in the exchange before it stands here."""

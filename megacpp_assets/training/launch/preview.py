@@ -40,7 +40,7 @@ def preview(spec: TrainedCheckpointSpec, directory: Path) -> Preview:
     inputs = {path: artifact.manifest.sha256 for path, artifact in found.items() if artifact}
     job = Job.over(spec, inputs)
     place = job_uri(spec.launch.exchange, job.name) if spec.launch.exchange else directory.resolve().as_uri()
-    order = Order(job, records.next_attempt(spec.root, job.name), place)
+    order = Order(job, records.next_attempt(spec.root, job.name), place, spec.launch.nodes)
     missing = tuple(path for path, artifact in found.items() if artifact is None)
     return Preview(order, open_launcher(spec.launch).plan(order), missing)
 

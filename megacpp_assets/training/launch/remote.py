@@ -1,12 +1,14 @@
 """The job's own side: fetch by hash, verify, train in a root of its own, send back what comes of it, stop.
 
 `python -m megacpp_assets.training.launch.remote JOB_URI --attempt N --folder FOLDER`. It needs no inbound port and
-believes nothing that it has not hashed. Exit codes are the trainer's: 0 done, 75 stopped after saving, others failed.
+believes nothing that it has not hashed. Of several nodes each fetches its own and trains its share; the first says what
+comes of it. Exit codes are the trainer's: 0 done, 75 stopped after saving, others failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,11 +21,13 @@ from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import LineageGap, MegacppError
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage import layout
+from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint, sealed_checkpoints
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.launcher import Unanswered
 from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
 from megacpp_assets.training.launch.post import Ended, Heartbeat, Lease, Post, Sealed
+from megacpp_assets.training.node import EXIT_DESERTED, MEETING_FILE, Node
 from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 from megacpp_assets.training.trainees import Trainees
@@ -32,6 +36,8 @@ _FAILED: Final = 1
 _OF_A_SIGNAL: Final = 128
 _PATIENCE_SECONDS: Final = 600
 """How long an exchange that gives no answer is asked again before the attempt gives up."""
+_WORDS: Final = 3
+"""Looks after which another node has said why it failed."""
 
 
 _T = TypeVar("_T")
@@ -68,6 +74,8 @@ class Attempt:
     folder: Path
     stop: StopRequest
     tenure: Tenure
+    node: Node = field(default_factory=Node)
+    met: bool = False
     beat: int = 0
     metrics: bytes = b""
     last_step: int = 0
@@ -81,14 +89,28 @@ class Attempt:
         directory = self.folder / "job"
         directory.mkdir(exist_ok=True)
         (directory / JOB_FILE).write_bytes(job.to_bytes())
-        with Trainees(job, directory) as trainees:
+        if not self.node.first:
+            self._wait_for_the_first(directory)
+        with Trainees(job, directory, self.node) as trainees:
             code, reason = self._accompany(trainees, spec, directory)
         _insist(lambda: self._pass_on(spec, directory))
-        if code not in (0, EXIT_STOPPED):
+        if code == EXIT_DESERTED:
+            time.sleep(_WORDS * self.tenure.last.look_seconds)  # what it failed of, if it did, is said by then
+            if not _insist(self.post.failure):
+                return Ended(EXIT_STOPPED, "another of its nodes has gone")
+        elif code not in (0, EXIT_STOPPED):
             failure = directory / FAILURE_FILE
             why = failure.read_text(encoding="utf-8") if failure.is_file() else f"{code}: …{trainees.last_words()}"
             _insist(lambda: self.post.put_failure(why.strip()))
         return Ended(code, reason)
+
+    def _wait_for_the_first(self, directory: Path) -> None:
+        """Until the processes of this node know where to meet those of the first."""
+        while not (address := _insist(self.post.meeting)):
+            if reason := self._unwanted():
+                raise Unwanted(reason)
+            time.sleep(self.tenure.last.look_seconds)
+        write_atomic(directory / MEETING_FILE, address)
 
     def _fetch(self) -> Job:
         """The job over a root of this machine, with its inputs and the newest checkpoint that is whole."""
@@ -129,6 +151,12 @@ class Attempt:
         return "its lease is over" if self.tenure.over() else ""
 
     def _pass_on(self, spec: TrainedCheckpointSpec, directory: Path) -> None:
+        """What comes of it, which is on the first node."""
+        if not self.node.first:
+            return
+        if not self.met and (directory / MEETING_FILE).is_file():
+            self.post.put_meeting((directory / MEETING_FILE).read_bytes())
+            self.met = True
         file = directory / LIVE_METRICS_FILE
         lines = file.read_bytes() if file.is_file() else b""
         lines = lines[: lines.rfind(b"\n") + 1]
@@ -146,6 +174,8 @@ class Attempt:
         self._say(f"step {done} of {spec.recipe.steps}")
 
     def _say(self, doing: str) -> None:
+        if not self.node.first:
+            return
         self.beat += 1
         self.post.put_heartbeat(Heartbeat(self.beat, doing))
 
@@ -156,6 +186,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("job")
     parser.add_argument("--attempt", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--number-from", default="")
     told = parser.parse_args(arguments)
     stop = StopRequest()
     stop.install()
@@ -163,15 +195,20 @@ def main(arguments: Sequence[str]) -> int:
     tenure = Tenure(post)
     if tenure.over():
         return EXIT_STOPPED
+    node, folder = Node(), told.folder
     try:
-        ended = Attempt(post, told.folder, stop, tenure).run()
+        if told.nodes > 1:
+            node = Node.of_scheduler(told.nodes, told.number_from, os.environ)
+            folder /= f"node_{node.number}"  # a scratch folder may be one for all nodes
+        ended = Attempt(post, folder, stop, tenure, node).run()
     except Unwanted as unwanted:
         ended = Ended(EXIT_STOPPED, str(unwanted))
     except (MegacppError, OSError) as error:
         reason = str(error if isinstance(error, MegacppError) else disk_failure(error))
         _insist(lambda: post.put_failure(reason))
         ended = Ended(_FAILED)
-    _insist(lambda: post.put_ended(ended))
+    if node.first:
+        _insist(lambda: post.put_ended(ended))
     return ended.code if ended.code >= 0 else _OF_A_SIGNAL - ended.code
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.recipe.training import LaunchRecipe
-from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.artifact import find_artifact, open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
@@ -175,6 +175,9 @@ class Exchanged:
             target = checkpoint_target(spec, each.step)
             if done and not is_saved(spec.recipe, each.step):
                 continue
+            present = find_artifact(spec.root, target.path)
+            if present is not None and present.manifest.sha256 == each.sha256 and present.damage() is None:
+                continue  # also one that an elastic run goes on from, which this job would not have made
             receive_artifact(self.post.exchange, spec.root, target.path, each.sha256, accept=self._accept(each.step))
         if done:
             remove(interim_checkpoints(spec))

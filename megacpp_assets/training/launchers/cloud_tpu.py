@@ -19,6 +19,7 @@ from megacpp_assets.training.launch.answers import refusal
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 
 NEEDS_EXCHANGE: Final = True
+MANY_NODES: Final = False
 _ANSWER_SECONDS: Final = 60
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 _LOGIN: Final = "log in (gcloud auth application-default login), with the role tpu.admin"

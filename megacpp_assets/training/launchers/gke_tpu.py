@@ -1,4 +1,4 @@
-"""Training on a TPU slice of GKE, as a JobSet: one pod that takes the chips of a host."""
+"""Training on a TPU slice of GKE, as a JobSet: a pod a host, which takes its chips."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.training.launch.controllers import KEPT_SECONDS, ONE_POD, Controlled, Resource
+from megacpp_assets.training.launch.controllers import KEPT_SECONDS, Controlled, Resource, pods_of
 from megacpp_assets.training.launch.launcher import Order
 from megacpp_assets.training.launch.pods import Cluster, PodSettings
 
 NEEDS_EXCHANGE: Final = True
+MANY_NODES: Final = True
 _JOBSET: Final = Resource(
     "jobset.x-k8s.io", "v1alpha2", "JobSet", completed="Completed", source="https://jobset.sigs.k8s.io"
 )
@@ -38,7 +39,7 @@ class Settings(PodSettings):
             "cloud.google.com/gke-tpu-topology": self.topology,
             **({"cloud.google.com/gke-spot": "true"} if self.spot else {}),
         }
-        job = {**ONE_POD, "template": self.template(order, {"google.com/tpu": str(self.chips)}, nodes)}
+        job = {**pods_of(order), "template": self.template(order, {"google.com/tpu": str(self.chips)}, nodes)}
         return _EXCLUSIVE, {
             "failurePolicy": {"maxRestarts": 0},
             "ttlSecondsAfterFinished": KEPT_SECONDS,

@@ -1,15 +1,16 @@
-"""Training as a Job of Kubernetes: one pod with a GPU for each process, or without any for a recipe on CPUs."""
+"""Training as a Job of Kubernetes: a pod a node with a GPU for each process, or without any for a recipe on CPUs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from megacpp_assets.training.launch.controllers import KEPT_SECONDS, ONE_POD, Controlled, Resource
+from megacpp_assets.training.launch.controllers import KEPT_SECONDS, Controlled, Resource, pods_of
 from megacpp_assets.training.launch.launcher import Order
 from megacpp_assets.training.launch.pods import Cluster, PodSettings
 
 NEEDS_EXCHANGE: Final = True
+MANY_NODES: Final = True
 _JOB: Final = Resource("batch", "v1", "Job", completed="Complete", source="https://kubernetes.io/docs")
 
 
@@ -25,11 +26,11 @@ class Settings(PodSettings):
     def specify(self, order: Order) -> tuple[dict[str, str], dict[str, Any]]:
         """Annotations and specification of the Job of an attempt."""
         training = order.job.recipe
-        limits = {self.gpu: str(training.processes)} if training.device == "cuda" else {}
+        limits = {self.gpu: str(order.processes)} if training.device == "cuda" else {}
         nodes = dict(pair.split("=", 1) for pair in self.node_selector.split(",") if pair)
         deadline = {"activeDeadlineSeconds": self.hours * 3600} if self.hours else {}
         kept = {"ttlSecondsAfterFinished": KEPT_SECONDS}
-        return {}, {**ONE_POD, **kept, "template": self.template(order, limits, nodes), **deadline}
+        return {}, {**pods_of(order), **kept, "template": self.template(order, limits, nodes), **deadline}
 
 
 def open_launcher(settings: Settings) -> Controlled:

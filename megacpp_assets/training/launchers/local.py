@@ -9,6 +9,7 @@ from megacpp_assets.training.launch.launcher import Order, Report, State
 from megacpp_assets.training.trainees import Trainees, command
 
 NEEDS_EXCHANGE: Final = False
+MANY_NODES: Final = False
 
 
 @dataclass(frozen=True, slots=True)

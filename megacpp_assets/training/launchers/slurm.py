@@ -16,6 +16,7 @@ from megacpp_assets.training.launch.launcher import Order, Report, State, Unansw
 from megacpp_assets.training.process import GRACE_SECONDS
 
 NEEDS_EXCHANGE: Final = True
+MANY_NODES: Final = True
 _ANSWER_SECONDS: Final = 60
 _ACCOUNTING: Final = ("sacct", "--noheader", "--parsable2", "--allocations", "--format=State")
 _SSH_FAILED: Final = 255
@@ -57,10 +58,10 @@ class Slurm:
         cuda = training.device == "cuda"
         wanted = {
             "job-name": order.name,
-            "nodes": "1",
-            "ntasks": "1",
-            "cpus-per-task": str(training.processes * training.threads),
-            "gpus-per-node": str(training.processes) if cuda else "",
+            "nodes": str(order.nodes),
+            "ntasks": str(order.nodes),
+            "cpus-per-task": str(order.processes * training.threads),
+            "gpus-per-node": str(order.processes) if cuda else "",
             "partition": settings.partition,
             "account": settings.account,
             "time": str(settings.time_minutes or ""),
@@ -72,9 +73,11 @@ class Slurm:
         lines = [f"#SBATCH --{name}={value}" for name, value in wanted.items() if value]
         lines += [f"#SBATCH {option}" for option in shlex.split(settings.options)]
         folder = f"{settings.scratch}/{order.name}"
-        command = shlex.join(order.command(folder, settings.python))
+        # One task a node, which Slurm ends with the others as soon as one fails.
+        each = ["srun", "--ntasks-per-node=1", "--kill-on-bad-exit=1"] if order.nodes > 1 else []
+        command = shlex.join([*each, *order.command(folder, settings.python, "SLURM_NODEID")])
         # The shell waits in the background so that a signal to it alone reaches the job, and the job's code comes out.
-        clear = shlex.quote(f"trap '' TERM INT; rm -rf {shlex.quote(folder)}")
+        clear = shlex.quote(f"trap '' TERM INT; {shlex.join([*each, 'rm', '-rf', folder])}")
         script = ["umask 077", f"trap {clear} EXIT", f"{command} &", "child=$!"]
         script += ["trap 'kill -TERM $child' TERM INT", "wait $child; code=$?"]
         script += ["while kill -0 $child 2>/dev/null; do wait $child; code=$?; done", "exit $code"]

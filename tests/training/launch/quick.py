@@ -26,6 +26,7 @@ from megacpp_assets.training.checkpoints.record import METRICS_FILE, WEIGHTS_FIL
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import remote
+from megacpp_assets.training.node import MEETING_FILE
 from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
@@ -63,6 +64,7 @@ def train(directory: Path, body: Body) -> int:
     spec = Job.from_bytes((directory / JOB_FILE).read_bytes()).spec()
     newest, _ = newest_checkpoint(spec)
     steps = read_metrics(newest) if newest else []
+    (directory / MEETING_FILE).write_text("127.0.0.1:1")  # on several nodes the others wait for it
     with (directory / LIVE_METRICS_FILE).open("w", encoding="utf-8", buffering=1) as metrics:
         for each in steps:
             metrics.write(each.to_line())
@@ -112,7 +114,7 @@ def main(arguments: list[str]) -> int:
     if rest[0] == "--train":
         return train(Path(rest[1]), body)
     assert rest[:2] == ["-m", "megacpp_assets.training.launch.remote"], rest
-    trainees.command = lambda job, directory: [  # type: ignore[assignment]
+    trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
         *(sys.executable, "-m", "tests.training.launch.quick", settings),
         *("--train", str(directory)),
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-_COMMANDS = ("sbatch", "squeue", "sacct", "scancel")
+_COMMANDS = ("sbatch", "squeue", "sacct", "scancel", "srun")
 _DAEMONS = ("slurmctld", "slurmd")
 
 

@@ -55,10 +55,10 @@ class FakeKubernetes(FakeApi):
         running = [name for name, job in self.jobs.items() if None in job.codes()]
         return [*self.jobs, *running]
 
-    def preempt(self, name: str, number: int = signal.SIGKILL) -> None:
-        """The node goes; with SIGTERM it gives notice."""
+    def preempt(self, name: str, number: int = signal.SIGKILL, first: int = 0) -> None:
+        """The nodes from that index on go; with SIGTERM they give notice."""
         job = self.jobs[name]
-        for machine in job.machines:
+        for machine in job.machines[first:]:
             machine.signal(number)
         job.disrupted = True
 
@@ -98,7 +98,9 @@ class FakeKubernetes(FakeApi):
         (container,) = spec["template"]["spec"]["containers"]
         self.started += 1
         for index in range(spec["completions"]):
-            given = {each["name"]: each["value"] for each in container["env"]} | {"JOB_COMPLETION_INDEX": str(index)}
+            # What a field of the pod gives is its address in the cluster's network.
+            given = {each["name"]: each.get("value", "127.0.0.1") for each in container["env"]}
+            given["JOB_COMPLETION_INDEX"] = str(index)
             where = self.folder / "pods" / f"{job.manifest['metadata']['name']}-{index}"
             job.machines.append(Machine(container["command"], where, given))
 

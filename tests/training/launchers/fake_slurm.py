@@ -1,4 +1,4 @@
-"""`python -m tests.training.launchers.fake_slurm FOLDER COMMAND …`: the four commands over a folder of jobs.
+"""`python -m tests.training.launchers.fake_slurm FOLDER COMMAND …`: the five commands over a folder of jobs.
 
 A job is a folder: its script, its process group, and its state once it has ended. With a file `away` in FOLDER every
 command fails as Slurm's do while the controller is away.
@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _GROUP, _STATE = "group", "state"
+_OF_SRUN = ("--ntasks-per-node=1", "--kill-on-bad-exit=1")
 _RUNNER = """
 trap : TERM  # the script's own business; a handler, unlike an ignored signal, is not inherited
 bash script && word=COMPLETED || word=FAILED
@@ -26,6 +27,8 @@ def main(folder: Path, command: str, arguments: list[str]) -> int:
     if (folder / "away").exists():
         print("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", file=sys.stderr)
         return 1
+    if command == "srun":
+        return _run_on_each_node([argument for argument in arguments if argument not in _OF_SRUN])
     options = dict(argument[2:].split("=", 1) for argument in arguments if "=" in argument)
     if command == "sbatch":
         return _submit(folder, sys.stdin.read())
@@ -41,6 +44,21 @@ def main(folder: Path, command: str, arguments: list[str]) -> int:
     return 0
 
 
+def _run_on_each_node(command: list[str]) -> int:
+    """A task a node, each a process here; the first that fails ends the others."""
+    number = int(os.environ["SLURM_NNODES"])
+    tasks = [subprocess.Popen(command, env={**os.environ, "SLURM_NODEID": str(node)}) for node in range(number)]
+    with Path("tasks").open("a") as file:  # in the folder of the job
+        file.writelines(f"{node} {' '.join(command)}\n" for node in range(number))
+    signal.signal(signal.SIGTERM, lambda number, frame: [task.terminate() for task in tasks])
+    codes = []
+    for task in tasks:
+        codes.append(task.wait())
+        if codes[-1]:
+            [other.terminate() for other in tasks]
+    return max(map(abs, codes))
+
+
 def _submit(folder: Path, script: str) -> int:
     name = re.findall(r"#SBATCH --job-name=(\S+)", script)[0]
     number = len(list((folder / "jobs").glob("*"))) + 1
@@ -48,7 +66,10 @@ def _submit(folder: Path, script: str) -> int:
     job.mkdir(parents=True)
     (job / "script").write_text(script)
     null = subprocess.DEVNULL
-    clean = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ["PYTHONPATH"]}
+    clean = {"PATH": f"{folder / 'commands'}:/usr/bin:/bin", "PYTHONPATH": os.environ["PYTHONPATH"]}
+    if "#SBATCH --export=NIL\n" not in script:
+        clean = {**os.environ, **clean}
+    clean["SLURM_NNODES"] = re.findall(r"#SBATCH --nodes=(\d+)", script)[0]
     process = subprocess.Popen(
         ["bash", "-c", _RUNNER], cwd=job, env=clean, stdin=null, stdout=null, stderr=null, start_new_session=True
     )

@@ -161,7 +161,7 @@ def _launched(root: str, recipe: str, body: str) -> int:
     """The launching process."""
     told, spec = LaunchRecipe(**json.loads(recipe)), tiny_spec(Path(root), **STEPS)
     if told.launcher == "local":
-        trainees.command = lambda job, directory: [  # type: ignore[assignment]
+        trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
             *(sys.executable, "-m", "tests.training.launch.quick", body),
             *("--train", str(directory)),
         ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,22 @@ def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: s
     launching.join()
     ended = [each.ended for each in records.records(spec.root)]
     assert ended == ["preempted: its node was taken away", "succeeded"] and not cluster.left
+
+
+def test_two_nodes_train_together_and_one_that_goes_costs_an_attempt(cluster: FakeKubernetes, tmp_path: Path) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=120, save_every=20, processes=2)
+    post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    recipe = recipe_in(tmp_path, nodes=2)
+    recipe = replace(recipe, settings={**recipe.settings, "python": sys.executable})
+    launching = threading.Thread(target=train, args=(spec, recipe))
+    launching.start()
+    wait_for(lambda: post.sealed() or not launching.is_alive())
+    cluster.preempt(f"{post.name}-1", first=1)
+    launching.join()
+    ended = [each.ended for each in records.records(spec.root)]
+    assert ended[1:] == ["succeeded"] and ended[0].startswith("preempted: ") and not cluster.left
+    assert open_artifact(spec.root, checkpoint_target(spec, 120).path).verify()
+    assert post.meeting().startswith(b"127.0.0.1:")
 
 
 @pytest.mark.parametrize(
@@ -186,6 +204,20 @@ def test_the_manifest_asks_for_what_the_recipe_trains_on_and_holds_no_secret(
     assert pod["nodeSelector"] == {"cloud/gke-accelerator": "h200"} and pod["securityContext"]["runAsNonRoot"]
     assert not cluster.bodies, "a plan asks nobody"
     assert "canary" not in plan
+
+
+def test_the_manifest_has_a_pod_a_node_with_its_share(tmp_path: Path, cluster: FakeKubernetes) -> None:
+    spec = tiny_spec(tiny_root(tmp_path / "root"), device="cuda", processes=16, batch_rows=16)
+    launcher = open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": IMAGE}, nodes=2))
+    job = yaml.safe_load(launcher.plan(Order(Job.of(spec), 1, f"gs://bucket/x/jobs/{Job.of(spec).name}", nodes=2)))
+    assert {name: job["spec"][name] for name in ("completionMode", "completions", "parallelism", "backoffLimit")} == {
+        "completionMode": "Indexed", "completions": 2, "parallelism": 2, "backoffLimit": 0,
+    }  # fmt: skip
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": "8", "cpu": "8"}
+    assert container["command"][-4:] == ["--nodes", "2", "--number-from", "JOB_COMPLETION_INDEX"]
+    address = {"name": "MEGACPP_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    assert address in container["env"] and "ports" not in container
 
 
 def test_an_image_without_a_digest_is_refused(tmp_path: Path, cluster: FakeKubernetes) -> None:

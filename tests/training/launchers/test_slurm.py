@@ -93,6 +93,33 @@ def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path
     assert post.sealed()
 
 
+def test_a_job_of_two_nodes_has_a_task_on_each_and_leaves_nothing(fake: Path) -> None:
+    spec = tiny_spec(tiny_root(fake / "root"), processes=2)
+    train(spec, recipe_in(fake, nodes=2))
+    assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
+    name = f"{Job.of(spec).name}-1"
+    wait_for(lambda: not left(name) and not (fake / "scratch" / name).exists())
+    (file,) = fake.glob("jobs/*/tasks")
+    *begun, first, second = file.read_text().splitlines()
+    assert [line[0] for line in begun] == ["0", "1"] and "--nodes 2 --number-from SLURM_NODEID" in begun[1]
+    assert " rm -rf " in first and " rm -rf " in second
+
+
+def test_no_secret_of_this_machine_reaches_the_batch_script_the_job_or_what_is_kept(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
+    spec = tiny_spec(tiny_root(fake / "root"))
+    recipe = recipe_in(fake)
+    python = Path(str(recipe.settings["python"]))
+    python.write_text(python.read_text().replace("exec", f"env > {fake}/environment; exec"))
+    train(spec, recipe)
+    assert "PATH=" in (fake / "environment").read_text()
+    kept = {file: file.read_bytes() for file in fake.rglob("*") if file.is_file()}
+    assert any(b"#SBATCH --export=" in data for data in kept.values())
+    assert not [file for file, data in kept.items() if b"canary" in data]
+
+
 def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
     spec = tiny_spec(tiny_root(fake / "root"), steps=100, save_every=20)
     post = Post(Folder(fake / "exchange"), Job.of(spec).name, 1)
