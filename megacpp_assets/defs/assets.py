@@ -17,10 +17,10 @@ from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_AS
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import asset_key, repo_partitions
+from megacpp_assets.defs.keys import asset_key, parents, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import CHECKPOINT, COMPARED, STAGES, Kind, Stage
+from megacpp_assets.pipeline.stages import COMPARED, STAGES, Kind, Stage
 from megacpp_assets.quality import release
 
 
@@ -79,10 +79,7 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
 def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:
     return dg.AssetSpec(
         asset_key(corpus.dataset, stage.name, phase),
-        deps=[
-            *(_dependency(corpus, stage, STAGES[name], phase) for name in stage.upstream),
-            *_phase_before(corpus, stage, phase),
-        ],
+        deps=[_dependency(corpus, stage, key, upstream) for key, upstream in parents(corpus, stage, phase)],
         group_name=stage.group,
         kinds=set(stage.kinds),
         owners=OWNERS,
@@ -90,15 +87,8 @@ def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:
     )
 
 
-def _phase_before(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetDep]:
-    """Training goes on from the checkpoint of the phase before."""
-    if stage.name == CHECKPOINT and (before := corpus.recipe.phase_before(phase)):
-        yield dg.AssetDep(asset_key(corpus.dataset, stage.name, before))
-
-
-def _dependency(corpus: Corpus, stage: Stage, upstream: Stage, phase: str) -> dg.AssetDep:
+def _dependency(corpus: Corpus, stage: Stage, key: dg.AssetKey, upstream: Stage) -> dg.AssetDep:
     """Fan-in reads exactly the locked partitions: an old tag never leaks into a new mixture."""
-    key = asset_key(corpus.dataset, upstream.name, phase if upstream.kind is Kind.MIXTURE else "")
     if upstream.kind is Kind.REPOSITORY and stage.kind is not Kind.REPOSITORY and corpus.repo_refs:
         locked = [repo.key for repo in corpus.repo_refs]
         return dg.AssetDep(key, partition_mapping=dg.SpecificPartitionsPartitionMapping(locked))

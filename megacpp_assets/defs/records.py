@@ -13,6 +13,7 @@ from dagster._core.storage.tags import BACKFILL_ID_TAG
 from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.live import Live
+from megacpp_assets.defs.provenance import provenance
 from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
 from megacpp_assets.defs.together import written_together
 from megacpp_assets.pipeline.execute import Done
@@ -55,7 +56,7 @@ class DagsterRecords:
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         self._report(self._live.ended(step))
         facts = identity(step.corpus, done.artifact)
-        self._report(events_of(step, done, tags_of(done.artifact, facts)))
+        self._report(events_of(step, done, tags_of(done.artifact, facts) | provenance(self._instance, step)))
         self._tag_run(run_tags_of(facts))
         if not done.receipt.passed:
             return

@@ -57,7 +57,7 @@ def test_a_stage_that_an_earlier_run_made_has_no_time() -> None:
         ({"units_parsed": 3, "units_reused": 1}, ["a@v1: what changed reaches 3 of 4 units, 75.0 %"]),
         (
             {"units_parsed": 59, "units_reused": 0, "changed_header": "include/base.h", "changed_header_units": 58},
-            ["a@v1: what changed reaches 59 of 59 units, 100.0 %; 58 of them include include/base.h, which changed"],
+            ["a@v1: what changed reaches 59 of 59 units, 100.0 %; 58 include include/base.h, which changed"],
         ),
     ],
 )

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
+from dagster._core.loader import LoadingContextForTest
 
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.event_log import event_log
@@ -128,6 +130,37 @@ def test_every_materialisation_says_what_is_behind_it_and_its_run_is_found_by_th
             assert told["inputs"].value == [[entry.path, entry.manifest_sha256] for entry in manifest.inputs]
             assert told["tokenizer_commit"].value == lock.tokenizer.commit
             assert event.run_id in {run.run_id for run in instance.get_runs(dg.RunsFilter(tags=behind))}
+
+
+def test_what_was_made_shows_as_up_to_date_until_something_else_is_made_upstream(by: dict[str, Path]) -> None:
+    """Upstream is made again in the event log only: with the same bytes, then with others."""
+    for source in by.values():
+        root = Path(shutil.copytree(source, source.with_name("remade")))
+        raw = open_artifact(root, RAW).manifest.sha256
+        with open_instance(root) as instance:
+            assert _out_of_date(root, instance) == []
+            _report_raw(instance, raw)
+            assert _out_of_date(root, instance) == []
+            _report_raw(instance, "0" * 64)
+            assert _out_of_date(root, instance) == [(stage, "DATA") for stage in ("semantic_jsonl", "tokenizer")]
+
+
+def _report_raw(instance: dg.DagsterInstance, version: str) -> None:
+    made = dg.AssetMaterialization(
+        dg.AssetKey([DATASET, "pinned_repos"]), partition=REPO, tags={"dagster/data_version": version}
+    )
+    instance.report_runless_asset_event(made)
+
+
+def _out_of_date(root: Path, instance: dg.DagsterInstance) -> list[tuple[str, str]]:
+    """(stage, cause) of what the UI would show as unsynced."""
+    graph = build_definitions(root).resolve_asset_graph()
+    resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+    return [
+        (stage, cause.category.value)
+        for stage, partition in (("pinned_repos", REPO), ("semantic_jsonl", REPO), ("tokenizer", None))
+        for cause in resolver.get_stale_causes(dg.AssetKey([DATASET, stage]), partition)
+    ]
 
 
 def _checked(instance: dg.DagsterInstance, stage: str) -> set[str]:

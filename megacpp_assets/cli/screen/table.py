@@ -40,7 +40,7 @@ def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) 
         header = work.get("changed_header")
         if reused or header:
             units = parsed + reused
-            widest = f"; {work['changed_header_units']} of them include {header}, which changed" if header else ""
+            widest = f"; {work['changed_header_units']} include {header}, which changed" if header else ""
             reached = f"{parsed} of {units} units, {100 * parsed / units:.1f} %"
             yield f"{step.partition}: what changed reaches {reached}{widest}"
 

@@ -144,7 +144,7 @@ def parse_tree(
     if memory:
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)
-        memory.included.update(path for unit in cache.parsed for path in parsed[unit].includes)
+        memory.included.update(path for unit in units for path in parsed[unit.path].includes)
     return [parsed[unit.path] for unit in units]
 
 

@@ -1,4 +1,4 @@
-"""How far a change reached: how many units were parsed again, and which changed header most of these include."""
+"""How far a change reached: how many units were parsed again, and which changed header most units include."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory
 
 
 def reach_of(memory: Memory, repository: str, blobs: Mapping[str, str]) -> dict[str, int | str]:
-    """Counts of units, and the header where one that units were parsed with changed since the reference of the
+    """Counts of units, and the header that most of them include among those that changed since the reference of the
     repository that was indexed before. `blobs` are the ids of its files by path, which are remembered for the next one.
     """
-    name = hashlib.sha256(f"files of {repository}".encode()).hexdigest()
-    before = memory.store.get(name)
-    memory.store.put(name, orjson.dumps(dict(blobs)))
     counts: dict[str, int | str] = {"units_parsed": memory.parsed, "units_reused": memory.reused}
-    known = orjson.loads(before) if before else dict(blobs)
-    changed = [path for path in memory.included if path in blobs and known.get(path) != blobs[path]]
+    before = _before(memory, repository, dict(blobs))
+    changed = [path for path in memory.included if path in blobs and before.get(path) != blobs[path]]
     if changed:
         widest = max(changed, key=lambda path: (memory.included[path], path))
         counts |= {"changed_header": widest, "changed_header_units": memory.included[widest]}
     return counts
+
+
+def _before(memory: Memory, repository: str, blobs: dict[str, str]) -> dict[str, str]:
+    """The files of the reference before, or `blobs` where there was none. A reference that is indexed once more, after
+    a run that ended early, is held against the same one as the first time.
+    """
+    name = hashlib.sha256(f"last two references of {repository}".encode()).hexdigest()
+    kept = memory.store.get(name)
+    last, before = orjson.loads(kept) if kept else (blobs, blobs)
+    if last != blobs:
+        before = last
+    memory.store.put(name, orjson.dumps([blobs, before]))
+    return dict(before)

@@ -31,7 +31,7 @@ _UNBUILT = b"unbuilt"
 class Memory:
     """Where outcomes are kept between runs, and how many units were taken from there or had to be parsed.
 
-    `included` says of files of the tree how many of the units that had to be parsed include them, directly or not.
+    `included` says of files of the tree how many units include them, directly or not.
     """
 
     store: Cache

@@ -1,4 +1,4 @@
-"""What is told of a change: the units parsed again, and the changed header that most of these include."""
+"""What is told of a change: the units parsed again, and the changed header that most units include."""
 
 from __future__ import annotations
 
@@ -39,3 +39,12 @@ def test_of_the_headers_that_changed_the_one_that_most_units_include_is_named(
     found = reach_of(remembering(store), "lib", FIRST | now)
     named = (found.get("changed_header"), found.get("changed_header_units"))
     assert named == (header or (None, None))
+
+
+def test_the_header_is_named_again_where_a_reference_is_indexed_once_more(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    reach_of(remembering(store), "lib", FIRST)
+    now = FIRST | {"core.h": "2"}
+    found = [reach_of(remembering(store), "lib", now) for _ in range(3)]
+    assert [told.get("changed_header") for told in found] == ["core.h"] * 3
+    assert reach_of(remembering(store), "lib", FIRST | {"rare.h": "2"})["changed_header"] == "core.h"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -80,6 +81,7 @@ class Line:
         assert reports[0] == reports[1]
         self.report = reports[0]
         assert memory.parsed + memory.reused == len(found)
+        assert memory.included == Counter(path for file in found for path in file.includes)
         return memory.parsed, memory.reused
 
     @property
