@@ -42,7 +42,7 @@ from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "7"
+VERSION = "8"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

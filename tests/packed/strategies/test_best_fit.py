@@ -91,6 +91,16 @@ def test_rows_stay_close_to_the_lower_bound_of_both_limits(median: int, sigma: f
     assert best_fit(lengths, chunks, limits=limits, seed=42).rows <= bound * 1.01 + 2
 
 
+def test_a_cap_on_chunks_that_short_documents_near_costs_no_more_than_a_twentieth_of_a_point() -> None:
+    rng = np.random.default_rng(0)
+    long, short = rng.integers(2000, 3900, 4000), rng.integers(300, 1000, 6000)
+    lengths = np.concatenate([long, short])
+    chunks = np.concatenate([long // rng.integers(35, 90, 4000), short // rng.integers(20, 50, 6000)])
+    capped = best_fit(lengths, chunks, limits=RowLimits.of(4096), seed=0)
+    free = best_fit(lengths, np.zeros_like(chunks), limits=RowLimits.of(4096), seed=0)
+    assert 100 * int(lengths.sum()) / 4096 * (1 / free.rows - 1 / capped.rows) <= 0.05
+
+
 def test_a_document_longer_than_the_row_is_refused_by_name() -> None:
     with pytest.raises(PackOverflow, match=r"fmt:abc; expected at most 64 tokens in one row; found 65 tokens"):
         best_fit(np.array([3, 65]), np.array([1, 1]), limits=LIMITS, seed=0, name_of=["x", "fmt:abc"].__getitem__)
