@@ -16,6 +16,7 @@ from torch import Tensor, distributed, nn
 from torch._C._distributed_c10d import TCPStore
 from torch.nn.parallel import DistributedDataParallel
 
+from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.job import STORE_FOLDER
@@ -86,10 +87,11 @@ def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = 
     """Join the recipe's processes: gloo on CPUs, nccl on CUDA. One needs no group.
 
     On one node they meet in a file below `directory`, which must be this user's alone: what the others write there is
-    believed. On several they meet where the first process listens, in the job's own network.
+    believed. On several they meet where the first process listens, in the job's own network. `EnvironmentLacks` for a
+    process without a device.
     """
     here = rank - node.ranks(recipe.processes).start
-    own = torch.device("cuda", here) if recipe.device == "cuda" else torch.device("cpu")
+    own = _device(recipe.device, here)
     if own.type == "cuda":
         torch.cuda.set_device(own)
     if recipe.processes > 1:
@@ -100,6 +102,18 @@ def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = 
     # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
     if recipe.processes > 1:
         distributed.destroy_process_group()
+
+
+def _device(kind: str, number: int) -> torch.device:
+    """That of process `number` of this node. `EnvironmentLacks` for a recipe on CUDA where there is none for it."""
+    if kind != "cuda":
+        return torch.device("cpu")
+    there = torch.cuda.device_count()
+    if number >= there:
+        do = "set training.device to cpu, lower training.processes, or launch it where there are (launch.launcher)"
+        wanted = f"{number + 1} devices of CUDA for as many processes"
+        raise EnvironmentLacks("this machine", expected=wanted, found=there or "none", do=do)
+    return torch.device("cuda", number)
 
 
 def _store(rank: int, world: int, directory: Path, node: Node) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
@@ -12,7 +13,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.node import MEETING_FILE, Node, meeting, own_address
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import checkpoint_target
 from tests.listening import listening_sockets
 from tests.training.forked import fork_ranks, train_forked
@@ -74,7 +75,17 @@ def test_a_first_process_that_does_not_come_is_named(tmp_path: Path) -> None:
     assert meeting(tmp_path) == ("10.0.0.7", 4321)
 
 
-@pytest.mark.parametrize("launcher", ["local"])
+def test_a_recipe_on_more_cuda_devices_than_there_are_is_refused(tmp_path: Path) -> None:
+    there = torch.cuda.device_count()
+    recipe = tiny_recipe(device="cuda", processes=there + 1, batch_rows=there + 1)
+    with (
+        pytest.raises(EnvironmentLacks, match=rf"this machine; expected {there + 1} devices of CUDA .*; found"),
+        join_ranks(there, recipe, tmp_path),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("launcher", ["local", "cloud_tpu"])
 def test_a_launcher_of_one_machine_refuses_more(launcher: str) -> None:
     with pytest.raises(SpecError, match=rf"launch.nodes of the launcher {launcher}; expected 1; found 2"):
-        open_launcher(LaunchRecipe(launcher, nodes=2))
+        open_launcher(LaunchRecipe(launcher, exchange="" if launcher == "local" else "gs://bucket/x", nodes=2))
