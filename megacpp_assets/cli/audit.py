@@ -110,9 +110,16 @@ def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
     raise SpecError(
         f"checkpoint {text}",
         expected="…/checkpoints/DATASET/SPECIALIST/PHASE[/step_N], or SPECIALIST/PHASE of the active dataset",
-        found="no checkpoint there",
+        found=f"no checkpoint there; the active dataset has {', '.join(_made(data_root)) or 'none'}",
         do="name its folder, or the data root with --data-root",
     )
+
+
+def _made(data_root: str | None) -> list[str]:
+    """SPECIALIST/PHASE of each checkpoint of the active dataset."""
+    root = resolve_root(data_root)
+    dataset = root / "checkpoints" / read_lock(root).active if root.is_dir() else root
+    return sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
 
 
 def _places(text: str, data_root: str | None) -> Iterator[Path]:

@@ -47,8 +47,8 @@ def test_a_root_that_was_moved_is_found_where_it_is_now(root: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["", "base", "base/16k", "../..", "checkpoints", "/", "step_00000020", "no\x00name"])
-def test_what_is_no_checkpoint_is_said_in_one_sentence(root: Path, name: str) -> None:
-    with pytest.raises(SpecError, match=r"expected .*checkpoints/DATASET.*found.*what to do"):
+def test_what_is_no_checkpoint_is_said_in_one_sentence_with_those_there_are(root: Path, name: str) -> None:
+    with pytest.raises(SpecError, match=r"checkpoints/DATASET.*; found .*the active dataset has base/4k; what to do"):
         find_checkpoint(name, str(root))
 
 
