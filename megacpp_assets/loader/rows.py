@@ -99,10 +99,8 @@ class PackedRows:
     def _gather(
         self, channel: Channel, rows: NDArray[np.int64], fill: int, dtype: np.dtype[Any] = _INT32
     ) -> NDArray[Any]:
-        out = np.full((len(rows), self.row_tokens), fill, dtype=dtype)
-        for line, row in zip(out, rows, strict=True):
-            found = channel.row(row, slice(self.starts[row], self.starts[row + 1]))
-            line[: len(found)] = found
+        out = np.empty((len(rows), self.row_tokens), dtype=dtype)
+        channel.into(out, rows, self.starts, fill)
         return out
 
 

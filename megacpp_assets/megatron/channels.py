@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.megatron import _expand
 from megacpp_assets.megatron.index_format import ROW_DTYPE
 from megacpp_assets.megatron.reader import blocks, mapped
 
 _LENGTH: Final = np.dtype("<u4")
+_ALL_BITS: Final = 0xFFFFFFFF
 _AT_ONCE: Final = 1 << 18
 """Runs handled at a time while a channel is written or verified."""
 
@@ -32,10 +34,11 @@ def run_dtype(row_tokens: int) -> np.dtype[Any]:
 
 
 class Channel(Protocol):
-    """The values of one channel, a row at a time or many."""
+    """The values of one channel, of rows in any order or of many that follow one another."""
 
-    def row(self, row: int, tokens: slice) -> NDArray[Any]:
-        """The values of row `row`, which has the tokens `tokens` of the `.bin`."""
+    def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
+        """Write the values of `rows` into the lines of `out`, (B, T) of four bytes, and `fill` behind them. Row r has
+        the tokens starts[r] to starts[r + 1] of the `.bin`; `IndexCorrupt` where its values are of others."""
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
@@ -47,9 +50,14 @@ class Values:
 
     values: NDArray[Any]
 
-    def row(self, row: int, tokens: slice) -> NDArray[Any]:
-        """The values of row `row`, which has the tokens `tokens` of the `.bin`."""
-        return np.asarray(self.values[tokens])
+    def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
+        """Write the values of `rows` into the lines of `out`; see `Channel`."""
+        first, end = starts[rows], starts[rows + 1]
+        wrong = _expand.values(self.values, first, end, end - first, fill & _ALL_BITS, out.view(np.uint32))
+        if wrong >= 0:
+            raise _broken(
+                "values", f"{end[wrong] - first[wrong]} tokens in row {rows[wrong]}", f"{len(self.values)} in all"
+            )
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
@@ -66,14 +74,13 @@ class Runs:
     lengths: NDArray[Any]
     values: NDArray[Any]
 
-    def row(self, row: int, tokens: slice) -> NDArray[Any]:
-        """The values of row `row`, which has the tokens `tokens`; `IndexCorrupt` if runs are of others."""
-        part = slice(int(self.rows[row]), int(self.rows[row + 1]))
-        found = self.values[part].repeat(np.add(self.lengths[part], 1, dtype=np.int64))
-        expected = tokens.stop - tokens.start
-        if len(found) != expected:
-            raise _broken(self.name, f"runs of {expected} tokens in row {row}", f"{len(found)} tokens")
-        return found
+    def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
+        """Write the values of `rows` into the lines of `out`; see `Channel`."""
+        first, end, tokens = self.rows[rows], self.rows[rows + 1], starts[rows + 1] - starts[rows]
+        lines = out.view(np.uint32)
+        wrong = _expand.runs(self.values, self.lengths, first, end, tokens, fill & _ALL_BITS, lines)
+        if wrong >= 0:
+            raise _broken(self.name, f"runs of {tokens[wrong]} tokens in row {rows[wrong]}", "others")
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1].

@@ -151,7 +151,7 @@ def _laid_out(prefix: Path) -> dict[str, list[Any]]:
         "chunks": sidecars.chunks.lists(np.arange(len(rows))).table().to_pylist(),
         "documents": read_table(sidecars.documents_path).drop_columns(["sequence"]).to_pylist(),
         **{
-            name: [channel.row(number, row).tolist() for number, row in enumerate(rows)]
+            name: [channel.stretch(number, starts[number : number + 2]).tolist() for number in range(len(rows))]
             for name, channel in sidecars.channels.items()
         },
     }

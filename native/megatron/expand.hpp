@@ -1,0 +1,38 @@
+// Rows of a batch out of mapped channels: runs or values in, padded lines of 32 bits out.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace megacpp {
+
+// Writes `values` and then `fill` into `line`; whether they are `tokens`, and the line has room for them.
+template <typename Value>
+bool write_values(std::span<const Value> values, std::size_t tokens, std::uint32_t fill,
+                  std::span<std::uint32_t> line) {
+  if (values.size() != tokens || tokens > line.size()) return false;
+  const auto end = std::transform(values.begin(), values.end(), line.begin(),
+                                  [](Value value) { return static_cast<std::uint32_t>(value); });
+  std::fill(end, line.end(), fill);
+  return true;
+}
+
+// The same of runs, each of `lengths` + 1 tokens.
+template <typename Value, typename Length>
+bool write_runs(std::span<const Value> values, std::span<const Length> lengths, std::size_t tokens, std::uint32_t fill,
+                std::span<std::uint32_t> line) {
+  if (tokens > line.size()) return false;
+  std::size_t place = 0;
+  for (std::size_t run = 0; run < values.size(); ++run) {
+    const std::size_t end = place + lengths[run] + std::size_t{1};
+    if (end > tokens) return false;
+    const auto value = static_cast<std::uint32_t>(values[run]);
+    for (; place < end; ++place) line[place] = value;
+  }
+  std::fill(line.begin() + static_cast<std::ptrdiff_t>(place), line.end(), fill);
+  return place == tokens;
+}
+
+}  // namespace megacpp
