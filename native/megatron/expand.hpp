@@ -8,13 +8,18 @@
 
 namespace megacpp {
 
+// The 32 bits of a value; -1 has all of them, of whatever width it was.
+template <typename Value>
+std::uint32_t bits_of(Value value) {
+  return static_cast<std::uint32_t>(value);  // NOLINT(bugprone-signed-char-misuse): a number, no character
+}
+
 // Writes `values` and then `fill` into `line`; whether they are `tokens`, and the line has room for them.
 template <typename Value>
 bool write_values(std::span<const Value> values, std::size_t tokens, std::uint32_t fill,
                   std::span<std::uint32_t> line) {
   if (values.size() != tokens || tokens > line.size()) return false;
-  const auto end = std::transform(values.begin(), values.end(), line.begin(),
-                                  [](Value value) { return static_cast<std::uint32_t>(value); });
+  const auto end = std::transform(values.begin(), values.end(), line.begin(), bits_of<Value>);
   std::fill(end, line.end(), fill);
   return true;
 }
@@ -28,7 +33,7 @@ bool write_runs(std::span<const Value> values, std::span<const Length> lengths, 
   for (std::size_t run = 0; run < values.size(); ++run) {
     const std::size_t end = place + lengths[run] + std::size_t{1};
     if (end > tokens) return false;
-    const auto value = static_cast<std::uint32_t>(values[run]);
+    const auto value = bits_of(values[run]);
     for (; place < end; ++place) line[place] = value;
   }
   std::fill(line.begin() + static_cast<std::ptrdiff_t>(place), line.end(), fill);
