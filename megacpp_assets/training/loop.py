@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,13 +36,14 @@ from megacpp_assets.training.checkpoints.resume import (
 )
 from megacpp_assets.training.checkpoints.saver import Saver
 from megacpp_assets.training.inputs import data_identity
-from megacpp_assets.training.network.model import GPT, loss_weights, model_input
+from megacpp_assets.training.network.model import GPT, loss_weights
 from megacpp_assets.training.network.size import model_config, require_memory
 from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.process import StopRequest
 from megacpp_assets.training.ranks import Ranks
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
+from megacpp_assets.training.stepper import Stepper, stepper_for
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 
 
@@ -96,16 +97,15 @@ def train(
 def _steps(run: Run, state: RunState, stop: StopRequest, tell: Report) -> bool:
     """Every step that is not done yet; False if `stop` came before the last."""
     recipe, ranks = run.spec.recipe, run.ranks
-    network = ranks.averaging(state.model)
-    if recipe.compiled:
-        network = cast(torch.nn.Module, torch.compile(network, dynamic=False))
+    stepper = stepper_for(recipe, state.model, state.optimizer, ranks)
     while state.step < recipe.steps:
-        done = _step(run, state, network)
+        done = _step(run, state, stepper)
         run.saver.check()
         state.metrics.append(done)
         tell(done)
         stopped = bool(ranks.sum(torch.tensor(int(stop.asked), device=ranks.device)))
         if stopped or is_saved(recipe, state.step):
+            stepper.bring_home()
             _save(run, state)
         if stopped and state.step < recipe.steps:
             return False
@@ -163,25 +163,15 @@ def _newest(run: Run) -> Artifact | None:
     return open_artifact(run.spec.root, checkpoint_target(run.spec, found).path) if found else None
 
 
-def _step(run: Run, state: RunState, network: torch.nn.Module) -> StepMetrics:
+def _step(run: Run, state: RunState, stepper: Stepper) -> StepMetrics:
     """One optimiser step over the global batch; each rank takes every world-th row of it."""
     recipe, ranks = run.spec.recipe, run.ranks
     rows = rows_of_step(len(run.rows), recipe.batch_rows, seed=recipe.seed, step=state.step)
     batches = [run.rows.batch(part) for part in np.split(rows[ranks.rank :: ranks.world], recipe.accumulate)]
     tokens = int(ranks.sum(_total(batch.loss_mask for batch in batches).to(ranks.device)))
     weight = float(ranks.sum(_total(loss_weights(batch, recipe.context_loss) for batch in batches).to(ranks.device)))
-    loss = torch.zeros((), device=ranks.device)
-    for part, batch in enumerate(batches):
-        given = model_input(batch, ranks.device, recipe.context_loss, recipe.softcap, one_graph=recipe.compiled)
-        with ranks.summing_later(network) if part + 1 < len(batches) else nullcontext():
-            paid = network(given)
-            # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.
-            (paid * (ranks.world / max(_LEAST_WEIGHT, weight))).backward()
-        loss += paid.detach()
-    torch.nn.utils.clip_grad_norm_(state.model.parameters(), recipe.gradient_clip)
-    state.optimizer.step(learning_rate(recipe, state.step))
-    state.optimizer.clear()
-    mean = float(ranks.sum(loss)) / max(_LEAST_WEIGHT, weight)
+    weight = max(_LEAST_WEIGHT, weight)
+    mean = stepper.step(batches, weight, learning_rate(recipe, state.step)) / weight
     if not math.isfinite(mean):
         raise CheckFailed(f"loss of step {state.step + 1}", expected="a finite number", found=mean)
     return StepMetrics(state.step + 1, mean, tokens)

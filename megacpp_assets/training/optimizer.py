@@ -16,9 +16,9 @@ from torch.optim.adamw import adamw
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.sharding import local
 
-_BETA1: Final = 0.9
-_BETA2: Final = 0.95
-_EPSILON: Final = 1e-8
+BETA1: Final = 0.9
+BETA2: Final = 0.95
+EPSILON: Final = 1e-8
 _FIRST: Final = "exp_avg."
 _SECOND: Final = "exp_avg_sq."
 _MOMENTUM: Final = "momentum."
@@ -72,11 +72,11 @@ class AdamW:
                 [torch.tensor(float(self.steps), device=parameter.device) for parameter in parameters],
                 fused=True,
                 amsgrad=False,
-                beta1=_BETA1,
-                beta2=_BETA2,
+                beta1=BETA1,
+                beta2=BETA2,
                 lr=learning_rate,
                 weight_decay=decay,
-                eps=_EPSILON,
+                eps=EPSILON,
                 maximize=False,
             )
         self.steps += 1

@@ -305,7 +305,7 @@ def test_tensors_of_another_model_are_refused(undisturbed: TrainedCheckpointSpec
     [
         {"steps": 3},
         {"save_every": 0},
-        {"device": "tpu"},
+        {"device": "rocm"},
         {"processes": 2, "batch_rows": 3},
         {"threads": 0},
         {"hidden": 30},

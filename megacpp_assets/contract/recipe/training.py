@@ -10,7 +10,8 @@ from typing import Final
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.sources.urls import shown_url
 
-DEVICES = ("cpu", "cuda")
+TPU: Final = "tpu"
+DEVICES = ("cpu", "cuda", TPU)
 DTYPES = ("float32", "bfloat16")
 SCHEDULES = ("cosine", "wsd")
 _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
@@ -36,6 +37,15 @@ _KNOWN: Final = {
     "parallel": PARALLEL,
 }
 """Fields of a training recipe by the words that they may hold."""
+_ON_TPU: Final = {
+    "processes": 1,
+    "parallel": DDP,
+    "optimizer": "adamw",
+    "state_space_every": 0,
+    "relation_bias": False,
+    "tree_steps": 0,
+}
+"""Fields whose other values have no form for TPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,9 @@ class TrainingRecipe:
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
     AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
     `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
+
+    On TPUs (`device`) XLA compiles each step, whether `compiled` or not; the one process uses all TPUs of its machine,
+    and each part of a batch has as many rows for each.
 
     Each of several `processes` holds the whole model (`ddp`), or a part of its weights, gradients and moments (`fsdp`),
     as `parallel` says. An `elastic` run goes on from a checkpoint of other processes, with the same global batches in
@@ -132,6 +145,10 @@ class TrainingRecipe:
         shares = self.batch_rows % (self.processes * self.accumulate) == 0
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"
         _require("batch_rows", shares, parts, self.batch_rows)
+        if self.device == TPU:
+            for name, only in _ON_TPU.items():
+                found = getattr(self, name)
+                _require(name, found == only, f"{only} where training.device is tpu", found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class NgramEmbedding(nn.Module):
         self.reach = max(config.orders)
         self.table = nn.Parameter(torch.empty(sum(vectors), config.width))
         self.up = nn.Parameter(torch.zeros(hidden, len(vectors) * config.width))
-        self.register_buffer("multipliers", torch.tensor(_multipliers(config, self.reach)), persistent=False)
+        self.register_buffer("multipliers", torch.tensor(multipliers(config, self.reach)), persistent=False)
         self.register_buffer("sizes", torch.tensor(vectors), persistent=False)
         self.register_buffer("offsets", torch.tensor(first), persistent=False)
         nn.init.normal_(self.table, std=config.width**-0.5)
@@ -73,7 +73,7 @@ class NgramEmbedding(nn.Module):
         return added
 
 
-def _multipliers(config: NgramConfig, reach: int) -> list[list[int]]:
+def multipliers(config: NgramConfig, reach: int) -> list[list[int]]:
     """Of each table, an odd number below 2^31 for each place of its n-gram, 0 for places further back."""
     return [
         [_odd(f"{order}.{number}.{back}") if back < order else 0 for back in range(reach)]

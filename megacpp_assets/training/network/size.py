@@ -46,7 +46,7 @@ def require_memory(config: ModelConfig, device: torch.device, processes: int, pa
     """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
     the device has, or than `processes` on this machine's CPU have, each with one of `parts` of them. What activations
     take comes on top of them."""
-    needed = _COPIES * sum(parameter.nbytes for parameter in _without_values(config).parameters()) // parts
+    needed = _COPIES * sum(parameter.nbytes for parameter in without_values(config).parameters()) // parts
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
@@ -62,11 +62,11 @@ def require_memory(config: ModelConfig, device: torch.device, processes: int, pa
 
 def parameter_count(recipe: Recipe) -> int:
     """Parameters of the model, the tied embedding once."""
-    model = _without_values(model_config(recipe.training, recipe.tokenizer.vocabulary_size))
+    model = without_values(model_config(recipe.training, recipe.tokenizer.vocabulary_size))
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _without_values(config: ModelConfig) -> GPT:
+def without_values(config: ModelConfig) -> GPT:
     """The model without memory for its values."""
     with torch.device("meta"), _NoInitialValues():
         return GPT(config)

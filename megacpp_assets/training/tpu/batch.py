@@ -1,0 +1,50 @@
+"""A loader's batch as a TPU takes it: the same names, shapes and types every time, whatever its documents hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.training.network.attention.layout import document_layout
+from megacpp_assets.training.network.model import ModelConfig, loss_weights
+from megacpp_assets.training.network.ngrams import NgramConfig, multipliers
+from megacpp_assets.training.network.structure import CHANNEL_OF
+
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arrays:
+    """(B, T) int32 `input_ids`, `target_ids`, `positions`, `documents` (from 1, 0 for padding) and each channel of the
+    structure by its name, float32 `weights`, which are 0 where there is no loss, and (B, T, tables) int32 `ngrams`.
+
+    N-grams are hashed here: it takes 64 bits, which a TPU does not have.
+    """
+    positions = document_layout(batch.doc_ids, batch.valid_token_count).positions
+    real = np.arange(batch.doc_ids.shape[1]) < batch.valid_token_count[:, None]
+    found: Arrays = {
+        "input_ids": batch.input_ids.astype(np.int32),
+        "target_ids": batch.target_ids.astype(np.int32),
+        "positions": positions.astype(np.int32),
+        "documents": np.where(real, batch.doc_ids + 1, 0).astype(np.int32),
+        "weights": loss_weights(batch, context_loss),
+    }
+    for component in config.structure.components:
+        channel = CHANNEL_OF[component]
+        found[channel] = batch.structure[channel].astype(np.int32)
+    if config.ngrams.heads:
+        found["ngrams"] = _ngram_places(batch.input_ids, positions, config.ngrams)
+    return found
+
+
+def _ngram_places(ids: NDArray[np.int32], positions: NDArray[np.int64], config: NgramConfig) -> NDArray[np.int32]:
+    """Where each table's vector of the n-gram that ends at a token stands among all vectors, as `NgramEmbedding` has
+    it."""
+    factors = np.array(multipliers(config, max(config.orders)), dtype=np.int64)
+    sizes = np.array([size for _, size in config.tables], dtype=np.int64)
+    hashed = np.zeros((*ids.shape, len(sizes)), dtype=np.int64)
+    for back in range(max(config.orders)):
+        token = np.where(positions >= back, np.roll(ids, back, -1).astype(np.int64) + 1, 0)
+        hashed ^= token[..., None] * factors[:, back]
+    places: NDArray[np.int32] = (hashed % sizes + np.cumsum(sizes) - sizes).astype(np.int32)
+    return places

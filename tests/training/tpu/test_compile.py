@@ -1,0 +1,37 @@
+"""The step of a real recipe is compiled for TPUs that are elsewhere: what it needs of each is known before one is."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("jax", reason="pip install -r tests/training/tpu/requirements.txt")
+pytest.importorskip("libtpu", reason="pip install -r tests/training/tpu/requirements.txt")
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.tpu.compile import compile_for
+from tests.training.world import tiny_recipe
+
+SLICE = "v6e:2x2"
+ROW_TOKENS = 4096
+
+
+def test_loss_and_gradient_with_splash_attention_compile_for_a_v6e_slice() -> None:
+    recipe = tiny_recipe(
+        device="tpu", dtype="bfloat16", layers=1, hidden=256, heads=4, kv_heads=2, softcap=30.0,
+        batch_rows=8, accumulate=2, structure_components="all", ngram_heads=1, ngram_table=1000,
+    )  # fmt: skip
+    found = compile_for(SLICE, recipe, 8192, ROW_TOKENS)
+    assert found.devices == 4 and 0 < found.bytes_a_device < 32e9 and found.operations > 0
+    assert found.text.count("splash_mha_fwd") and "splash_mha_dkv" in found.text
+    assert "bf16[" in found.text and "all-reduce" in found.text
+
+
+def test_a_model_that_no_device_holds_is_refused_before_any_is_rented() -> None:
+    huge = tiny_recipe(device="tpu", hidden=8192, heads=64, layers=8, batch_rows=4)
+    with pytest.raises(SpecError, match=r"model of the recipe; expected a step of 4 rows that fits.*what to do: lower"):
+        compile_for(SLICE, huge, 131_072, ROW_TOKENS)
+
+
+def test_a_topology_that_libtpu_does_not_know_is_named() -> None:
+    with pytest.raises(SpecError, match=r"TPU topology; expected .*v6e:2x2.*; found 'v99:1x1'"):
+        compile_for("v99:1x1", tiny_recipe(device="tpu"), 8192, ROW_TOKENS)
