@@ -77,5 +77,5 @@ def _elsewhere(spec: TrainedCheckpointSpec, step: int) -> Artifact | None:
 
 
 def _placement(checkpoint: Artifact) -> dict[str, Any]:
-    recipe = checkpoint.manifest.config["recipe"]
+    recipe = checkpoint.manifest.config.get("recipe", {})
     return {name: recipe[name] for name in PLACEMENT if name in recipe}
