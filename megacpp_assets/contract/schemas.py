@@ -152,3 +152,19 @@ MEGATRON_DOCUMENTS: Final = pa.schema(
     ]
 )
 """Which document each Megatron sequence is, in sequence order."""
+
+ENCODINGS: Final = {
+    **dict.fromkeys((c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS), "DELTA_BINARY_PACKED"),
+    **dict.fromkeys((c.TOKEN_IDS_COLUMN, c.INPUT_IDS, c.TARGET_IDS), "BYTE_STREAM_SPLIT"),
+    **dict.fromkeys((c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN), "BYTE_STREAM_SPLIT"),
+    **{
+        column: "BYTE_STREAM_SPLIT"
+        for name in (c.AST_DEPTH, c.SIBLING_INDEX, c.AST_NODE_TYPE)
+        for column in (name, c.TOKEN_OF_CHAR[name])
+    },
+    c.TOKEN_OF_CHAR[c.DEF_USE]: "BYTE_STREAM_SPLIT",
+    **dict.fromkeys((c.SYMBOL_IDS, c.TOKEN_OF_CHAR[c.SYMBOL_IDS]), "PLAIN"),
+    **dict.fromkeys((c.TOKEN_OF_CHAR[c.CALL_TARGETS], c.TOKEN_OF_CHAR[c.TYPE_REFS]), "PLAIN"),
+}
+"""Parquet's encoding of each column for which a dictionary takes longer, and most often more space: numbers that rise
+are stored as differences, small ones and token ids byte by byte, hashes as they are, which repeat at a distance."""

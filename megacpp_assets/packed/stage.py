@@ -40,9 +40,10 @@ from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
+from megacpp_assets.storage.parquet import page_options
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "8"
+VERSION = "9"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -275,7 +276,7 @@ def _write(publication: Publication, split: str, packed: _Split, row_tokens: int
 def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Iterator[int]:
     """Write the rows numbered `rows` as one file; yields the end of each row group once it is written."""
     block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
-    with pq.ParquetWriter(path, PACKED, compression="zstd", write_page_checksum=True) as writer:
+    with pq.ParquetWriter(path, PACKED, **page_options(PACKED)) as writer:
         for start in range(rows.start, rows.stop, block_rows):
             stop = min(rows.stop, start + block_rows)
             offsets = packed.plan.offsets[start : stop + 1]

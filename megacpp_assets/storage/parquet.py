@@ -5,28 +5,34 @@ Arrow tables come in, one file goes out; at most two row groups are in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import ROW_GROUP_ROWS
+from megacpp_assets.contract.schemas import ENCODINGS, ROW_GROUP_ROWS
 from megacpp_assets.storage.pages.lists import ListReader
 
 
 class RowGroupWriter:
     """Writes tables of `schema` to `path` in row groups of `group_rows` rows (the last may be shorter).
 
-    Columns named in `increasing` hold lists of rising integers; stored as differences they take a sixth of the space.
+    Columns that `encodings` does not name are written with a dictionary.
     """
 
     def __init__(
-        self, path: Path, schema: pa.Schema, *, increasing: Sequence[str] = (), group_rows: int = ROW_GROUP_ROWS
+        self,
+        path: Path,
+        schema: pa.Schema,
+        *,
+        encodings: Mapping[str, str] = ENCODINGS,
+        group_rows: int = ROW_GROUP_ROWS,
     ) -> None:
         self.rows = 0
         self._group_rows = group_rows
@@ -35,16 +41,7 @@ class RowGroupWriter:
         self._held_rows = 0
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
-        leaves = [leaf for field in schema for leaf in _leaves(field.name, field.type)]
-        rising = [leaf for leaf in leaves if leaf.partition(".")[0] in increasing]
-        self._writer = pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            write_page_checksum=True,
-            use_dictionary=[leaf for leaf in leaves if leaf not in rising],
-            column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
-        )
+        self._writer = pq.ParquetWriter(path, schema, **page_options(schema, encodings))
 
     def write(self, table: pa.Table) -> None:
         """Append the rows of `table`; `SchemaViolation` if its columns are not those of the schema, in order."""
@@ -87,6 +84,18 @@ class RowGroupWriter:
         finally:
             self._thread.shutdown()
             self._writer.close()
+
+
+def page_options(schema: pa.Schema, encodings: Mapping[str, str] = ENCODINGS) -> dict[str, Any]:
+    """Arguments of `pq.ParquetWriter` for the pages of `schema`: compressed, with a checksum, and in the encoding that
+    `encodings` has for their column, or else with a dictionary."""
+    leaves = {leaf: encodings.get(field.name) for field in schema for leaf in _leaves(field.name, field.type)}
+    return {
+        "compression": "zstd",
+        "write_page_checksum": True,
+        "use_dictionary": [leaf for leaf, encoding in leaves.items() if encoding is None],
+        "column_encoding": {leaf: encoding for leaf, encoding in leaves.items() if encoding is not None},
+    }
 
 
 def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:

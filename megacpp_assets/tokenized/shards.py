@@ -13,13 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.columns import TOKEN_CHAR_ENDS, TOKEN_CHAR_STARTS, VAL_SHARD, of_budget, parquet_shard
+from megacpp_assets.contract.columns import VAL_SHARD, of_budget, parquet_shard
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.schemas import ROW_GROUP_ROWS, SHARD_DOCUMENTS, TOKENIZED
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
-
-_SPANS = (TOKEN_CHAR_STARTS, TOKEN_CHAR_ENDS)
 
 
 class ShardWriter:
@@ -78,7 +76,7 @@ class _ShardFile:
         rows = documents_at_once(ROW_GROUP_ROWS, budget)
         self._stack = ExitStack()
         self._pending = self._stack.enter_context(publication.file(of_budget(budget, name)))
-        writer = RowGroupWriter(self._pending.path, TOKENIZED, increasing=_SPANS, group_rows=rows)
+        writer = RowGroupWriter(self._pending.path, TOKENIZED, group_rows=rows)
         self.writer = self._stack.enter_context(writer)
 
     def close(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -57,6 +57,7 @@ void ListColumn<Value>::data(Bytes page, std::size_t count, Encoding encoding) {
     case Encoding::old_dictionary:
     case Encoding::dictionary: places(page, held); break;
     case Encoding::differences: differences(page, held); break;
+    case Encoding::split: split(page, held); break;
     default: throw std::invalid_argument("a page of an unknown encoding");
   }
   filled_ += held;
@@ -167,6 +168,20 @@ void ListColumn<Value>::plain(Bytes page, std::size_t count) {
   for (std::size_t place = 0; place < count; ++place) {
     std::uint32_t entry = 0;
     std::memcpy(&entry, page.data() + 4 * place, 4);
+    out[place] = static_cast<Value>(entry);
+  }
+}
+
+// The lowest bytes of all values, then their second bytes, and so on.
+template <typename Value>
+void ListColumn<Value>::split(Bytes page, std::size_t count) {
+  if (page.size() / 4 < count) throw std::invalid_argument("values of a page that are cut off");
+  Value* out = values_.data() + filled_;
+  for (std::size_t place = 0; place < count; ++place) {
+    std::uint32_t entry = 0;
+    for (std::size_t byte = 0; byte < sizeof(Value); ++byte) {
+      entry |= std::uint32_t{page[byte * count + place]} << (8 * byte);
+    }
     out[place] = static_cast<Value>(entry);
   }
 }

@@ -6,6 +6,7 @@ import random
 from itertools import pairwise
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, SchemaViolation
-from megacpp_assets.contract.schemas import ROW_GROUP_ROWS
+from megacpp_assets.contract.schemas import ENCODINGS, ENRICHED, PACKED, ROW_GROUP_ROWS, TOKENIZED
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import RowGroupWriter, batches, count_rows, read_schema, read_table, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -56,17 +57,33 @@ def test_row_groups_are_full_but_the_last_and_come_back_in_order(tmp_path: Path)
     assert pa.concat_tables(groups).equals(TABLE)
 
 
-def test_rising_lists_are_stored_as_differences_and_come_back_equal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT", "PLAIN"])
+def test_a_column_is_written_in_its_encoding_and_every_reader_has_its_values(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "file"
-    with RowGroupWriter(path, SCHEMA, increasing=["ids"]) as writer:
+    with RowGroupWriter(path, SCHEMA, encodings={"ids": encoding}) as writer:
         writer.write(TABLE)
     encodings = {
         column.path_in_schema: set(column.encodings)
         for column in map(pq.ParquetFile(path).metadata.row_group(0).column, range(3))
     }
-    assert "DELTA_BINARY_PACKED" in encodings["ids.list.element"]
+    assert encoding in encodings["ids.list.element"] and "RLE_DICTIONARY" not in encodings["ids.list.element"]
     assert "RLE_DICTIONARY" in encodings["doc_id"] & encodings["edges.list.element.from"]
     assert pa.concat_tables(row_groups(path)).equals(TABLE)
+    assert pq.read_table(path).equals(TABLE)
+    with duckdb.connect() as database:
+        rows = database.execute("SELECT ids FROM read_parquet(?)", [str(path)]).fetchall()
+    assert [ids for (ids,) in rows] == TABLE["ids"].to_pylist()
+
+
+@pytest.mark.parametrize("schema", [TOKENIZED, ENRICHED, PACKED])
+def test_every_column_is_written_in_the_encoding_that_the_schemas_say(tmp_path: Path, schema: pa.Schema) -> None:
+    lists = [name for name in schema.names if name in ENCODINGS]
+    path = tmp_path / "file"
+    with RowGroupWriter(path, schema) as writer:
+        writer.write(pa.Table.from_pylist([{name: [1] for name in lists}], schema=schema))
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    found = {group.column(place).path_in_schema: group.column(place).encodings for place in range(group.num_columns)}
+    assert lists and all(ENCODINGS[name] in found[f"{name}.list.element"] for name in lists)
 
 
 def test_a_file_without_rows_still_has_its_schema(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from megacpp_assets.storage.pages._pages import Column8, Column16, Column32, pag
 
 _COLUMNS: Final = {1: Column8, 2: Column16, 4: Column32}
 _TYPES: Final = {pa.uint8(), pa.uint16(), pa.uint32(), pa.int32()}
-_ENCODINGS: Final = {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY", "DELTA_BINARY_PACKED"}
+_ENCODINGS: Final = {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY", "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"}
 _CODECS: Final = {"ZSTD": pa.Codec("zstd"), "UNCOMPRESSED": None}
 _LEVELS: Final = (3, 1)
 """Definition and repetition level of a value of a list, where lists and values may be absent."""

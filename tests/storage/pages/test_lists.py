@@ -21,6 +21,7 @@ FORMS: tuple[dict[str, Any], ...] = (
     {"use_dictionary": True},
     {"use_dictionary": False, "column_encoding": {"v.list.element": "PLAIN"}},
     {"use_dictionary": False, "column_encoding": {"v.list.element": "DELTA_BINARY_PACKED"}},
+    {"use_dictionary": False, "column_encoding": {"v.list.element": "BYTE_STREAM_SPLIT"}},
     {"use_dictionary": True, "dictionary_pagesize_limit": 64},  # the first pages with a dictionary, the others plain
 )
 
