@@ -26,7 +26,7 @@ from megacpp_assets.semantic.commands.compiler_view import view_arguments, write
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import declared_in
-from megacpp_assets.semantic.parsing.worker import Limits
+from megacpp_assets.semantic.parsing.worker import INCOMPLETE, KEEP_GOING, SKIP_BODIES, Limits
 from megacpp_assets.semantic.tree.tree_contents import header_state
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
@@ -34,9 +34,10 @@ from megacpp_assets.storage.caching.code import code_identity
 SYSTEM = "bits/stdc++.h"
 """The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
 _COMPILED = "system.pch"
-_SERIALIZED = 0x10 | 0x200
-_KEEP_GOING = 0x200
-"""A header that is not there ends no parse."""
+_DOCUMENT = KEEP_GOING | INCOMPLETE
+"""A header that is not there ends no parse; what is instantiated at the end of a text says nothing of names in it."""
+_SERIALIZED = _DOCUMENT | 0x10 | SKIP_BODIES
+"""The system's headers as they are saved, without the bodies of functions: 0.9 CPU seconds in place of 1.5."""
 _MISSING = re.compile(
     r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
     r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
@@ -173,7 +174,7 @@ def try_documents(trial: Trial) -> list[list[str]]:
 def lacks(text: str, arguments: Sequence[str]) -> list[str]:
     """The names that `text` uses and that the parser does not find, sorted."""
     unit = cindex.Index.create().parse(
-        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=_KEEP_GOING
+        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=_DOCUMENT
     )
     code = text.encode()
     errors = (each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error)
