@@ -13,6 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
+
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
 from megacpp_assets.lineage.audit import EventLog
@@ -62,7 +64,7 @@ def _connect(database: Path) -> sqlite3.Connection:
 def _recorded(connection: sqlite3.Connection, dataset: str, stage: str, partition: str) -> set[str]:
     path, shown = path_of(dataset, stage, partition)
     rows = connection.execute(_MATERIALIZATIONS, (json.dumps(path), shown))
-    return {sha256 for (event,) in rows for sha256 in _hashes(json.loads(event))}
+    return {sha256 for (event,) in rows for sha256 in _hashes(orjson.loads(event))}
 
 
 def _hashes(event: dict[str, Any]) -> Iterator[str]:
