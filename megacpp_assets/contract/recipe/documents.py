@@ -49,7 +49,7 @@ class SemanticRecipe:
     bodies up to `body_depth`; the text of a document is at most `replication` times that of its roots (0: no cap).
     So that rows can be filled, `small_share` of the text of what is clustered stays in documents of at most a quarter
     of the budget, what belongs to others the least; with 0 all grow as they can. Where it is not 0, a short document
-    may have some 500 tokens of context, whatever `replication` says.
+    may have some 300 tokens of context, whatever `replication` says.
 
     A budget is filled as if a token were `chars_per_token` characters: a small vocabulary has shorter ones, and a
     document that is too long after all is split where tokens are counted, its second part without its context.

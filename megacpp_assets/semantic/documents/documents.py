@@ -23,7 +23,7 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
-_LEAST_CONTEXT = DOCUMENT_TOKENS // 8
+_LEAST_CONTEXT = DOCUMENT_TOKENS // 14
 """Tokens of context, by estimate, that a document of few characters may have, whatever the replication: its class and
 the types that it names are no shorter for it."""
 _HEAD_SHARE = 16

@@ -6,7 +6,7 @@ A file's side is a hash of the repository's name and its path: the same in every
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
@@ -39,19 +39,25 @@ def where(repository: Repository, place: PlacedRoot) -> str:
 
 
 def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> frozenset[int]:
-    """The numbers of the files of the repository called `name` that validate.
+    """The numbers of the files of the repository called `name` that validate, of those that have roots."""
+    numbers = {repository.files[place.file].source.path: place.file for place in repository.roots}
+    return frozenset(numbers[path] for path in validating(numbers, name, recipe))
 
-    Those whose lot is below the recipe's share; where that is none of several files with roots, the one with the lowest
-    lot; all where the recipe holds out the repository, none where its share is 0.
+
+def validating(paths: Collection[str], name: str, recipe: HoldoutRecipe) -> frozenset[str]:
+    """Those of `paths`, files of the repository called `name`, that validate.
+
+    Those whose lot is below the recipe's share, whatever else there is; all where the recipe holds out the repository,
+    none where its share is 0. Where that is none of several files, the one with the lowest lot: no rule that asks each
+    path alone leaves every small repository one, and this is the one case in which a later file may take its place.
     """
-    rooted = sorted({place.file for place in repository.roots})
     if name in recipe.repositories:
-        return frozenset(rooted)
+        return frozenset(paths)
     if recipe.share == 0:
         return frozenset()
-    lots = {file: draw(name, repository.files[file].source.path, recipe.salt) for file in rooted}
-    chosen = {file for file, lot in lots.items() if lot < recipe.share}
-    return frozenset(chosen or sorted(rooted, key=lambda file: lots[file])[: int(len(rooted) > 1)])
+    lots = {path: draw(name, path, recipe.salt) for path in sorted(paths)}
+    chosen = {path for path, lot in lots.items() if lot < recipe.share}
+    return frozenset(chosen or sorted(lots, key=lambda path: lots[path])[: int(len(lots) > 1)])
 
 
 def draw(name: str, path: str, salt: str) -> float:

@@ -18,7 +18,7 @@ from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
-_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
+_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
 _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")

@@ -12,7 +12,7 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
-from megacpp_assets.semantic.documents.held_out import draw, hold_out
+from megacpp_assets.semantic.documents.held_out import draw, hold_out, validating
 from tests.semantic.sources import Sources, index
 
 LONG = "  int total = 0;\n  for (int step = 0; step < limit; ++step) total += step * step - limit;\n  return total;\n"
@@ -111,6 +111,30 @@ def test_what_validates_stays_the_same_in_every_tag_and_budget(tmp_path: Path) -
     assert {path: roots[2][path] for path in roots[0] if path in roots[2]} == {
         path: validates for path, validates in roots[0].items() if path in later
     }
+
+
+PATHS = st.frozensets(st.text(max_size=8), max_size=30)
+SHARES = st.floats(0.01, 0.9)
+
+
+@given(PATHS, PATHS, SHARES)
+def test_a_file_below_the_share_validates_and_no_other_whatever_files_there_are(
+    old: frozenset[str], new: frozenset[str], share: float
+) -> None:
+    recipe = HoldoutRecipe(share=share)
+    before, after = (validating(paths, "library", recipe) for paths in (old, old | new))
+    below = {path for path in old | new if draw("library", path, "") < share}
+    assert below <= after and below & old <= before
+    if below & old:
+        assert before == after & old == below & old
+
+
+@given(PATHS, SHARES)
+def test_where_no_lot_is_below_the_share_the_lowest_of_several_validates(paths: frozenset[str], share: float) -> None:
+    lots = {path: draw("library", path, "") for path in paths}
+    kept = frozenset(path for path, lot in lots.items() if lot >= share)
+    lowest = {min(kept, key=lambda path: lots[path])} if len(kept) > 1 else set()
+    assert validating(kept, "library", HoldoutRecipe(share=share)) == lowest
 
 
 def test_lots_are_spread_evenly() -> None:
