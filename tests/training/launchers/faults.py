@@ -122,7 +122,14 @@ def attempt(launcher: str, fault: str, folder: Path) -> Outcome:
     name = f"{Job.of(spec).name}-1"
     with provider(launcher, folder, quick_python(python, body)) as where:
         silence = 6 if fault in ("hang", "lost API") else 60
-        recipe = LaunchRecipe(launcher, 4, silence, 0.1, where.exchange, 3, dict(where.settings))
+        recipe = LaunchRecipe(
+            launcher,
+            silence_seconds=silence,
+            look_seconds=0.1,
+            exchange=where.exchange,
+            lease_seconds=3,
+            settings=dict(where.settings),
+        )
         command = _launch(spec, recipe, body)
         safe = wait_for(lambda: _saved(spec, where) or (command.poll() is not None and -1))
         assert safe > 0, f"the launch ended first, with code {command.returncode}"
