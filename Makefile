@@ -54,9 +54,9 @@ build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.to
 		|| { cat $@.log; exit 1; }
 	@mv $@.log $@
 
-# An hour is the end: pytest prints what failed so far. One worker more than cores, as tests also wait.
+# An hour is the end: pytest prints what failed so far. Two workers more than cores, as tests also wait.
 test: check
-	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile \
+	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n $$(($$(nproc) + 2)) --dist loadfile \
 		--no-loadscope-reorder --durations=25
 
 ui: setup

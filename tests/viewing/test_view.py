@@ -68,9 +68,8 @@ def test_a_row_is_the_text_of_its_documents(root: Path) -> None:
         texts |= {row[c.DOC_ID]: row[c.TEXT] for row in pq.read_table(file).to_pylist()}
     for doc_id, tokens in zip(packed[c.SOURCE_DOC_IDS], packed[c.SOURCE_DOC_TOKEN_LENGTHS], strict=True):
         assert f"{doc_id}, {tokens} tokens" in done.stdout
-        assert [line.rstrip() for line in neutral(texts[doc_id]).splitlines()[:40]] == _lines_of(done.stdout, doc_id)[
-            :40
-        ]
+        text = [line.rstrip() for line in neutral(texts[doc_id]).splitlines()[:40]]
+        assert text == _lines_of(done.stdout, doc_id)[: len(text)]
     assert "\x1b" not in done.stdout
     assert f"{len(packed[c.TOKEN_CHUNK_STARTS_COLUMN])} chunks" in done.stdout
 

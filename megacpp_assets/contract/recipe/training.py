@@ -116,7 +116,7 @@ class TrainingRecipe:
     fast_convolution: bool = False
     relation_bias: bool = False
     tree_steps: int = 0
-    context_loss: float = 1.0
+    context_loss: float = 0.0
     validation_rows: int = 16
     from_previous_phase: bool = True
 

@@ -51,9 +51,9 @@ class _Translator(DagsterDbtTranslator):
         return super().get_asset_spec(manifest, unique_id, project).replace_attributes(key=key)
 
 
-def graph() -> dict[str, Any]:
+def graph(root: Path) -> dict[str, Any]:
     """Table -> how it is made, what it is, its columns, what it reads, and its tests with what they ask."""
-    manifest, types = _made()
+    manifest, types = _made(root)
     specs, checks = build_dbt_specs(
         translator=_Translator(),
         manifest=manifest,
@@ -99,23 +99,26 @@ def _asks(node: Mapping[str, Any]) -> str:
     return SENTENCES[generic["name"]].format(**{**given, **lists})
 
 
-def _made() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
-    """The manifest of the project, and the type of each column of the tables that it makes of an empty data root."""
-    with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {DATA_ROOT_VARIABLE: name}):
-        root = Path(name)
-        prepare(root)
-        done = dbtRunner().invoke(["run", *dbt_arguments(root), "--log-level", "none"])
-        assert done.success, done.exception
-        with open_database(root) as connection:
-            rows = connection.execute(_TYPES).fetchall()
-        manifest: dict[str, Any] = json.loads((target(root) / "manifest.json").read_text())
+def _made(root: Path) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+    """The manifest of the project as it was built for `root`, and the type of each column of its tables."""
+    with open_database(root) as connection:
+        rows = connection.execute(_TYPES).fetchall()
+    manifest: dict[str, Any] = json.loads((target(root) / "manifest.json").read_text())
     return manifest, {(table, column): kind.lower() for table, column, kind in rows}
 
 
-def text() -> str:
-    """The file's text."""
-    return json.dumps(graph(), indent=1, ensure_ascii=False) + "\n"
+def text(root: Path) -> str:
+    """The file's text, by the reports of `root`, whatever it holds."""
+    return json.dumps(graph(root), indent=1, ensure_ascii=False) + "\n"
+
+
+def _write() -> None:
+    with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {DATA_ROOT_VARIABLE: name}):
+        prepare(Path(name))
+        done = dbtRunner().invoke(["run", *dbt_arguments(Path(name)), "--log-level", "none"])
+        assert done.success, done.exception
+        GRAPH_FILE.write_text(text(Path(name)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    GRAPH_FILE.write_text(text(), encoding="utf-8")
+    _write()

@@ -17,18 +17,25 @@ TABLES, TESTS = 23, 63
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dg.ExecuteInProcessResult:
-    """All reports of a root with a folder that is not whole."""
-    root: Path = small_corpus(tmp_path_factory.mktemp("root"), count=8).root
-    next(iter(sorted(root.rglob(COMPLETE_FILE)))).unlink()
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with a folder that is not whole."""
+    found: Path = small_corpus(tmp_path_factory.mktemp("root"), count=8).root
+    next(iter(sorted(found.rglob(COMPLETE_FILE)))).unlink()
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(root: Path) -> dg.ExecuteInProcessResult:
+    """All its reports."""
     return dg.materialize([build_reports(root, [])], raise_on_error=False)
 
 
-def test_the_graph_is_what_dagster_dbt_reads_from_the_project() -> None:
+@pytest.mark.usefixtures("made")
+def test_the_graph_is_what_dagster_dbt_reads_from_the_project(root: Path) -> None:
     """After a deliberate change: `python -m tests.defs.reports.graph`."""
     from tests.defs.reports.graph import text  # dbt, which only the worker of this test shall import
 
-    assert GRAPH_FILE.read_text(encoding="utf-8") == text()
+    assert GRAPH_FILE.read_text(encoding="utf-8") == text(root)
 
 
 def test_every_table_is_an_asset_and_every_test_a_check(made: dg.ExecuteInProcessResult) -> None:
