@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.compute.lifetime import deaf_to_interrupts, die_with_parent
+from megacpp_assets.compute.lifetime import deaf_to_interrupts, die_with_parent, undisturbed
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -52,7 +52,9 @@ class LocalPool:
         more, broken = iter(batches), 0
 
         def scheduled(batch: Batch) -> tuple[Batch, Any]:
-            with deaf_to_interrupts():  # the first one starts the workers, and the thread that replaces them
+            # The first one starts the workers, and the thread that replaces them. Cut short, it would leave a worker
+            # that pebble does not know of, and `close` could not stop it.
+            with undisturbed(), deaf_to_interrupts():
                 return batch, self._pool.schedule(function, args=[batch], timeout=timeout_s)
 
         try:

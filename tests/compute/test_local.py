@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -84,3 +86,10 @@ def test_workers_never_hear_ctrl_c_neither_the_first_ones_nor_those_that_replace
     outcomes = [*pool.run(behave, ["crash", "crash"], timeout_s=60), *pool.run(is_deaf, ["a"] * 4, timeout_s=60)]
     assert [outcome.value for outcome in outcomes] == [None, None, True, True, True, True]
     assert not is_deaf("this process")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_is_ended_while_its_workers_start_ends_them_all(number: signal.Signals) -> None:
+    program = [sys.executable, "-m", "tests.compute.ended_at_start", number.name]
+    done = subprocess.run(program, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "0\n", "")
