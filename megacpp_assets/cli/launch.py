@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -82,6 +83,30 @@ def cancel_command(run: str, data_root: str | None) -> None:
     from megacpp_assets.training.launch.drive import cancel
 
     click.echo(f"{run}  {cancel(resolve_root(data_root), run)}")
+
+
+@launch_group.command("compile")
+@click.argument("topology", metavar="TOPOLOGY")
+@click.option("--recipe", metavar="NAME|FILE", required=True, help="Whose model and batch; training.device is tpu.")
+@recipe_settings_option
+@click.option("--phase", default="", help="Default: the first of the curriculum.")
+def compile_command(topology: str, recipe: str, settings: tuple[str, ...], phase: str) -> None:
+    """Compile a step for the TPU slice TOPOLOGY, such as v6e:2x2, and print how much memory it takes of each chip.
+
+    This machine needs no TPU: what does not fit or does not lower is found before one is rented. Needs the extra tpu.
+    """
+    from megacpp_assets.contract.recipe.text import load_recipe
+    from megacpp_assets.training.tpu import require_jax
+
+    require_jax("megacpp launch compile")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from megacpp_assets.training.tpu.compile import compile_for
+
+    asked = load_recipe(recipe, ("training.device=tpu", *settings))
+    row_tokens = asked.phase(phase or asked.curriculum[0]).row_tokens
+    found = compile_for(topology, asked.training, asked.tokenizer.vocabulary_size, row_tokens)
+    batch = f"{asked.training.batch_rows} rows of {row_tokens:,} tokens"
+    click.echo(f"{topology}, {found.devices} chips, {batch} a step: {found.bytes_a_device / 1e9:.2f} GB of each chip")
 
 
 def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: Sequence[str]) -> Corpus:

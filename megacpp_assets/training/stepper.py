@@ -13,6 +13,7 @@ from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.optimizer import AdamW, Optimizer
 from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.tpu import require_jax
 
 
 class Stepper(Protocol):
@@ -31,6 +32,7 @@ class Stepper(Protocol):
 def stepper_for(recipe: TrainingRecipe, model: GPT, optimizer: Optimizer, ranks: Ranks) -> Stepper:
     """The stepper of the recipe's device."""
     if recipe.device == TPU:
+        require_jax("training.device tpu")
         from megacpp_assets.training.tpu.stepper import TpuStepper  # noqa: PLC0415 - JAX is of an extra
 
         return TpuStepper(recipe, model, cast(AdamW, optimizer))

@@ -25,12 +25,10 @@ os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # without TPUs there is no ser
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A step for so many `devices`: the most memory it takes of each, its floating-point operations on each, and the
-    program as text."""
+    """A step for so many `devices`, the most memory that it takes of each, and the program as text."""
 
     devices: int
     bytes_a_device: int
-    operations: float
     text: str
 
 
@@ -45,7 +43,6 @@ def compile_for(topology: str, recipe: TrainingRecipe, vocabulary_size: int, row
     return Compiled(
         devices=where.mesh.devices.size,
         bytes_a_device=taken - memory.alias_size_in_bytes + memory.generated_code_size_in_bytes,
-        operations=float(compiled.cost_analysis()["flops"]),
         text=compiled.as_text(),
     )
 

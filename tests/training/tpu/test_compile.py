@@ -21,7 +21,7 @@ def test_loss_and_gradient_with_splash_attention_compile_for_a_v6e_slice() -> No
         batch_rows=8, accumulate=2, structure_components="all", ngram_heads=1, ngram_table=1000,
     )  # fmt: skip
     found = compile_for(SLICE, recipe, 8192, ROW_TOKENS)
-    assert found.devices == 4 and 0 < found.bytes_a_device < 32e9 and found.operations > 0
+    assert found.devices == 4 and 0 < found.bytes_a_device < 32e9
     assert found.text.count("splash_mha_fwd") and "splash_mha_dkv" in found.text
     assert "bf16[" in found.text and "all-reduce" in found.text
 
