@@ -21,7 +21,7 @@ ARG EXTRAS=
 # PyPI's torch brings CUDA and NCCL with it: the driver is the host's.
 RUN --mount=from=wheel,source=/wheels,target=/wheels --mount=from=wheel,source=/source,target=/source \
     pip install --no-cache-dir --no-compile --constraint /source/constraints.txt "$(echo /wheels/*.whl)${EXTRAS}"
-# Processes of a machine meet on loopback and in a file (training/ranks.py), one a GPU; what NCCL complains of is in the
+# Processes of a machine meet on loopback and in a file (training/processes/ranks.py), one a GPU; what NCCL complains of is in the
 # log. Nothing listens, so no port is exposed.
 ENV NCCL_DEBUG=WARN \
     NCCL_RAS_ENABLE=0 \

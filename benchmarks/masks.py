@@ -32,7 +32,7 @@ from megacpp_assets.training.loop import configure_torch
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import optimizer_for
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.schedule import learning_rate
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 

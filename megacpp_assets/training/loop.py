@@ -39,8 +39,8 @@ from megacpp_assets.training.inputs import data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights
 from megacpp_assets.training.network.size import model_config, require_memory
 from megacpp_assets.training.optimizer import optimizer_for
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.stepper import Stepper, stepper_for

@@ -12,7 +12,7 @@ from megacpp_assets.contract.recipe.training import TPU, TrainingRecipe
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.optimizer import AdamW, Optimizer
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.tpu import require_jax
 
 

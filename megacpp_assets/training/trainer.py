@@ -17,8 +17,8 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.node import EXIT_DESERTED, Node
-from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
+from megacpp_assets.training.processes.node import EXIT_DESERTED, Node
+from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500
 _DESERTED = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection refused")
@@ -127,7 +127,7 @@ def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
     os.environ.update(numerics(recipe.threads))
     # torch is loaded here: after the ties to the launcher, which must hold from the start, and the settings it reads.
     from megacpp_assets.training.loop import train  # noqa: PLC0415
-    from megacpp_assets.training.ranks import join_ranks  # noqa: PLC0415
+    from megacpp_assets.training.processes.ranks import join_ranks  # noqa: PLC0415
 
     spec = job.spec()
     with join_ranks(told.rank, recipe, told.directory, told.node) as ranks:

@@ -23,7 +23,7 @@ from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.network.model import GPT, model_input
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.sharding import reshard
 
 

@@ -20,7 +20,7 @@ from dagster_webserver.app import create_app_from_workspace_process_context
 from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
 from megacpp_assets.storage.locks import alone
-from megacpp_assets.training.process import GRACE_SECONDS
+from megacpp_assets.training.processes.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
 from megacpp_assets.ui.ending import (

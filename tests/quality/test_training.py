@@ -16,8 +16,8 @@ from megacpp_assets.quality.training import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.stage import target
 from tests.quality.planting import pin_another_tokenizer, seal
 from tests.training.world import tiny_root, tiny_spec

@@ -14,9 +14,9 @@ import torch.distributed.fsdp  # noqa: F401 - once, for all that are forked
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.job import STORE_FOLDER
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.node import Node
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks, join_ranks
+from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 
 STOPPED = 75

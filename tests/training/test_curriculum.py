@@ -15,8 +15,8 @@ from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.loader.rows_artifact import DATASET, publish_rows, random_rows
 from tests.training.world import VOCABULARY, tiny_root, tiny_spec, tree_hashes

@@ -26,8 +26,8 @@ from megacpp_assets.training.loop import train
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.network.structure import StructureConfig
 from megacpp_assets.training.optimizer import AdamW
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from tests.loader.rows_artifact import PREFIX
 from tests.training.world import COMMIT, tiny_root, tiny_spec, tree_hashes

@@ -16,7 +16,7 @@ from megacpp_assets.training.checkpoints.resume import newest_checkpoint
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import optimizer_for
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.sharding import local
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.training.forked import STOPPED, fork_ranks, train_forked

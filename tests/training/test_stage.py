@@ -14,17 +14,17 @@ import torch
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training import trainees
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch.drive import drive
 from megacpp_assets.training.launchers import local
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes import trainees
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
+from megacpp_assets.training.processes.trainees import command
 from megacpp_assets.training.spec import checkpoint_target
 from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
-from megacpp_assets.training.trainees import command
 from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 

@@ -11,7 +11,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import optimizer_for
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.stepper import stepper_for
 from tests.cli.commands import exit_code
 from tests.training.world import VOCABULARY, tiny_recipe

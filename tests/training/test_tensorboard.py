@@ -16,7 +16,7 @@ from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.process import StopRequest
+from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.stage import TrainedCheckpointSpec, run
 from megacpp_assets.training.tensorboard import events_folder
 from tests.training.test_loop import ALONE

@@ -15,7 +15,7 @@ from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
 from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 from tests.loader.rows_artifact import publish_rows, random_rows

@@ -21,8 +21,8 @@ from kubernetes.config import ConfigException
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.training.launch.answers import refusal
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
-from megacpp_assets.training.node import ADDRESS_VARIABLE
-from megacpp_assets.training.process import GRACE_SECONDS
+from megacpp_assets.training.processes.node import ADDRESS_VARIABLE
+from megacpp_assets.training.processes.process import GRACE_SECONDS
 
 ANSWER_SECONDS: Final = 30
 _TAKEN_AWAY: Final = {

@@ -27,10 +27,10 @@ from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FIL
 from megacpp_assets.training.launch.launcher import Unanswered
 from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
 from megacpp_assets.training.launch.post import Ended, Heartbeat, Lease, Post, Sealed
-from megacpp_assets.training.node import EXIT_DESERTED, MEETING_FILE, Node
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
+from megacpp_assets.training.processes.node import EXIT_DESERTED, MEETING_FILE, Node
+from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
+from megacpp_assets.training.processes.trainees import Trainees
 from megacpp_assets.training.spec import TrainedCheckpointSpec
-from megacpp_assets.training.trainees import Trainees
 
 _FAILED: Final = 1
 _OF_A_SIGNAL: Final = 128

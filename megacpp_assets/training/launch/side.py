@@ -21,7 +21,7 @@ from megacpp_assets.training.launch.launcher import Report, State
 from megacpp_assets.training.launch.parcel import receive_artifact, send_artifact
 from megacpp_assets.training.launch.post import Heartbeat, Lease, Post, Sealed
 from megacpp_assets.training.launch.records import Record
-from megacpp_assets.training.process import EXIT_STOPPED
+from megacpp_assets.training.processes.process import EXIT_STOPPED
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import checkpoint_target
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from megacpp_assets.training.launch.launcher import Order, Report, State
-from megacpp_assets.training.trainees import Trainees, command
+from megacpp_assets.training.processes.trainees import Trainees, command
 
 NEEDS_EXCHANGE: Final = False
 MANY_NODES: Final = False

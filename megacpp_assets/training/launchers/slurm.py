@@ -13,7 +13,7 @@ from typing import Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
-from megacpp_assets.training.process import GRACE_SECONDS
+from megacpp_assets.training.processes.process import GRACE_SECONDS
 
 NEEDS_EXCHANGE: Final = True
 MANY_NODES: Final = True

@@ -17,8 +17,8 @@ from megacpp_assets.training.checkpoints.export import export
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, data_paths
 from tests.training.world import ROW_TOKENS, VOCABULARY, batch_of, tiny_root, tiny_spec
 

@@ -21,13 +21,13 @@ from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
-from megacpp_assets.training import trainees
 from megacpp_assets.training.checkpoints.record import METRICS_FILE, WEIGHTS_FILE, StepMetrics, read_metrics
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import remote
-from megacpp_assets.training.node import MEETING_FILE
-from megacpp_assets.training.process import EXIT_STOPPED, StopRequest, leave
+from megacpp_assets.training.processes import trainees
+from megacpp_assets.training.processes.node import MEETING_FILE
+from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 

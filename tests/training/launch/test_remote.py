@@ -263,7 +263,7 @@ def test_an_attempt_that_nobody_wants_any_more_does_not_begin(tmp_path: Path) ->
 def test_a_second_request_to_stop_does_not_change_how_a_process_ends() -> None:
     code = """
 import os, signal, sys
-from megacpp_assets.training.process import StopRequest, leave
+from megacpp_assets.training.processes.process import StopRequest, leave
 
 class Late:
     # What `sys` holds goes when Python's own handlers of signals have gone.

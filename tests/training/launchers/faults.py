@@ -30,7 +30,6 @@ from gcp_storage_emulator.server import create_server
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import find_artifact
-from megacpp_assets.training import trainees
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
@@ -38,6 +37,7 @@ from megacpp_assets.training.launch.drive import drive
 from megacpp_assets.training.launch.exchange import open_exchange
 from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.launch.post import Post
+from megacpp_assets.training.processes import trainees
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.stage import run
 from tests.training.launch.quick import Body, quick_python

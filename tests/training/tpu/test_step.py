@@ -16,7 +16,7 @@ from megacpp_assets.loader.rows import RowBatch  # noqa: E402
 from megacpp_assets.training.network.model import GPT, loss_weights  # noqa: E402
 from megacpp_assets.training.network.size import model_config  # noqa: E402
 from megacpp_assets.training.optimizer import AdamW  # noqa: E402
-from megacpp_assets.training.ranks import Ranks  # noqa: E402
+from megacpp_assets.training.processes.ranks import Ranks  # noqa: E402
 from megacpp_assets.training.stepper import Stepper, TorchStepper  # noqa: E402
 from megacpp_assets.training.tpu.attention import attention_for  # noqa: E402
 from megacpp_assets.training.tpu.batch import arrays_of  # noqa: E402

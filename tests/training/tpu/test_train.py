@@ -14,8 +14,8 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.process import StopRequest
-from megacpp_assets.training.ranks import Ranks
+from megacpp_assets.training.processes.process import StopRequest
+from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.tpu.stepper import PLATFORM_VARIABLE
 from tests.training.world import tiny_root, tiny_spec, tree_hashes

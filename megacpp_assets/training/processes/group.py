@@ -17,8 +17,8 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.node import Node
-from megacpp_assets.training.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
+from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _TRAINER = "megacpp_assets.training.trainer"
 _OF_A_SIGNAL = 128
@@ -76,7 +76,7 @@ class Group:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job named on the command line in as many processes as its recipe says; the exit code."""
-    parser = argparse.ArgumentParser(prog="megacpp_assets.training.group")
+    parser = argparse.ArgumentParser(prog="megacpp_assets.training.processes.group")
     parser.add_argument("--job", type=Path, required=True)
     parser.add_argument("--owner", type=Owner.parse)
     parser.add_argument("--node", type=Node.parse, default=Node())

@@ -12,8 +12,8 @@ from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.launch.launcher import open_launcher
-from megacpp_assets.training.node import MEETING_FILE, Node, meeting, own_address
-from megacpp_assets.training.ranks import Ranks, join_ranks
+from megacpp_assets.training.processes.node import MEETING_FILE, Node, meeting, own_address
+from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import checkpoint_target
 from tests.listening import listening_sockets
 from tests.training.forked import fork_ranks, train_forked

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Final
 
 from megacpp_assets.training.job import JOB_FILE, Job
-from megacpp_assets.training.node import Node
-from megacpp_assets.training.process import GRACE_SECONDS, Owner
+from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.processes.process import GRACE_SECONDS, Owner
 
 LOG_FILE: Final = "output.log"
 _TAIL_BYTES: Final = 2000
@@ -21,7 +21,7 @@ _ALONE: Final = Node()
 def command(job: Job, directory: Path, node: Node = _ALONE) -> list[str]:
     """What trains, on this node, the job whose file stands in `directory`, for as long as this process lives."""
     ranks = node.ranks(job.recipe.processes)
-    module, which = ("trainer", ["--rank", str(ranks[0])]) if len(ranks) == 1 else ("group", [])
+    module, which = ("trainer", ["--rank", str(ranks[0])]) if len(ranks) == 1 else ("processes.group", [])
     told = ["--job", str(directory / JOB_FILE), *which, *node.arguments(), *Owner.current().arguments()]
     return [sys.executable, "-m", f"megacpp_assets.training.{module}", *told]
 

@@ -20,7 +20,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.job import STORE_FOLDER
-from megacpp_assets.training.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
+from megacpp_assets.training.processes.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
 from megacpp_assets.training.sharding import shard, sum_gradients
 
 _STORE_FILE: Final = "store"
