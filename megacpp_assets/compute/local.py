@@ -25,6 +25,23 @@ _AHEAD = 8
 _POOLS_A_BATCH = 3
 
 
+class _Pool(ProcessPool):
+    """Pebble's pool, but that its workers end before their locks are taken away, all at once.
+
+    Pebble does it the other way round and one by one, by a signal that they may ignore, so that a worker that was just
+    starting found no lock and wrote a traceback.
+    """
+
+    def _stop_pool(self) -> None:
+        if self._pool_manager_loop is not None:
+            self._pool_manager_loop.join()  # it starts workers
+        workers = self._pool_manager.worker_manager
+        for worker in tuple(workers.workers.values()):
+            worker.kill()
+        workers.force_stop_workers()  # type: ignore[no-untyped-call]
+        super()._stop_pool()  # type: ignore[no-untyped-call]
+
+
 class LocalPool:
     """`workers` spawned processes, each replaced after `max_tasks` batches so that memory cannot creep."""
 
@@ -33,9 +50,9 @@ class LocalPool:
         self._max_tasks = max_tasks
         self._pool = self._start()
 
-    def _start(self) -> ProcessPool:
+    def _start(self) -> _Pool:
         ensure_running()  # now, as it unblocks signals when it starts its process
-        return ProcessPool(
+        return _Pool(
             max_workers=self._workers,
             max_tasks=self._max_tasks,
             # Spawned, not forked: libclang and Arrow threads do not survive a fork.

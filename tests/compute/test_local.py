@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,10 @@ def behave(batch: str) -> str:
     if batch == "exit":
         os._exit(3)
     return batch.upper()
+
+
+def ignore_requests_to_end(_batch: int) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def process_of(_batch: int) -> int:
@@ -93,3 +99,20 @@ def test_a_process_that_is_ended_while_its_workers_start_ends_them_all(number: s
     program = [sys.executable, "-m", "tests.compute.ended_at_start", number.name]
     done = subprocess.run(program, check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "0\n", "")
+
+
+def test_a_worker_that_still_starts_when_the_pool_is_closed_ends_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    slow_but_for_one = f"""
+import os, time
+try:
+    os.mkdir({str(tmp_path / "one")!r})
+except FileExistsError:
+    time.sleep(1)
+"""
+    (tmp_path / "sitecustomize.py").write_text(slow_but_for_one)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with closing(LocalPool(workers=2)) as pool:
+        list(pool.run(ignore_requests_to_end, range(1), timeout_s=60))
+    assert capfd.readouterr() == ("", "")
