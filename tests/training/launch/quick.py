@@ -34,13 +34,14 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_targe
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """How long a step takes, after which it fails or falls silent (0: none), whether it saves nothing, the file that
-    gets each step's line.
+    """How long a step takes, after which it fails, falls silent, or, where it goes on from no checkpoint, waits to be
+    ended (0: none), whether it saves nothing, the file that gets each step's line.
     """
 
     seconds: float = 0.01
     fails_after: int = 0
     hangs_after: int = 0
+    waits_after: int = 0
     exits_without: bool = False
     log: str = ""
 
@@ -64,6 +65,7 @@ def train(directory: Path, body: Body) -> int:
     spec = Job.from_bytes((directory / JOB_FILE).read_bytes()).spec()
     newest, _ = newest_checkpoint(spec)
     steps = read_metrics(newest) if newest else []
+    waits_after = 0 if newest else body.waits_after
     (directory / MEETING_FILE).write_text("127.0.0.1:1")  # on several nodes the others wait for it
     with (directory / LIVE_METRICS_FILE).open("w", encoding="utf-8", buffering=1) as metrics:
         for each in steps:
@@ -74,6 +76,8 @@ def train(directory: Path, body: Body) -> int:
             metrics.write(steps[-1].to_line())
             _note(body, spec.root, len(steps))
             _misbehave(body, directory, len(steps))
+            while len(steps) == waits_after and not stop.asked:
+                time.sleep(0.01)
             if stop.asked or (is_saved(spec.recipe, len(steps)) and not body.exits_without):
                 _save(spec, steps)
             if stop.asked:

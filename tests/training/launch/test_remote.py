@@ -35,13 +35,15 @@ from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 STEPS: dict[str, Any] = {"steps": 100, "save_every": 20}
+LONG: dict[str, Any] = {"steps": 240, "save_every": 40}
+"""Of a real training that is to be ended before it is done."""
 ENDLESS: dict[str, Any] = {"steps": 20_000, "save_every": 10}
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The checkpoints of a training in place."""
-    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("in_place")), **STEPS)
+    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("in_place")), **LONG)
     run(spec)
     return tree_hashes(spec.root, "checkpoints")
 
@@ -63,7 +65,7 @@ def quick(folder: Path, body: Body | None = None, **changes: Any) -> Processes:
 def test_what_it_trains_is_what_a_training_in_place_gives_though_its_machine_was_taken_away(
     tmp_path: Path, undisturbed: dict[str, str]
 ) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
+    spec = tiny_spec(tiny_root(tmp_path / "root"), **LONG)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
     launcher = Processes(tmp_path, signal_once(post, signal.SIGKILL))
     train(spec, launcher, recipe_at(post.exchange.uri))
@@ -117,7 +119,7 @@ def signal_once(post: Post, number: int) -> Callable[[subprocess.Popen[bytes], i
 def test_a_machine_taken_away_costs_the_steps_since_the_last_checkpoint(tmp_path: Path, number: int) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
-    launcher = quick(tmp_path, Body(log=str(tmp_path / "steps")), fault=signal_once(post, number))
+    launcher = quick(tmp_path, Body(waits_after=50, log=str(tmp_path / "steps")), fault=signal_once(post, number))
     train(spec, launcher, recipe_at(post.exchange.uri))
     assert launcher.attempts == 2 and not launcher.left
     steps = {name: [int(line.split()[1]) for line in lines] for name, lines in by_attempt(tmp_path / "steps")}
@@ -137,7 +139,7 @@ def by_attempt(log: Path) -> Iterator[tuple[str, list[str]]]:
 def test_a_machine_that_no_longer_answers_is_given_up_and_another_command_goes_on(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
-    launcher = quick(tmp_path, fault=signal_once(post, signal.SIGSTOP), grace_seconds=0.1)
+    launcher = quick(tmp_path, Body(waits_after=50), fault=signal_once(post, signal.SIGSTOP), grace_seconds=0.1)
     with pytest.raises(
         TrainingFailed, match=r"no sign of life for 5 s \(launch.silence_seconds\) after 'step \d+ of 100'"
     ):
