@@ -112,7 +112,7 @@ _TABLE: Final = (
     ),
     Stage(
         "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),
-        "Functions and classes that belong together, with what they use: text, roles, structure, provenance (libclang).",
+        "Functions and classes that belong together, with what they use: text, roles, structure, origin (libclang).",
         ("pinned_repos",),
         (
             "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
