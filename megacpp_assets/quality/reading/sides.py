@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from megacpp_assets.compute.shingles import Shingles, Verbatim, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, Verbatim, shingles
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
 
@@ -35,8 +35,13 @@ class Sides:
 
 
 def _roots(document: Mapping[str, Any]) -> Iterator[tuple[int, Shingles]]:
-    """Bytes and runs of each root of `document`, a mapping with its text and constituents, that is long enough."""
+    """Bytes and runs of each root of `document`, a mapping with its text and constituents, that is long enough.
+
+    One line below a long comment is not: by `LEAST_RUNS` no document stays out of training for it either.
+    """
     for part in document[c.CONSTITUENTS]:
         size = part["byte_end"] - part["byte_start"]
         if part["role"] == ROOT_ROLE and size >= DEFINITION_BYTES:
-            yield size, shingles(document[c.TEXT][part["char_start"] : part["char_end"]], RUN_TOKENS)
+            text = document[c.TEXT][part["char_start"] : part["char_end"]]
+            if len(shingles(text)) >= LEAST_RUNS:
+                yield size, shingles(text, RUN_TOKENS)

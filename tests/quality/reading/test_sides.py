@@ -1,0 +1,32 @@
+"""Held-out definitions in what trains: those that could not be alike by chance."""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.quality.reading.sides import Sides
+
+COMMENT = "// Gets the content of the stringstream's buffer as an std::string, each zero replaced by what C++ writes.\n" * 2
+LINE = "GTEST_API_ std::string StringStreamToString(::std::stringstream* stream);"
+FUNCTION = "int sum(const int* from, int count) {\n" + "".join(
+    f"  const int part_{number} = from[{number}] + count;\n" for number in range(6)
+) + "  return part_0;\n}\n"  # fmt: skip
+
+
+def held_out(text: str) -> dict[str, object]:
+    size = len(text.encode())
+    part = {"role": ROOT_ROLE, "byte_start": 0, "byte_end": size, "char_start": 0, "char_end": len(text)}
+    return {c.TEXT: text, c.CONSTITUENTS: [part]}
+
+
+@pytest.mark.parametrize(
+    ("text", "leaked", "held"),
+    [(FUNCTION, len(FUNCTION), len(FUNCTION)), (COMMENT + LINE, 0, 0)],
+    ids=["a function", "a line below a long comment, for which no document stays out of training"],
+)
+def test_a_definition_that_trains_as_well_is_told_unless_it_says_too_little(text: str, leaked: int, held: int) -> None:
+    sides = Sides([held_out(text)])
+    sides.train(f"namespace other {{\n{text}}}\n")
+    assert sides.leaked() == (leaked, held)
