@@ -42,10 +42,12 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
     """Say whether a run could follow RECIPE and find its repositories; exit code 1 with the first key that is wrong."""
     from megacpp_assets.pipeline.references import References
+    from megacpp_assets.training.launch.launcher import launcher_for
 
     checked, root = load_recipe(recipe, settings), resolve_root(data_root)
     catalogue = References(root, load_catalogue(checked.catalogue, root), CorpusLock(checked.dataset, ""))
     defined = {catalogue.entry(text).specialist for text in checked.repos} - {""}
+    launcher_for(checked.launch, checked.training)
     click.echo(f"dataset      {checked.dataset}")
     click.echo(f"repositories {', '.join(checked.repos)}")
     click.echo(f"specialists  {', '.join([BASE_SPECIALIST, *sorted(defined | checked.specialists.keys())])}")

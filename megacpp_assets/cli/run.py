@@ -92,6 +92,10 @@ def run_command(
     if dataset:
         raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
     whole, followed = _recipes(recipe, settings, split_list(repos), configure=configure)
+    if last == STAGE_NAMES[-1]:
+        from megacpp_assets.training.launch.launcher import launcher_for
+
+        launcher_for(followed.launch, followed.training)  # what it refuses is told before the hours of other stages
     with at_work(data_root, verify=verify) as root:
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
         named = split_list(specialists) or corpus.specialists

@@ -20,7 +20,7 @@ from megacpp_assets.storage.publish import Target, claimed_artifact, current_art
 from megacpp_assets.training.inputs import require_one_tokenizer
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.drive import Launch, drive, release_lost
-from megacpp_assets.training.launch.launcher import open_launcher
+from megacpp_assets.training.launch.launcher import launcher_for
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, data_paths, input_paths
 from megacpp_assets.training.tensorboard import events_of
 from megacpp_assets.training.watch import watching
@@ -69,7 +69,7 @@ def scratch_folder(spec: TrainedCheckpointSpec) -> Path:
 
 
 def _launcher(spec: TrainedCheckpointSpec) -> Launch:
-    return partial(drive, open_launcher(spec.launch), spec.launch)
+    return partial(drive, launcher_for(spec.launch, spec.recipe), spec.launch)
 
 
 def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scratch: Path) -> Artifact:

@@ -56,3 +56,14 @@ def test_a_recipe_that_can_be_followed_is_summed_up(
     assert not exit_code(monkeypatch, "recipe", "check", str(tmp_path / "mine.toml"), "--data-root", str(root))
     assert "specialists  base, math, own" in capsys.readouterr().out
     assert not root.exists()
+
+
+@pytest.mark.parametrize("command", ["recipe check sample", "run --recipe sample"])
+def test_a_training_that_its_launcher_has_no_machine_for_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    settings = ("launch.launcher=slurm", "launch.exchange=gs://bucket/place", "training.device=tpu")
+    words = [word for setting in settings for word in ("--set", setting)]
+    assert exit_code(monkeypatch, *command.split(), *words, "--data-root", str(tmp_path / "data")) == 1
+    assert "training.device on the launcher slurm; expected cpu or cuda; found tpu" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()

@@ -10,8 +10,10 @@ from typing import Final
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.sources.urls import shown_url
 
+CPU: Final = "cpu"
+CUDA: Final = "cuda"
 TPU: Final = "tpu"
-DEVICES = ("cpu", "cuda", TPU)
+DEVICES = (CPU, CUDA, TPU)
 DTYPES = ("float32", "bfloat16")
 SCHEDULES = ("cosine", "wsd")
 _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
@@ -103,7 +105,7 @@ class TrainingRecipe:
     gradient_clip: float = 1.0
     seed: int = 1234
     threads: int = 2
-    device: str = "cpu"
+    device: str = CPU
     processes: int = 1
     parallel: str = "ddp"
     elastic: bool = False

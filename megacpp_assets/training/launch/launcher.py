@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
 from megacpp_assets.training import launchers
 from megacpp_assets.training.job import Job
 
@@ -73,7 +73,8 @@ class Launcher(Protocol):
 
     What it starts bears the order's name, by which any process can look at it and release it. `Unanswered` means that
     the API did not answer, now: it is asked again. Any other error ends the attempt. `NEEDS_EXCHANGE` of its module
-    says whether the data root must travel, `MANY_NODES` whether it can give a job more than one machine.
+    says whether the data root must travel, `MANY_NODES` whether it can give a job more than one machine, `DEVICES`
+    what its machines compute on.
     """
 
     def plan(self, order: Order) -> str:
@@ -98,29 +99,49 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in pkgutil.iter_modules(launchers.__path__)))
 
 
+def launcher_for(recipe: LaunchRecipe, training: TrainingRecipe) -> Launcher:
+    """The launcher that the recipe names for `training`. `SpecError` where none of its machines has the device that the
+    training computes on; otherwise as `open_launcher`."""
+    devices = _module(recipe.launcher).DEVICES
+    if training.device not in devices:
+        do = "set it, or take another launcher (launch.launcher)"
+        where = f"training.device on the launcher {recipe.launcher}"
+        raise SpecError(where, expected=" or ".join(devices), found=training.device, do=do)
+    return open_launcher(recipe)
+
+
 def open_launcher(recipe: LaunchRecipe) -> Launcher:
     """The launcher that the recipe names, with its settings. `SpecError` for another name, for settings that are not
     those of this launcher, for more nodes than it can give, and for an exchange that it lacks or has no use for;
     `EnvironmentLacks` where a package that only this launcher needs is not installed.
     """
-    if recipe.launcher not in names():
-        raise SpecError("launch.launcher", expected=" or ".join(names()), found=repr(recipe.launcher))
-    try:
-        module = import_module(f"{launchers.__name__}.{recipe.launcher}")
-    except ModuleNotFoundError as error:
-        do = f"pip install 'megacpp-assets[{recipe.launcher}]'"
-        raise EnvironmentLacks(
-            f"launcher {recipe.launcher}", expected=f"the package {error.name}", found="none", do=do
-        ) from error
+    module = _module(recipe.launcher)
     if module.NEEDS_EXCHANGE != bool(recipe.exchange):
         expected = "file:///FOLDER or gs://BUCKET/FOLDER" if module.NEEDS_EXCHANGE else "none: it trains in the root"
         found = recipe.exchange or "none"
         raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found)
     if recipe.nodes > 1 and not module.MANY_NODES:
-        do = "take slurm, kubernetes or gke_tpu"
+        do = "take slurm or kubernetes"
         where = f"launch.nodes of the launcher {recipe.launcher}"
         raise SpecError(where, expected="1", found=recipe.nodes, do=do)
     return cast(Launcher, module.open_launcher(_settings(module.Settings, recipe)))
+
+
+def require_digest(image: str) -> None:
+    """`SpecError` for an image that is named by a tag, which may be another's tomorrow."""
+    if "@sha256:" not in image:
+        do = "name it by its digest, so that what runs is what was built"
+        raise SpecError("launch.settings.image", expected="NAME@sha256:DIGEST", found=repr(image), do=do)
+
+
+def _module(name: str) -> Any:
+    if name not in names():
+        raise SpecError("launch.launcher", expected=" or ".join(names()), found=repr(name))
+    try:
+        return import_module(f"{launchers.__name__}.{name}")
+    except ModuleNotFoundError as error:
+        do = f"pip install 'megacpp-assets[{name}]'"
+        raise EnvironmentLacks(f"launcher {name}", expected=f"the package {error.name}", found="none", do=do) from error
 
 
 def _settings(kind: Any, recipe: LaunchRecipe) -> Any:

@@ -18,9 +18,9 @@ from kubernetes import client, config
 from kubernetes.client import ApiException
 from kubernetes.config import ConfigException
 
-from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.training.launch.answers import refusal
-from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered, require_digest
 from megacpp_assets.training.processes.node import ADDRESS_VARIABLE
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 
@@ -62,15 +62,14 @@ class PodSettings:
     def template(self, order: Order, limits: Mapping[str, str], nodes: Mapping[str, str]) -> dict[str, Any]:
         """The pod template, unprivileged, with a scratch volume, without an open port, for nodes that bear the labels
         `nodes`."""
-        if "@sha256:" not in self.image:
-            do = "name it by its digest, so that what runs is what was built"
-            raise SpecError("launch.settings.image", expected="NAME@sha256:DIGEST", found=repr(self.image), do=do)
+        require_digest(self.image)
         training = order.job.recipe
         wanted = {"cpu": str(order.processes * training.threads), **limits}
         if self.memory_gib:
             wanted["memory"] = f"{self.memory_gib}Gi"
         volumes: dict[str, tuple[str, dict[str, Any]]] = {
             "scratch": (self.scratch, {"emptyDir": {}}),
+            "temporary": ("/tmp", {"emptyDir": {}}),  # noqa: S108  libtpu's lock lies there
             "shared-memory": ("/dev/shm", {"emptyDir": {"medium": "Memory"}}),  # noqa: S108  NCCL's between processes
         }
         if self.claim:

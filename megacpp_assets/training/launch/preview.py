@@ -12,7 +12,7 @@ from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
-from megacpp_assets.training.launch.launcher import Order, open_launcher
+from megacpp_assets.training.launch.launcher import Order, launcher_for
 from megacpp_assets.training.launch.pace import Rate
 from megacpp_assets.training.launch.post import job_uri
 from megacpp_assets.training.launch.records import Record
@@ -42,7 +42,7 @@ def preview(spec: TrainedCheckpointSpec, directory: Path) -> Preview:
     place = job_uri(spec.launch.exchange, job.name) if spec.launch.exchange else directory.resolve().as_uri()
     order = Order(job, records.next_attempt(spec.root, job.name), place, spec.launch.nodes)
     missing = tuple(path for path, artifact in found.items() if artifact is None)
-    return Preview(order, open_launcher(spec.launch).plan(order), missing)
+    return Preview(order, launcher_for(spec.launch, spec.recipe).plan(order), missing)
 
 
 @dataclass(frozen=True, slots=True)

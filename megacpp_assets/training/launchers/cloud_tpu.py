@@ -15,11 +15,14 @@ from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, Ref
 from google.auth.transport.requests import AuthorizedSession
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import TPU
 from megacpp_assets.training.launch.answers import refusal
-from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered, require_digest
+from megacpp_assets.training.tpu.slices import devices_of_type, require_even_rows
 
 NEEDS_EXCHANGE: Final = True
 MANY_NODES: Final = False
+DEVICES: Final = (TPU,)
 _ANSWER_SECONDS: Final = 60
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 _LOGIN: Final = "log in (gcloud auth application-default login), with the role tpu.admin"
@@ -29,9 +32,9 @@ _TAKEN_AWAY: Final = {"SUSPENDING", "SUSPENDED"}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`accelerator` is a type of one host, such as `v6e-8`; `runtime` the software version of its machines. `image` is
-    `NAME@sha256:…` with the wheel. `service_account` may use the bucket and delete queued resources; "" is the
-    project's default one. `spot` is 1 for capacity that may be taken away, `wait_hours` how long it may queue.
+    """`accelerator` is a type of one host, such as `v6e-8`; `runtime` its software. `image` is `NAME@sha256:…` with the
+    wheel and its extra `tpu`. `service_account` may use the bucket and delete queued resources; "" is its
+    project's. `spot` is 1 for capacity that may be taken away, `wait_hours` how long it waits.
     """
 
     project: str
@@ -50,9 +53,7 @@ class Settings:
 
 def open_launcher(settings: Settings) -> CloudTpu:
     """The launcher of a project and zone."""
-    if "@sha256:" not in settings.image:
-        do = "name it by its digest, so that what runs is what was built"
-        raise SpecError("launch.settings.image", expected="NAME@sha256:DIGEST", found=repr(settings.image), do=do)
+    require_digest(settings.image)
     return CloudTpu(settings)
 
 
@@ -99,9 +100,7 @@ class CloudTpu:
 
     def _request(self, order: Order) -> dict[str, Any]:
         settings, place = self.settings, urlsplit(order.place)
-        if order.job.recipe.device == "cuda":
-            expected = "a device that a TPU machine has"
-            raise SpecError("training.device", expected=expected, found="cuda", do="take another launcher")
+        require_even_rows(order.job.recipe, devices_of_type(settings.accelerator))
         if place.scheme != "gs":
             raise SpecError("launch.exchange of cloud_tpu", expected="gs://BUCKET/FOLDER", found=order.place)
         values = {
@@ -122,10 +121,9 @@ class CloudTpu:
             "labels": {"megacpp-run": order.name},
             "serviceAccount": {"email": settings.service_account, "scope": [_SCOPE]},
         }
-        parent = f"projects/{settings.project}/locations/{settings.zone}"
-        body: dict[str, Any] = {"tpu": {"nodeSpec": [{"parent": parent, "nodeId": order.name, "node": node}]}}
-        body["queueingPolicy"] = {"validUntilDuration": f"{settings.wait_hours * 3600}s"}
-        return body | ({"spot": {}} if settings.spot else {})
+        spec = {"parent": f"projects/{settings.project}/locations/{settings.zone}", "nodeId": order.name, "node": node}
+        policy = {"validUntilDuration": f"{settings.wait_hours * 3600}s"}
+        return {"tpu": {"nodeSpec": [spec]}, "queueingPolicy": policy, **({"spot": {}} if settings.spot else {})}
 
     def _url(self) -> str:
         settings = self.settings

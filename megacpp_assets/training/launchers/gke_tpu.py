@@ -1,17 +1,19 @@
-"""Training on a TPU slice of GKE, as a JobSet: a pod a host, which takes its chips."""
+"""Training on a TPU slice of GKE, as a JobSet: one pod on one host, with all of its chips."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import TPU
 from megacpp_assets.training.launch.controllers import KEPT_SECONDS, Controlled, Resource, pods_of
 from megacpp_assets.training.launch.launcher import Order
 from megacpp_assets.training.launch.pods import Cluster, PodSettings
+from megacpp_assets.training.tpu.slices import require_even_rows, require_one_host
 
 NEEDS_EXCHANGE: Final = True
-MANY_NODES: Final = True
+MANY_NODES: Final = False
+DEVICES: Final = (TPU,)
 _JOBSET: Final = Resource(
     "jobset.x-k8s.io", "v1alpha2", "JobSet", completed="Completed", source="https://jobset.sigs.k8s.io"
 )
@@ -30,10 +32,10 @@ class Settings(PodSettings):
     spot: int = 0
 
     def specify(self, order: Order) -> tuple[dict[str, str], dict[str, Any]]:
-        """Annotations and specification of the JobSet of an attempt. `SpecError` for a recipe that asks for CUDA."""
-        if order.job.recipe.device == "cuda":
-            expected = "a device that a TPU slice has"
-            raise SpecError("training.device", expected=expected, found="cuda", do="take another launcher")
+        """Annotations and specification of the JobSet of an attempt. `SpecError` for a slice of several hosts, and for
+        rows that its chips cannot share evenly."""
+        require_one_host(self.topology, self.chips)
+        require_even_rows(order.job.recipe, self.chips)
         nodes = {
             "cloud.google.com/gke-tpu-accelerator": self.accelerator,
             "cloud.google.com/gke-tpu-topology": self.topology,

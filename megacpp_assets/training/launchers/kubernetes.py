@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from megacpp_assets.contract.recipe.training import CPU, CUDA
 from megacpp_assets.training.launch.controllers import KEPT_SECONDS, Controlled, Resource, pods_of
 from megacpp_assets.training.launch.launcher import Order
 from megacpp_assets.training.launch.pods import Cluster, PodSettings
 
 NEEDS_EXCHANGE: Final = True
 MANY_NODES: Final = True
+DEVICES: Final = (CPU, CUDA)
 _JOB: Final = Resource("batch", "v1", "Job", completed="Complete", source="https://kubernetes.io/docs")
 
 
@@ -26,7 +28,7 @@ class Settings(PodSettings):
     def specify(self, order: Order) -> tuple[dict[str, str], dict[str, Any]]:
         """Annotations and specification of the Job of an attempt."""
         training = order.job.recipe
-        limits = {self.gpu: str(order.processes)} if training.device == "cuda" else {}
+        limits = {self.gpu: str(order.processes)} if training.device == CUDA else {}
         nodes = dict(pair.split("=", 1) for pair in self.node_selector.split(",") if pair)
         deadline = {"activeDeadlineSeconds": self.hours * 3600} if self.hours else {}
         kept = {"ttlSecondsAfterFinished": KEPT_SECONDS}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from megacpp_assets.contract.recipe.training import CPU, CUDA, TPU
 from megacpp_assets.training.launch.launcher import Order, Report, State
 from megacpp_assets.training.processes.trainees import Trainees, command
+from megacpp_assets.training.tpu import require_tpus
 
 NEEDS_EXCHANGE: Final = False
 MANY_NODES: Final = False
+DEVICES: Final = (CPU, CUDA, TPU)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,9 @@ class Local:
         return " ".join(command(order.job, order.folder)) + "\n"
 
     def submit(self, order: Order) -> None:
-        """Start it."""
+        """Start it. `EnvironmentLacks` for a recipe on TPUs where this machine has none."""
+        if order.job.recipe.device == TPU:
+            require_tpus()
         self._running[order.name] = Trainees(order.job, order.folder)
 
     def look(self, name: str) -> Report:

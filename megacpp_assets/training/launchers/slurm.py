@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
+from megacpp_assets.contract.recipe.training import CPU, CUDA
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 
 NEEDS_EXCHANGE: Final = True
 MANY_NODES: Final = True
+DEVICES: Final = (CPU, CUDA)
 _ANSWER_SECONDS: Final = 60
 _ACCOUNTING: Final = ("sacct", "--noheader", "--parsable2", "--allocations", "--format=State")
 _SSH_FAILED: Final = 255
@@ -55,7 +57,7 @@ class Slurm:
     def plan(self, order: Order) -> str:
         """The batch script."""
         settings, training = self.settings, order.job.recipe
-        cuda = training.device == "cuda"
+        cuda = training.device == CUDA
         wanted = {
             "job-name": order.name,
             "nodes": str(order.nodes),

@@ -23,6 +23,7 @@ from megacpp_assets.training.optimizer import BETA1, BETA2, EPSILON
 from megacpp_assets.training.tpu.attention import ROWS, attention_for
 from megacpp_assets.training.tpu.batch import Arrays
 from megacpp_assets.training.tpu.network import Weights, summed_loss
+from megacpp_assets.training.tpu.slices import require_even_rows
 
 _CLIP_EPSILON: Final = 1e-6
 """As torch's clip has it."""
@@ -56,10 +57,7 @@ class Placement:
 
 def placement(devices: Sequence[Any], recipe: TrainingRecipe) -> Placement:
     """Over all of `devices`; `SpecError` where a part of the recipe's batch has not as many rows for each."""
-    rows = recipe.batch_rows // recipe.accumulate
-    if rows % len(devices):
-        expected = f"a multiple of {recipe.accumulate} parts x {len(devices)} devices"
-        raise SpecError("training.batch_rows", expected=expected, found=recipe.batch_rows)
+    require_even_rows(recipe, len(devices))
     return Placement(Mesh(np.array(devices), (ROWS,)))
 
 

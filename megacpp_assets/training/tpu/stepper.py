@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +17,9 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.optimizer import AdamW
+from megacpp_assets.training.tpu import PLATFORM_VARIABLE
 from megacpp_assets.training.tpu.batch import arrays_of
 from megacpp_assets.training.tpu.step import Placement, TrainingState, compile_step, placement, stacked
-
-PLATFORM_VARIABLE: Final = "JAX_PLATFORMS"
-"""JAX's own. Whoever sets it to "cpu" has XLA compute on this machine's processors, as the tests do."""
 
 
 class TpuStepper:

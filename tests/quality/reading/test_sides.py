@@ -8,7 +8,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.quality.reading.sides import Sides
 
-COMMENT = "// Gets the content of the stringstream's buffer as an std::string, each zero replaced by what C++ writes.\n" * 2
+COMMENT = "// Gets the content of the stringstream's buffer as an std::string; each zero is shown as two signs.\n" * 2
 LINE = "GTEST_API_ std::string StringStreamToString(::std::stringstream* stream);"
 FUNCTION = "int sum(const int* from, int count) {\n" + "".join(
     f"  const int part_{number} = from[{number}] + count;\n" for number in range(6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ def test_its_command_is_the_one_that_launchers_give() -> None:
     command = [sys.executable, *re.findall(r'"([^"]+)"', " ".join(words_of("CMD")[0]))[1:]]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "--attempt" in said and "--folder" in said
+
+
+def test_the_extra_for_tpus_is_installed_by_a_build_argument_and_pinned() -> None:
+    assert ["EXTRAS="] in words_of("ARG")
+    assert any("--constraint /source/constraints.txt" in line and "${EXTRAS}" in line for line in INSTRUCTIONS)
+    extra = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["tpu"]
+    assert extra == (HERE / "tests/training/tpu/requirements.txt").read_text().splitlines()[1:]
+    pinned = {line.partition("==")[0] for line in (HERE / "constraints.txt").read_text().splitlines()}
+    assert {"jax", "jaxlib", "libtpu"} <= pinned
 
 
 @pytest.mark.parametrize("settings", ["", "IMAGE=x\nCOMMAND='a b'\n"])

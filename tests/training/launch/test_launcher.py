@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe.training import LaunchRecipe
-from megacpp_assets.training.launch.launcher import names, open_launcher
+from megacpp_assets.training.job import Job
+from megacpp_assets.training.launch.launcher import Order, launcher_for, names, open_launcher
 from megacpp_assets.training.launchers.local import Local
+from megacpp_assets.training.tpu import PLATFORM_VARIABLE
+from tests.training.world import tiny_root, tiny_spec
 
 
 def test_a_launcher_is_a_file_of_its_folder() -> None:
@@ -31,6 +35,17 @@ def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
 def test_an_exchange_that_a_launcher_has_no_use_for_is_refused() -> None:
     with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
         open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))
+
+
+def test_a_recipe_on_tpus_is_refused_where_this_machine_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(PLATFORM_VARIABLE, raising=False)
+    spec = tiny_spec(tiny_root(tmp_path), device="tpu")
+    launcher, order = launcher_for(spec.launch, spec.recipe), Order(Job.of(spec), 1, tmp_path.as_uri())
+    assert "megacpp_assets.training.trainer" in launcher.plan(order), "what would be asked for can be seen"
+    with pytest.raises(EnvironmentLacks, match=r"training.device tpu; expected .*; found no"):
+        launcher.submit(order)
 
 
 def test_a_package_that_only_this_launcher_needs_is_named_where_it_is_not_installed(

@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -70,14 +71,11 @@ def _parsed(data: bytes) -> Any:
 
 
 class FakeApi:
-    """`failing` is a status that every request gets, or 0 for no answer at all; None: it works. `last` requests of
-    failing are counted down, where they are not endless.
-    """
+    """`failing` are the statuses that the next requests get, 0 for no answer at all; at their end it works again."""
 
     def __init__(self) -> None:
         self.created = 200
-        self.failing: int | None = None
-        self.times = 0
+        self.failing: Iterator[int] = iter(())
         self.bodies: list[bytes] = []
         self.lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -93,13 +91,14 @@ class FakeApi:
         self._server.shutdown()
         self._server.server_close()
 
-    def fail(self, status: int, times: int = 1 << 30) -> None:
-        """The next `times` requests get that status; 0: their connection is closed without a word."""
-        self.failing, self.times = status, times
+    def fail(self, *statuses: int) -> None:
+        """The next requests get these statuses, one each, 0: their connection is closed without a word; one alone is
+        that of every request."""
+        self.failing = iter(statuses) if len(statuses) > 1 else repeat(*statuses)
 
     def work(self) -> None:
         """Again."""
-        self.failing = None
+        self.failing = iter(())
 
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> Any:
         """The answer to one request; `Refusal` for another status than 200."""
@@ -107,10 +106,7 @@ class FakeApi:
 
     def faulted(self) -> int | None:
         with self.lock:
-            if self.failing is None or self.times <= 0:
-                return None
-            self.times -= 1
-            return self.failing
+            return next(self.failing, None)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         api = self

@@ -50,6 +50,8 @@ from tests.training.world import tiny_root, tiny_spec
 
 STEPS: Mapping[str, Any] = {"steps": 60, "save_every": 10}
 IMAGE = f"registry.example/megacpp@sha256:{'0' * 64}"
+ON_TPU: Mapping[str, Any] = {"device": "tpu", "batch_rows": 4}
+"""Of a training by a launcher whose machines have TPUs."""
 FAULTS = ("failure", "preemption", "hang", "lost API", "cancel", "kill of the launcher")
 _AT = 25
 """The step after which a body fails or falls silent."""
@@ -118,7 +120,7 @@ def attempt(launcher: str, fault: str, folder: Path) -> Outcome:
     python, log = folder / "python", folder / "steps"
     bad = {"failure": Body(log=str(log), fails_after=_AT), "hang": Body(log=str(log), hangs_after=_AT)}
     body = bad.get(fault, Body(log=str(log)))
-    spec = tiny_spec(tiny_root(folder / "root"), **STEPS)
+    spec = _spec(launcher, tiny_root(folder / "root"))
     name = f"{Job.of(spec).name}-1"
     with provider(launcher, folder, quick_python(python, body)) as where:
         silence = 6 if fault in ("hang", "lost API") else 60
@@ -146,6 +148,10 @@ def attempt(launcher: str, fault: str, folder: Path) -> Outcome:
         return Outcome(left, lost, 1 + bool(ended))
 
 
+def _spec(launcher: str, root: Path) -> TrainedCheckpointSpec:
+    return tiny_spec(root, **STEPS, **(ON_TPU if launcher in ("cloud_tpu", "gke_tpu") else {}))
+
+
 def _happen(fault: str, where: Provider, spec: TrainedCheckpointSpec, name: str, command: Any) -> None:
     if fault == "preemption":
         where.preempt(name)
@@ -166,7 +172,8 @@ def _launch(spec: TrainedCheckpointSpec, recipe: LaunchRecipe, body: Body) -> su
 
 def _launched(root: str, recipe: str, body: str) -> int:
     """The launching process."""
-    told, spec = LaunchRecipe(**json.loads(recipe)), tiny_spec(Path(root), **STEPS)
+    told = LaunchRecipe(**json.loads(recipe))
+    spec = _spec(told.launcher, Path(root))
     if told.launcher == "local":
         trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
             *(sys.executable, "-m", "tests.training.launch.quick", body),

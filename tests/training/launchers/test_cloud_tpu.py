@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.drive import drive
 from megacpp_assets.training.launch.exchange import open_exchange
-from megacpp_assets.training.launch.launcher import Order, open_launcher
+from megacpp_assets.training.launch.launcher import Order, launcher_for, open_launcher
 from megacpp_assets.training.launch.post import Ended, Post
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.stage import run
@@ -57,6 +57,11 @@ def recipe_in(tpu: FakeTpu, body: Body | None = None, **changes: Any) -> LaunchR
     return LaunchRecipe("cloud_tpu", settings={**place, **machine, "image": IMAGE, "python": python}, **values)
 
 
+def tpu_spec(root: Path, **changes: Any) -> TrainedCheckpointSpec:
+    """The tiny training, on TPUs."""
+    return tiny_spec(root, **({"device": "tpu"} | changes))
+
+
 def train(spec: TrainedCheckpointSpec, recipe: LaunchRecipe) -> None:
     run(spec, launch=partial(drive, open_launcher(recipe), recipe))
 
@@ -66,14 +71,14 @@ def post_of(spec: TrainedCheckpointSpec) -> Post:
 
 
 def test_a_machine_brings_its_checkpoint_and_is_given_back(tpu: FakeTpu, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    spec = tpu_spec(tiny_root(tmp_path / "root"))
     train(spec, recipe_in(tpu))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
     assert not tpu.left and not list((tmp_path / "scratch").glob("*/*"))
 
 
 def test_a_machine_taken_away_costs_an_attempt(tpu: FakeTpu, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+    spec = tpu_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tpu)))
     launching.start()
     post = post_of(spec)
@@ -85,13 +90,13 @@ def test_a_machine_taken_away_costs_an_attempt(tpu: FakeTpu, tmp_path: Path) -> 
 
 
 def test_a_machine_whose_launcher_is_gone_gives_itself_back(tpu: FakeTpu, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
+    spec = tpu_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     recipe = recipe_in(tpu, lease_seconds=2)
     launching = subprocess.Popen(
         [
             *(sys.executable, "-c"),
             "import json, sys; from tests.training.launchers.test_cloud_tpu import *;"
-            "train(tiny_spec(Path(sys.argv[1]), steps=20_000, save_every=10), LaunchRecipe(**json.loads(sys.argv[2])))",
+            "train(tpu_spec(Path(sys.argv[1]), steps=20_000, save_every=10), LaunchRecipe(**json.loads(sys.argv[2])))",
             *(str(spec.root), json.dumps(asdict(recipe))),
         ]
     )
@@ -115,25 +120,24 @@ def test_what_can_never_start_is_named_and_given_back(
 ) -> None:
     vars(tpu).update(fault)
     with pytest.raises(TrainingFailed, match=said):
-        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tpu))
+        train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu))
     assert not tpu.left
 
 
 def test_a_zone_without_capacity_is_named_at_the_end_of_patience(tpu: FakeTpu, tmp_path: Path) -> None:
     tpu.full = True
     with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s .* 'waiting for a TPU: WAITING_FOR_RESOURCES'"):
-        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tpu, silence_seconds=1))
+        train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu, silence_seconds=1))
     assert not tpu.left
 
 
-@pytest.mark.parametrize("status", [401, 0])
-def test_an_api_that_fails_to_answer_in_the_middle_is_asked_again(tpu: FakeTpu, tmp_path: Path, status: int) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+def test_an_api_that_fails_to_answer_in_the_middle_is_asked_again(tpu: FakeTpu, tmp_path: Path) -> None:
+    spec = tpu_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tpu)))
     launching.start()
     post = post_of(spec)
     wait_for(lambda: post.sealed() or not launching.is_alive())
-    tpu.fail(status, times=3)
+    tpu.fail(429, 401, 0, 500)
     launching.join()
     assert [each.ended for each in records.records(spec.root)] == ["succeeded"] and not tpu.left
 
@@ -142,6 +146,7 @@ def test_an_api_that_fails_to_answer_in_the_middle_is_asked_again(tpu: FakeTpu, 
     ("status", "kind", "said"),
     [
         (403, EnvironmentLacks, "expected the right to use it; found 40"),
+        (429, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: .*429"),
         (500, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: "),
     ],
 )
@@ -150,12 +155,12 @@ def test_an_api_that_refuses_is_named(
 ) -> None:
     tpu.fail(status)
     with pytest.raises(kind, match=said):
-        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tpu, silence_seconds=1))
+        train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu, silence_seconds=1))
     assert not tpu.left
 
 
 def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
+    spec = tpu_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     told: list[str] = []
 
     def wanted() -> None:
@@ -174,7 +179,7 @@ def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Pat
 
 
 def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    spec = tpu_spec(tiny_root(tmp_path / "root"))
     order = Order(Job.of(spec), 2, f"{EXCHANGE}/jobs/{Job.of(spec).name}")
     plan = open_launcher(recipe_in(tpu)).plan(order)
     assert plan.startswith(f"POST {tpu.url}/v2/projects/p/locations/z/queuedResources?queuedResourceId={order.name}\n")
@@ -183,15 +188,46 @@ def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Pat
     assert "canary" not in plan and not tpu.bodies, "a plan asks nobody"
 
 
-def test_what_no_tpu_machine_can_do_is_refused(tpu: FakeTpu, tmp_path: Path) -> None:
-    cuda = tiny_spec(tiny_root(tmp_path / "root"), device="cuda")
-    with pytest.raises(SpecError, match=r"training.device; expected a device that a TPU machine has; found cuda"):
-        open_launcher(recipe_in(tpu)).plan(Order(Job.of(cuda), 1, f"{EXCHANGE}/jobs/x"))
-    with pytest.raises(SpecError, match=r"expected gs://BUCKET/FOLDER; found file:///there"):
-        open_launcher(recipe_in(tpu)).plan(Order(Job.of(tiny_spec(cuda.root)), 1, "file:///there/jobs/x"))
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_device_that_no_tpu_machine_is_for_is_refused(tpu: FakeTpu, tmp_path: Path, device: str) -> None:
+    recipe = recipe_in(tpu)
+    said = (
+        rf"training.device on the launcher cloud_tpu; expected tpu; found {device}; what to do: set it, or take anoth"
+    )
+    with pytest.raises(SpecError, match=said):
+        launcher_for(recipe, tpu_spec(tmp_path, device=device).recipe)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "changes", "place", "said"),
+    [
+        ("v6e-1", {}, "file:///there", "expected gs://BUCKET/FOLDER; found file:///there"),
+        (
+            "v6e-16",
+            {},
+            EXCHANGE,
+            r"launch.settings.accelerator; expected a type of one host, .*; found 'v6e-16'; .*take",
+        ),
+        ("TPUv6", {}, EXCHANGE, r"launch.settings.accelerator; expected a type of one host, .*; found 'TPUv6'"),
+        ("v5litepod-4", {}, EXCHANGE, r"training.batch_rows; expected a multiple of 1 parts x 4 devices; found 2"),
+        (
+            "v4-8",
+            {"batch_rows": 6},
+            EXCHANGE,
+            r"training.batch_rows; expected a multiple of 1 parts x 4 dev.*; found 6",
+        ),
+    ],
+)
+def test_what_no_machine_can_do_is_refused_before_one_is_asked_for(
+    tpu: FakeTpu, tmp_path: Path, accelerator: str, changes: dict[str, Any], place: str, said: str
+) -> None:
+    recipe, spec = recipe_in(tpu), tpu_spec(tiny_root(tmp_path / "root"), **changes)
+    launcher = open_launcher(replace(recipe, settings={**recipe.settings, "accelerator": accelerator}))
+    with pytest.raises(SpecError, match=said):
+        launcher.plan(Order(Job.of(spec), 1, f"{place}/jobs/x"))
 
 
 def test_no_token_reaches_what_is_kept_or_a_command_line(tpu: FakeTpu, tmp_path: Path) -> None:
-    train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tpu))
+    train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu))
     kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert tpu.tokens >= 2 and b"canary" not in kept and b"canary" not in b"".join(tpu.bodies)

@@ -21,7 +21,7 @@ from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch import records
 from megacpp_assets.training.launch.drive import drive
 from megacpp_assets.training.launch.exchange import Folder
-from megacpp_assets.training.launch.launcher import Order, open_launcher
+from megacpp_assets.training.launch.launcher import Order, launcher_for, open_launcher
 from megacpp_assets.training.launch.post import Post
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from megacpp_assets.training.stage import run
@@ -50,6 +50,12 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKub
     api.close()
 
 
+def spec_for(launcher: str, root: Path, **changes: Any) -> TrainedCheckpointSpec:
+    """The tiny training on a device that the launcher has, with a row for each chip."""
+    own = {"device": "tpu", "batch_rows": 4} if launcher == "gke_tpu" else {}
+    return tiny_spec(root, **(own | changes))
+
+
 def recipe_in(folder: Path, body: Body | None = None, launcher: str = "kubernetes", **changes: Any) -> LaunchRecipe:
     python = quick_python(folder / "python", body)
     settings = {"image": IMAGE, "python": python, "scratch": str(folder / "scratch"), **LAUNCHERS[launcher]}
@@ -62,14 +68,14 @@ def train(spec: TrainedCheckpointSpec, recipe: LaunchRecipe) -> None:
 
 
 def test_a_job_brings_its_checkpoint_and_is_deleted(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    spec = spec_for(launcher, tiny_root(tmp_path / "root"))
     train(spec, recipe_in(tmp_path, launcher=launcher))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
     assert not cluster.left and cluster.started == 1
 
 
 def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
+    spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=60, save_every=10)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path, launcher=launcher)))
     launching.start()
@@ -121,16 +127,13 @@ def test_where_no_node_is_free_the_end_of_patience_says_so(cluster: FakeKubernet
     assert not cluster.left
 
 
-@pytest.mark.parametrize("status", [429, 401, 0])
-def test_a_server_that_fails_to_answer_in_the_middle_is_asked_again(
-    cluster: FakeKubernetes, tmp_path: Path, status: int
-) -> None:
+def test_a_server_that_fails_to_answer_in_the_middle_is_asked_again(cluster: FakeKubernetes, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path)))
     launching.start()
     wait_for(lambda: post.sealed() or not launching.is_alive())
-    cluster.fail(status, times=3)
+    cluster.fail(429, 401, 0, 500)
     launching.join()
     assert [each.ended for each in records.records(spec.root)] == ["succeeded"] and not cluster.left
 
@@ -153,7 +156,7 @@ def test_a_server_that_refuses_is_named(
 
 
 def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
+    spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     post = Post(Folder(tmp_path / "exchange"), Job.of(spec).name, 1)
     told: list[str] = []
 
@@ -253,7 +256,7 @@ def test_a_preemption_with_notice_loses_no_step(cluster: FakeKubernetes, tmp_pat
 
 
 def test_the_manifest_of_a_slice_asks_for_its_chips_and_topology(tmp_path: Path, cluster: FakeKubernetes) -> None:
-    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    spec = spec_for("gke_tpu", tiny_root(tmp_path / "root"))
     launcher = open_launcher(
         LaunchRecipe("gke_tpu", exchange="gs://bucket/x", settings={"image": IMAGE, "spot": 1, **TPU})
     )
@@ -266,12 +269,45 @@ def test_the_manifest_of_a_slice_asks_for_its_chips_and_topology(tmp_path: Path,
         "cloud.google.com/gke-tpu-topology": "2x2",
         "cloud.google.com/gke-spot": "true",
     }
-    cuda = Order(Job.of(tiny_spec(spec.root, device="cuda")), 1, "gs://bucket/x/jobs/y")
-    with pytest.raises(SpecError, match=r"training.device; expected a device that a TPU slice has; found cuda"):
-        launcher.plan(cuda)
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes", "said"),
+    [
+        (
+            {"topology": "4x4"},
+            {},
+            r"launch.settings.chips; expected 16, all of the topology 4x4; found 4",
+        ),
+        ({"topology": "four"}, {}, r"launch.settings.topology; expected chips along each side, .*; found 'four'"),
+        ({"topology": "2x0", "chips": 0}, {}, r"launch.settings.topology; expected chips along each side"),
+        ({}, {"batch_rows": 6}, r"training.batch_rows; expected a multiple of 1 parts x 4 devices; found 6"),
+    ],
+)
+def test_a_slice_that_one_process_cannot_use_is_refused(
+    tmp_path: Path, cluster: FakeKubernetes, settings: dict[str, Any], changes: dict[str, Any], said: str
+) -> None:
+    launcher = open_launcher(
+        LaunchRecipe("gke_tpu", exchange="gs://bucket/x", settings={"image": IMAGE, **TPU, **settings})
+    )
+    spec = spec_for("gke_tpu", tiny_root(tmp_path / "root"), **changes)
+    with pytest.raises(SpecError, match=said):
+        launcher.plan(Order(Job.of(spec), 1, "gs://bucket/x/jobs/y"))
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "expected"),
+    [("gke_tpu", "cuda", "tpu"), ("gke_tpu", "cpu", "tpu"), ("kubernetes", "tpu", "cpu or cuda")],
+)
+def test_a_device_that_the_launcher_has_no_machine_for_is_refused(
+    tmp_path: Path, name: str, device: str, expected: str
+) -> None:
+    said = f"training.device on the launcher {name}; expected {expected}; found {device}"
+    with pytest.raises(SpecError, match=said):
+        launcher_for(recipe_in(tmp_path, launcher=name), tiny_spec(tmp_path, device=device).recipe)
 
 
 def test_a_cluster_without_jobsets_is_named(tmp_path: Path, cluster: FakeKubernetes) -> None:
     cluster.no_jobsets = True
     with pytest.raises(SpecError, match=r"expected the resource jobsets.jobset.x-k8s.io; found none"):
-        train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tmp_path, launcher="gke_tpu"))
+        train(spec_for("gke_tpu", tiny_root(tmp_path / "root")), recipe_in(tmp_path, launcher="gke_tpu"))

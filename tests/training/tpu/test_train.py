@@ -17,7 +17,7 @@ from megacpp_assets.training.loop import train
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
-from megacpp_assets.training.tpu.stepper import PLATFORM_VARIABLE
+from megacpp_assets.training.tpu import PLATFORM_VARIABLE
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
