@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,12 +23,10 @@ from _arguments import positive, run
 from _cores import choose, hold
 from _harness import RUNS, Figure, compare, cpu_seconds, report
 
-from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS, SYMBOL_CHANNELS
+from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.loader.order import rows_of_step
-from megacpp_assets.loader.row_chunks import ChunkRows
 from megacpp_assets.loader.rows import PackedRows, RowBatch
-from megacpp_assets.loader.segments import cu_seqlens, segment_ids
 from megacpp_assets.loader.telemetry import Telemetry
 from megacpp_assets.megatron import reader
 from megacpp_assets.megatron.channels import Channel, ChannelWriter, map_channel
@@ -68,26 +67,11 @@ def main(arguments: Sequence[str]) -> None:
 
 def sets(folder: Path) -> Mapping[str, Callable[[np.ndarray], RowBatch]]:
     """What to take of rows, by name."""
-    plain, chunks = made_rows(folder)
-    enriched = PackedRows(plain.row_tokens, plain.starts, plain.tokens, {**plain.channels, **symbols(folder)})
-
-    def with_segments(rows: np.ndarray) -> RowBatch:
-        batch = plain.batch(rows)
-        segment_ids(batch.doc_ids, batch.valid_token_count)
-        cu_seqlens(batch.doc_ids, batch.valid_token_count)
-        return batch
-
-    def with_all(rows: np.ndarray) -> RowBatch:
-        batch = enriched.batch(rows)
-        chunks.batch(rows, batch.doc_ids)
-        segment_ids(batch.doc_ids, batch.valid_token_count)
-        cu_seqlens(batch.doc_ids, batch.valid_token_count)
-        return batch
-
+    everything = made_rows(folder)
+    plain = {name: everything.channels[name] for name in (*STRUCTURE_CHANNELS, ROLES)}
     return {
-        "tokens, structure, roles": plain.batch,
-        "the same with segments": with_segments,
-        ALL: with_all,
+        "tokens, structure, roles, segments": replace(everything, channels=plain, chunk_files=None).batch,
+        ALL: everything.batch,
     }
 
 
@@ -113,12 +97,11 @@ def against_peers(folder: Path, ours: Callable[[np.ndarray], RowBatch], runs: in
     """Print batches a CPU second of ours, and of each peer that has all arrays of them ready in its files, in turn."""
     for name in _row_peers.absent():
         sys.stderr.write(f"{name} is not installed: pip install -r benchmarks/loader_peers.txt\n")
-    plain, chunks = made_rows(folder)
-    rows = PackedRows(plain.row_tokens, plain.starts, plain.tokens, {**plain.channels, **symbols(folder)})
+    rows = made_rows(folder)
     for name, (_, opened) in _row_peers.PEERS.items():
         if name not in _row_peers.absent():
-            peer = opened(folder / name, (row_of(rows, chunks, number) for number in range(ROWS)))
-            require_same(arrays_of(rows, chunks, np.arange(BATCH_ROWS)), peer(np.arange(BATCH_ROWS)))
+            peer = opened(folder / name, (row_of(rows, number) for number in range(ROWS)))
+            require_same(arrays_of(rows, np.arange(BATCH_ROWS)), peer(np.arange(BATCH_ROWS)))
             figure = Figure(BENCH, f"batches of {BATCH_ROWS} rows of {ROW_TOKENS}, {ALL}", "batches/CPU-s", ITERS)
             compare(figure, lambda: epoch_of(ours), lambda peer=peer: epoch_of(peer), peer_name=name, runs=runs)
 
@@ -129,21 +112,21 @@ def epoch_of(take: Callable[[np.ndarray], object]) -> None:
         take(rows_of_step(ROWS, BATCH_ROWS, seed=0, step=step))
 
 
-def arrays_of(rows: PackedRows, chunks: ChunkRows, numbers: np.ndarray) -> dict[str, np.ndarray]:
-    """What a batch of these rows has, edges of chunks apart: those are of another number in every row."""
+def arrays_of(rows: PackedRows, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """What a batch of these rows has, but for edges of chunks and `cu_seqlens`: those are of another number in every
+    row."""
     batch = rows.batch(numbers)
-    slots = chunks.batch(numbers, batch.doc_ids)
     derived = {"targets": batch.target_ids, "loss_mask": batch.loss_mask, "doc_ids": batch.doc_ids}
-    parts = {name: getattr(slots, name) for name in ("starts", "ends", "kinds", "dep_levels", "documents")}
+    parts = {name: getattr(batch.chunks, name) for name in ("starts", "ends", "kinds", "dep_levels", "documents")}
     return {
-        "ids": batch.input_ids, **derived, "segments": segment_ids(batch.doc_ids, batch.valid_token_count),
-        ROLES: batch.roles, **batch.structure, **batch.symbols, **{f"chunk_{name}": v for name, v in parts.items()},
+        "ids": batch.input_ids, **derived, "segments": batch.segment_ids, ROLES: batch.roles, **batch.structure,
+        **batch.symbols, **{f"chunk_{name}": values for name, values in parts.items()},
     }  # fmt: skip
 
 
-def row_of(rows: PackedRows, chunks: ChunkRows, number: int) -> dict[str, np.ndarray]:
+def row_of(rows: PackedRows, number: int) -> dict[str, np.ndarray]:
     """The arrays of one row, each of a type as narrow as ours has in its files."""
-    arrays = arrays_of(rows, chunks, np.array([number]))
+    arrays = arrays_of(rows, np.array([number]))
     types = {**NARROW, **{name: channel.values.dtype for name, channel in rows.channels.items()}}
     return {name: values[0].astype(types[name]) for name, values in arrays.items()}
 
@@ -154,16 +137,15 @@ def require_same(mine: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray
         raise SystemExit("a peer gives other values: its speed means nothing")
 
 
-def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
-    """Rows and their chunks, mapped from files in `folder`."""
+def made_rows(folder: Path) -> PackedRows:
+    """Rows with all channels and chunks, mapped from files in `folder`."""
     rng = np.random.default_rng(0)
     total = ROWS * ROW_TOKENS
     tokens = rng.integers(64, 60_000, total).astype("<i4")
     starts = np.arange(ROWS + 1) * ROW_TOKENS
     tokens[np.unique(np.cumsum(rng.lognormal(6, 1, total // 200).astype(np.int64) + 8) % total)] = BOS_ID
     tokens[starts[:-1]] = BOS_ID
-    channels = {name: made(folder, name) for name in (*STRUCTURE_CHANNELS, ROLES)}
-    rows = PackedRows(ROW_TOKENS, starts, mapped(folder, "tokens", tokens), channels)
+    channels = {name: made(folder, name) for name in LASTS}
     each = ROW_TOKENS // CHUNK_TOKENS
     begins = np.tile(np.arange(each) * CHUNK_TOKENS, ROWS)
     counts, edges = np.arange(ROWS + 1) * each, np.arange(ROWS + 1) * (each // 2)
@@ -174,14 +156,8 @@ def made_rows(folder: Path) -> tuple[PackedRows, ChunkRows]:
         "dep_levels": rng.integers(0, 9, ROWS * each).astype("<u2"),
         "call_edges.rows": edges, "call_edges": pairs, "type_edges.rows": edges, "type_edges": pairs,
     }  # fmt: skip
-    return rows, ChunkRows(
-        rows, ChunkFiles({name: mapped(folder, f"chunks.{name}", values) for name, values in parts.items()})
-    )
-
-
-def symbols(folder: Path) -> dict[str, Channel]:
-    """The symbol channels of as many tokens."""
-    return {name: made(folder, name) for name in SYMBOL_CHANNELS}
+    files = ChunkFiles({name: mapped(folder, f"chunks.{name}", values) for name, values in parts.items()})
+    return PackedRows(ROW_TOKENS, starts, mapped(folder, "tokens", tokens), channels, files)
 
 
 def made(folder: Path, name: str) -> Channel:

@@ -70,19 +70,19 @@ def steps(runs: int) -> None:
 def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
     """One row of documents whose lengths are log-normal with this median and sigma."""
     from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS
+    from megacpp_assets.contract.specials import BOS_ID
+    from megacpp_assets.loader.documents import row_documents
     from megacpp_assets.loader.rows import RowBatch
 
     rng = np.random.default_rng(0)
     lengths = np.minimum(rng.lognormal(np.log(drawn[0]), drawn[1], 400).astype(np.int64) + 8, ROW_TOKENS)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    doc_ids = (np.searchsorted(starts, np.arange(ROW_TOKENS), side="right") - 1)[None].astype(np.int32)
     ids = rng.integers(64, VOCABULARY, (1, ROW_TOKENS)).astype(np.int32)
-    mask = np.ones((1, ROW_TOKENS), np.bool_)
-    mask[:, :-1] = doc_ids[:, 1:] == doc_ids[:, :-1]
-    mask[:, -1] = False
+    starts = np.cumsum(lengths) - lengths
+    ids[0, starts[starts < ROW_TOKENS]] = BOS_ID
+    valid = np.array([ROW_TOKENS], np.int32)
     channels = {name: rng.integers(0, 9, ids.shape).astype(np.int32) for name in (*STRUCTURE_CHANNELS, ROLES)}
     roles = channels.pop(ROLES) % 3
-    return RowBatch(ids, np.roll(ids, -1, 1), mask, doc_ids, np.array([ROW_TOKENS], np.int32), channels, roles)
+    return RowBatch(ids, *row_documents(ids, valid), valid, channels, roles)
 
 
 def stepper(components: str) -> Callable[[object], None]:

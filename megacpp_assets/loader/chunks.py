@@ -1,20 +1,22 @@
 """Chunks of packed rows at the fixed width max(128, T // 32), and how they relate, from the files beside a prefix.
 
-All of it is numpy on the host: nothing here may run inside a compiled step. Row r of a Megatron split is row r of the
+All of it is made on the host: nothing here may run inside a compiled step. Row r of a Megatron split is row r of the
 packed rows behind it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.contract.names import CATEGORY_ID, fixed_max_chunks
-from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES, ChunkLists
+from megacpp_assets.megatron import _rows
+from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES, ChunkFiles
 
 RELATIONS: Final = (
     "same_chunk", "caller_to_callee", "callee_to_caller", "type_dependency", "type_dependent", "same_dep_level",
@@ -23,24 +25,47 @@ RELATIONS: Final = (
 """By the second axis of a relation mask."""
 
 _PREAMBLE: Final = CATEGORY_ID["preamble"]
+_STARTS, _ENDS, _KINDS, _DEP_LEVELS, _DOCUMENTS, _PARTS = range(6)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """Chunks of B rows in C slots, (B, C) int32 each. Slots without a chunk have 0, and so `ends == starts`.
+    """Chunks of B rows in C slots. Slots without a chunk have 0, and so `ends == starts`.
 
-    Chunk i of a row is its tokens [starts, ends), in the document numbered `documents`, -1 where there is none. `calls`
-    and `types` are (E, 3) int64: row, chunk that calls or uses, chunk that is called or used.
+    Chunk i of a row is its tokens [starts, ends), in the document numbered `documents`, -1 where there is none: each is
+    (B, C) int32, and together they are `slots`, (5, B, C). `calls` and `types` are (E, 3) int64: row of the batch,
+    chunk that calls or uses, chunk that is called or used.
     """
 
     row_tokens: int
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    kinds: NDArray[np.int32]
-    dep_levels: NDArray[np.int32]
-    documents: NDArray[np.int32]
+    slots: NDArray[np.int32]
     calls: NDArray[np.int64]
     types: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.int32]:
+        """The first token of each chunk."""
+        return np.asarray(self.slots[_STARTS])
+
+    @property
+    def ends(self) -> NDArray[np.int32]:
+        """The token behind each chunk."""
+        return np.asarray(self.slots[_ENDS])
+
+    @property
+    def kinds(self) -> NDArray[np.int32]:
+        """The category of each chunk."""
+        return np.asarray(self.slots[_KINDS])
+
+    @property
+    def dep_levels(self) -> NDArray[np.int32]:
+        """The level of dependence of each chunk."""
+        return np.asarray(self.slots[_DEP_LEVELS])
+
+    @property
+    def documents(self) -> NDArray[np.int32]:
+        """The document that each chunk begins in."""
+        return np.asarray(self.slots[_DOCUMENTS])
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -48,22 +73,25 @@ class ChunkBatch:
         return np.asarray(self.ends > self.starts)
 
 
-def chunk_batch(lists: ChunkLists, doc_ids: NDArray[np.int32]) -> ChunkBatch:
-    """The chunks of rows whose `doc_ids` are (B, T).
+def chunk_batch(files: ChunkFiles, rows: NDArray[np.int64], doc_ids: NDArray[np.int32]) -> ChunkBatch:
+    """The chunks of the rows numbered `rows`, whose `doc_ids` are (B, T).
 
-    `SchemaViolation` for more chunks than slots, chunks that are empty, overlap or leave the row, and edges between
-    chunks that are not there.
+    `IndexError` for a number that no row has, and `SchemaViolation` for more chunks than slots, chunks that are empty,
+    overlap or leave the row, and edges between chunks that are not there.
     """
-    row_tokens = doc_ids.shape[1]
-    counts, slots = np.diff(lists.offsets), fixed_max_chunks(row_tokens)
-    if counts.max(initial=0) > slots:
-        raise _refused("row", f"at most {slots} chunks", str(counts.max()))
-    held = np.arange(slots) < counts[:, None]
-    starts, ends, kinds, levels = (_padded(lists.values[part], held) for part in VALUES)
-    _require_in_order(starts, ends, held, row_tokens)
-    documents = np.where(held, np.take_along_axis(doc_ids, starts, axis=1), np.int32(-1))
-    edges = [_edges(part, *lists.edges[part], counts) for part in EDGES]
-    return ChunkBatch(row_tokens, starts, ends, kinds, levels, documents, *edges)
+    parts, firsts = files.parts, files.parts[CHUNK_ROWS]
+    batch, row_tokens = doc_ids.shape
+    slots = np.empty((_PARTS, batch, fixed_max_chunks(row_tokens)), np.int32)
+    starts, ends, kinds, levels = (parts[part] for part in VALUES)
+    wrong = _rows.slots(firsts, starts, ends, kinds, levels, rows, doc_ids, slots)
+    if wrong >= 0:
+        count = _count(firsts, rows[wrong])
+        if count > slots.shape[2]:
+            raise _refused("row", f"at most {slots.shape[2]} chunks", str(count))
+        expected = f"stretches of the {row_tokens} tokens, one behind the other but for one token"
+        raise _refused("chunks", expected, "otherwise")
+    edges = [_edges(part, files, rows) for part in EDGES]
+    return ChunkBatch(row_tokens, slots, *edges)
 
 
 def token_chunk_ids(chunks: ChunkBatch) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -104,34 +132,18 @@ def chunk_relation_mask(chunks: ChunkBatch) -> NDArray[np.bool_]:
     return mask
 
 
-def _padded(values: NDArray[Any], held: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """(B, C): the values of each row's chunks in its first slots."""
-    padded = np.zeros(held.shape, np.int32)
-    padded[held] = values
-    return padded
+def _edges(part: str, files: ChunkFiles, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    chunks, firsts = files.parts[CHUNK_ROWS], files.parts[f"{part}.{CHUNK_ROWS}"]
+    found, wrong = _rows.edges(chunks, firsts, files.parts[part], rows)
+    edges: NDArray[np.int64] = found.reshape(-1, 3)
+    if wrong >= 0:
+        last = f"{edges[-1, 1]} to {edges[-1, 2]}" if len(edges) else "none"
+        raise _refused(part, "edges between chunks of the row", f"{last} in a row of {_count(chunks, rows[wrong])}")
+    return edges
 
 
-def _require_in_order(
-    starts: NDArray[np.int32], ends: NDArray[np.int32], held: NDArray[np.bool_], row_tokens: int
-) -> None:
-    # A token that ends one chunk may begin the next; more than that they never share.
-    follows = (starts[:, 1:] > starts[:, :-1]) & (starts[:, 1:] >= ends[:, :-1] - 1)
-    if not (follows | ~held[:, 1:]).all() or not ((ends > starts) | ~held).all() or ends.max(initial=0) > row_tokens:
-        raise _refused(
-            "chunks", f"stretches of the {row_tokens} tokens, one behind the other but for one token", "otherwise"
-        )
-    if starts.min(initial=0) < 0:
-        raise _refused("chunks", "starts from 0", str(starts.min()))
-
-
-def _edges(part: str, offsets: NDArray[np.int64], pairs: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    row = np.repeat(np.arange(len(counts)), np.diff(offsets))
-    outside = (pairs >= counts[row][:, None]).any(axis=1)
-    if outside.any():
-        place = int(outside.argmax())
-        found = f"{pairs[place, 0]} to {pairs[place, 1]} in a row of {counts[row[place]]}"
-        raise _refused(part, "edges between chunks of the row", found)
-    return np.column_stack([row, pairs]).astype(np.int64)
+def _count(firsts: NDArray[np.int64], row: np.int64) -> int:
+    return int(firsts[row + 1] - firsts[row])
 
 
 def _refused(what: str, expected: str, found: str) -> SchemaViolation:

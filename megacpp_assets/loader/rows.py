@@ -19,6 +19,7 @@ from megacpp_assets.contract.columns import (
     PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES,
     ROLES,
     SIDE_CHANNELS,
+    STRUCTURE_CHANNELS,
     SYMBOL_CHANNELS,
 )
 from megacpp_assets.contract.errors import IndexCorrupt
@@ -26,28 +27,29 @@ from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
+from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.megatron.channels import Channel, Values
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
 from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
 from megacpp_assets.megatron.sidecars import open_channel
 from megacpp_assets.storage.artifact import Artifact
 
-_INT32 = np.dtype(np.int32)
-
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
     """B rows of T tokens. Pads carry PAD, the last document's id, no loss, and each channel's fill value.
 
-    `input_ids`, `target_ids`, `doc_ids`, `roles` and the five `structure` channels are (B, T) int32, `loss_mask` is
-    (B, T) bool, `valid_token_count` is (B,) int32. `doc_ids` is cumsum(BOS) - 1 of the row (seed 002). `symbols` are
-    the four symbol channels, (B, T) uint32, and `chunks` the chunks, where rows were opened with them.
+    `input_ids`, `roles` and the five `structure` channels are (B, T) int32, `valid_token_count` is (B,) int32, and
+    `RowDocuments` says what `target_ids` to `cu_seqlens` are. `symbols` are the four symbol channels, (B, T) uint32,
+    and `chunks` the chunks, where rows were opened with them.
     """
 
     input_ids: NDArray[np.int32]
     target_ids: NDArray[np.int32]
     loss_mask: NDArray[np.bool_]
     doc_ids: NDArray[np.int32]
+    segment_ids: NDArray[np.int32]
+    cu_seqlens: NDArray[np.int32]
     valid_token_count: NDArray[np.int32]
     structure: Mapping[str, NDArray[np.int32]]
     roles: NDArray[np.int32]
@@ -69,37 +71,21 @@ class PackedRows:
         return len(self.starts) - 1
 
     def batch(self, rows: NDArray[np.int64]) -> RowBatch:
-        """The rows numbered `rows`, in that order. Raises IndexError beyond the last."""
+        """The rows numbered `rows`, in that order. Raises IndexError for a number that no row has."""
+        input_ids = self._lines(Values(self.tokens), rows, PAD_ID)
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
-        input_ids = self._gather(Values(self.tokens), rows, PAD_ID)
-        doc_ids = np.cumsum(input_ids == BOS_ID, axis=1, dtype=np.int32) - 1
-        target_ids = np.full_like(input_ids, PAD_ID)
-        target_ids[:, :-1] = input_ids[:, 1:]
-        loss_mask = np.zeros(input_ids.shape, dtype=np.bool_)
-        loss_mask[:, :-1] = doc_ids[:, :-1] == doc_ids[:, 1:]
-        loss_mask &= np.arange(1, self.row_tokens + 1) < valid[:, None]
+        documents = row_documents(input_ids, valid)
         channels = {
-            channel: self._gather(values, rows, PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[channel]])
-            for channel, values in self.channels.items()
-            if channel not in SYMBOL_CHANNELS
+            name: self._lines(channel, rows, PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[name]])
+            for name, channel in self.channels.items()
         }
-        roles = channels.pop(ROLES)
-        symbols = {
-            channel: self._gather(self.channels[channel], rows, 0, np.dtype(np.uint32))
-            for channel in SYMBOL_CHANNELS
-            if channel in self.channels
-        }
-        chunks = None if self.chunk_files is None else chunk_batch(self.chunk_files.lists(rows), doc_ids)
-        return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, channels, roles, symbols, chunks)
+        structure = {name: channels[name] for name in STRUCTURE_CHANNELS if name in channels}
+        symbols = {name: channels[name].view(np.uint32) for name in SYMBOL_CHANNELS if name in channels}
+        chunks = None if self.chunk_files is None else chunk_batch(self.chunk_files, rows, documents.doc_ids)
+        return RowBatch(input_ids, *documents, valid, structure, channels[ROLES], symbols, chunks)
 
-    def doc_ids(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The `doc_ids` of a batch of these rows."""
-        return np.cumsum(self._gather(Values(self.tokens), rows, PAD_ID) == BOS_ID, axis=1, dtype=np.int32) - 1
-
-    def _gather(
-        self, channel: Channel, rows: NDArray[np.int64], fill: int, dtype: np.dtype[Any] = _INT32
-    ) -> NDArray[Any]:
-        out = np.empty((len(rows), self.row_tokens), dtype=dtype)
+    def _lines(self, channel: Channel, rows: NDArray[np.int64], fill: int) -> NDArray[np.int32]:
+        out = np.empty((len(rows), self.row_tokens), np.int32)
         channel.into(out, rows, self.starts, fill)
         return out
 

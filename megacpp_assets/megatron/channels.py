@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
-from megacpp_assets.megatron import _expand
+from megacpp_assets.megatron import _rows
 from megacpp_assets.megatron.index_format import ROW_DTYPE
 from megacpp_assets.megatron.reader import blocks, mapped
 
@@ -38,7 +38,8 @@ class Channel(Protocol):
 
     def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
         """Write the values of `rows` into the lines of `out`, (B, T) of four bytes, and `fill` behind them. Row r has
-        the tokens starts[r] to starts[r + 1] of the `.bin`; `IndexCorrupt` where its values are of others."""
+        the tokens starts[r] to starts[r + 1] of the `.bin`; `IndexError` for no row, `IndexCorrupt` where its values
+        are of others."""
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
@@ -52,12 +53,9 @@ class Values:
 
     def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
         """Write the values of `rows` into the lines of `out`; see `Channel`."""
-        first, end = starts[rows], starts[rows + 1]
-        wrong = _expand.values(self.values, first, end, end - first, fill & _ALL_BITS, out.view(np.uint32))
+        wrong = _rows.values(self.values, starts, rows, fill & _ALL_BITS, out.view(np.uint32))
         if wrong >= 0:
-            raise _broken(
-                "values", f"{end[wrong] - first[wrong]} tokens in row {rows[wrong]}", f"{len(self.values)} in all"
-            )
+            raise _broken("values", _tokens_of(rows[wrong], starts), f"{len(self.values)} in all")
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
@@ -76,11 +74,10 @@ class Runs:
 
     def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
         """Write the values of `rows` into the lines of `out`; see `Channel`."""
-        first, end, tokens = self.rows[rows], self.rows[rows + 1], starts[rows + 1] - starts[rows]
         lines = out.view(np.uint32)
-        wrong = _expand.runs(self.values, self.lengths, first, end, tokens, fill & _ALL_BITS, lines)
+        wrong = _rows.runs(self.values, self.lengths, self.rows, starts, rows, fill & _ALL_BITS, lines)
         if wrong >= 0:
-            raise _broken(self.name, f"runs of {tokens[wrong]} tokens in row {rows[wrong]}", "others")
+            raise _broken(self.name, f"runs of {_tokens_of(rows[wrong], starts)}", "others")
 
     def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
         """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1].
@@ -173,6 +170,10 @@ def verify_channel(channel: Channel, starts: NDArray[np.int64]) -> None:
         return
     for part in blocks(len(starts) - 1, max(1, _AT_ONCE // int(np.diff(starts).max(initial=1)))):
         channel.counts(part.start, starts[part.start : part.stop + 1])
+
+
+def _tokens_of(row: int, starts: NDArray[np.int64]) -> str:
+    return f"{starts[row + 1] - starts[row]} tokens in row {row}"
 
 
 def _read(file: Any, dtype: Any) -> Iterator[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""One set of keys and shapes whatever a batch has, and documents as kernels take them."""
+"""One set of keys and shapes whatever a batch has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.loader.canonical import VALIDITY_KEYS, canonicalize_structure_meta_for_xla
-from megacpp_assets.loader.segments import cu_seqlens, segment_ids
 
 X = np.zeros((2, 64), np.int32)
 ALL = canonicalize_structure_meta_for_xla(X, {}, tree_ffn=True)
@@ -54,21 +53,3 @@ def test_validity_stays_absent_where_it_is_absent_and_as_it_is_where_not(key: st
 def test_a_value_of_another_shape_is_refused() -> None:
     with pytest.raises(SchemaViolation, match=r"token_dep_levels; expected shape \(2, 64\)"):
         canonicalize_structure_meta_for_xla(X, {"token_dep_levels": np.zeros((2, 63))})
-
-
-@given(
-    rows=st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4), pads=st.integers(0, 3)
-)
-def test_segments_are_documents_and_pads(rows: list[list[int]], pads: int) -> None:
-    tokens = max(map(sum, rows)) + pads
-    doc_ids, expected, begins = [], [], [0]
-    for lengths in rows:
-        documents = [number for number, length in enumerate(lengths) for _ in range(length)]
-        rest = tokens - len(documents)
-        doc_ids.append(documents + [documents[-1]] * rest)
-        expected.append([number + 1 for number in documents] + [0] * rest)
-        for length in [*lengths, *([rest] if rest else [])]:
-            begins.append(begins[-1] + length)
-    valid = np.array([sum(lengths) for lengths in rows], np.int32)
-    assert segment_ids(np.array(doc_ids, np.int32), valid).tolist() == expected
-    assert cu_seqlens(np.array(doc_ids, np.int32), valid).tolist() == begins

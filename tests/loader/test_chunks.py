@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SchemaViolation
+from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.loader.chunks import RELATIONS, ChunkBatch, chunk_batch, chunk_relation_mask, token_chunk_ids
-from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkLists
+from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkFiles
 
 T = 24
 Chunk = tuple[int, int, int, int]
@@ -23,15 +24,13 @@ def batch_of(rows: list[dict[str, Any]]) -> ChunkBatch:
     """The chunks of rows of T tokens."""
     flat = np.array([chunk for row in rows for chunk in row["chunks"]], np.int64).reshape(-1, 4)
     parts = zip(VALUES.items(), flat.T, strict=True)
-    lists = ChunkLists(
-        _offsets(rows, "chunks"),
-        {part: values.astype(dtype) for (part, (_, dtype)), values in parts},
-        {
-            part: (_offsets(rows, name), np.array([edge for row in rows for edge in row[name]], "<u2").reshape(-1, 2))
-            for part, name in (("call_edges", "calls"), ("type_edges", "types"))
-        },
-    )
-    return chunk_batch(lists, np.array([row["docs"] for row in rows], np.int32))
+    files = {CHUNK_ROWS: _offsets(rows, "chunks")}
+    files |= {part: values.astype(dtype) for (part, (_, dtype)), values in parts}
+    for part, name in (("call_edges", "calls"), ("type_edges", "types")):
+        files[f"{part}.{CHUNK_ROWS}"] = _offsets(rows, name)
+        files[part] = np.array([edge for row in rows for edge in row[name]], "<u2").reshape(-1, 2)
+    doc_ids = np.array([row["docs"] for row in rows], np.int32)
+    return chunk_batch(ChunkFiles(files), np.arange(len(rows)), doc_ids)
 
 
 def _offsets(rows: list[dict[str, Any]], name: str) -> NDArray[np.int64]:
@@ -86,6 +85,11 @@ def test_the_mask_has_each_relation_of_each_pair_and_nothing_else(rows: list[dic
     for b, r, i, j in np.argwhere(mask).tolist():
         found[b, i, j].add(RELATIONS[r])
     assert found == {(b, i, j): slow_relations(rows[b], i, j) for b, i, j in found}
+    for b, row in enumerate(rows):
+        slots = [chunks.starts, chunks.ends, chunks.kinds, chunks.dep_levels, chunks.documents]
+        held = [[*chunk, row["docs"][chunk[0]]] for chunk in row["chunks"]]
+        rest = [[0, 0, 0, 0, -1]] * (128 - len(held))
+        assert np.array([part[b] for part in slots]).T.tolist() == held + rest
 
 
 @given(rows=st.lists(a_row(), min_size=1, max_size=3))

@@ -15,7 +15,6 @@ import pytest
 
 from megacpp_assets.contract.errors import LineageGap, MegacppError
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
-from megacpp_assets.loader.row_chunks import open_chunks
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.megatron.reader import open_bin_idx
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
@@ -38,8 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 def _read(artifact: Artifact) -> None:
     rows = np.arange(2)
-    open_rows(artifact, DATASET, symbols=True).batch(rows)
-    open_chunks(artifact, DATASET).batch(rows)
+    open_rows(artifact, DATASET, symbols=True, chunks=True).batch(rows)
 
 
 def _unsealed(prefix: Path) -> bytes | None:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkLists
+from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkFiles
 
 
 def with_chunks(batch: RowBatch, seed: int = 0) -> RowBatch:
@@ -40,12 +41,9 @@ def _chunks(batch: RowBatch, rng: np.random.Generator) -> ChunkBatch:
             found += [pair for pair in pairs if rng.random() < 0.2]
             edge_counts[name].append(len(found))
         counts.append(len(values["starts"]))
-    lists = ChunkLists(
-        np.array(counts, np.int64),
-        {name: np.array(values[name], dtype) for name, (_, dtype) in VALUES.items()},
-        {
-            name: (np.array(edge_counts[name], np.int64), np.array(pairs, np.uint16).reshape(-1, 2))
-            for name, pairs in edges.items()
-        },
-    )
-    return chunk_batch(lists, batch.doc_ids)
+    files = {CHUNK_ROWS: np.array(counts, np.int64)}
+    files |= {name: np.array(values[name], dtype) for name, (_, dtype) in VALUES.items()}
+    for name, pairs in edges.items():
+        files[f"{name}.{CHUNK_ROWS}"] = np.array(edge_counts[name], np.int64)
+        files[name] = np.array(pairs, np.uint16).reshape(-1, 2)
+    return chunk_batch(ChunkFiles(files), np.arange(len(batch.doc_ids)), batch.doc_ids)

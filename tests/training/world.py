@@ -11,6 +11,7 @@ import numpy as np
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes, sha256_file
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
@@ -84,14 +85,8 @@ def batch_of(*rows: list[list[int]], row_tokens: int, structure_seed: int | None
         tokens = [token for document in documents for token in document]
         input_ids[line, : len(tokens)] = tokens
         valid[line] = len(tokens)
-    doc_ids = np.cumsum(input_ids == 2, axis=1, dtype=np.int32) - 1
-    target_ids = np.zeros_like(input_ids)
-    target_ids[:, :-1] = input_ids[:, 1:]
-    loss_mask = np.zeros(input_ids.shape, np.bool_)
-    loss_mask[:, :-1] = doc_ids[:, :-1] == doc_ids[:, 1:]
-    loss_mask &= np.arange(1, row_tokens + 1) < valid[:, None]
     channels = ("structure_ids", "dep_levels", "ast_depth_ids", "sibling_index_ids", "node_type_ids")
     rng = np.random.default_rng(structure_seed)
     high = 1 if structure_seed is None else 9
     structure = {name: rng.integers(0, high, input_ids.shape).astype(np.int32) for name in channels}
-    return RowBatch(input_ids, target_ids, loss_mask, doc_ids, valid, structure, np.zeros_like(input_ids))
+    return RowBatch(input_ids, *row_documents(input_ids, valid), valid, structure, np.zeros_like(input_ids))
