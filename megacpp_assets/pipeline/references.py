@@ -68,7 +68,9 @@ class References:
         if "://" in text:
             # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
             raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
-        name = text.partition("@")[0]
+        name, at, ref = text.partition("@")
+        if at and not ref:
+            raise SpecError(f"repository {text!r}", expected="NAME or NAME@REF", found="nothing after the @")
         self.lock.require_not_removed(name)
         entry = self.catalogue.get(name)
         if entry is None:

@@ -31,7 +31,8 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
     lock = read_lock(root)
     if dataset not in lock.datasets:
         known = ", ".join(sorted(lock.datasets)) or "none"
-        raise SpecError(f"dataset {dataset!r}", expected="a dataset of corpus.lock", found=known, do="megacpp run")
+        asked = f"dataset {dataset!r}" if dataset else f"active dataset of {root}"
+        raise SpecError(asked, expected="a dataset of corpus.lock", found=known, do="megacpp run")
     return lock.datasets[dataset]
 
 

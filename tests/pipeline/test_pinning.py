@@ -70,6 +70,7 @@ def test_a_reference_beside_the_pinned_one_has_its_commit_in_the_lock_and_no_mix
         ("sample-format@v1.0.0", "a pin of sample-format"),
         ("sample-expr@v9", "a tag, a branch"),
         ("sample-expr", "NAME@REF"),
+        ("sample-expr@", "nothing after the @"),
     ],
 )
 def test_a_reference_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:

@@ -22,8 +22,10 @@ def test_an_absent_lock_is_empty_and_an_unknown_dataset_is_refused_with_those_th
     assert read_lock(tmp_path) == LockFile()
     add(tmp_path, "tiny")
     assert read_corpus(tmp_path, "tiny").recipe == "sample"
-    with pytest.raises(SpecError, match="found tiny"):
+    with pytest.raises(SpecError, match=r"dataset 'huge'; .* found tiny"):
         read_corpus(tmp_path, "huge")
+    with pytest.raises(SpecError, match=f"active dataset of {tmp_path}; .* found tiny"):
+        read_corpus(tmp_path, "")
 
 
 def test_an_update_that_changes_nothing_leaves_the_file_alone(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def _text(name: str) -> tuple[str, str]:
         return data.decode(), name
     except (OSError, UnicodeDecodeError) as error:
         expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file in UTF-8"
-        raise SpecError(f"recipe {name!r}", expected=expected, found=str(error)) from error
+        found = error.strerror if isinstance(error, OSError) else str(error)
+        raise SpecError(f"recipe {name!r}", expected=expected, found=found or str(error)) from error
 
 
 def _toml(text: str, where: str) -> dict[str, Any]:
