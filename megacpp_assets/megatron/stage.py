@@ -31,7 +31,7 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "4"
+VERSION = "5"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [

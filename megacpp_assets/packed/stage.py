@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
@@ -40,10 +39,10 @@ from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
-from megacpp_assets.storage.parquet import page_options
+from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "9"
+VERSION = "10"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -276,13 +275,13 @@ def _write(publication: Publication, split: str, packed: _Split, row_tokens: int
 def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Iterator[int]:
     """Write the rows numbered `rows` as one file; yields the end of each row group once it is written."""
     block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
-    with pq.ParquetWriter(path, PACKED, **page_options(PACKED)) as writer:
+    with RowGroupWriter(path, PACKED, group_rows=block_rows) as writer:
         for start in range(rows.start, rows.stop, block_rows):
             stop = min(rows.stop, start + block_rows)
             offsets = packed.plan.offsets[start : stop + 1]
             documents = packed.taken[packed.plan.documents[offsets[0] : offsets[-1]]]
             table = gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), row_tokens)
-            writer.write_table(table, row_group_size=block_rows)
+            writer.write(table)
             yield stop
 
 

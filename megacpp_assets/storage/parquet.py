@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import ENCODINGS, ROW_GROUP_ROWS
 from megacpp_assets.storage.pages.lists import ListReader
+from megacpp_assets.storage.pages.writing import PageWriter
 
 
 class RowGroupWriter:
@@ -41,7 +41,7 @@ class RowGroupWriter:
         self._held_rows = 0
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
-        self._writer = pq.ParquetWriter(path, schema, **page_options(schema, encodings))
+        self._writer = PageWriter(path, schema, encodings)
 
     def write(self, table: pa.Table) -> None:
         """Append the rows of `table`; `SchemaViolation` if its columns are not those of the schema, in order."""
@@ -59,7 +59,7 @@ class RowGroupWriter:
         group = table.slice(0, rows).combine_chunks()
         self._wait()
         # Encoding takes as long as making the rows; in a thread of its own it does so at the same time.
-        self._writing = self._thread.submit(self._writer.write_table, group, row_group_size=self._group_rows)
+        self._writing = self._thread.submit(self._writer.write, group)
         self._held = [table.slice(rows)]
         self._held_rows -= rows
 
@@ -81,32 +81,14 @@ class RowGroupWriter:
                 self._flush(self._held_rows)
             if error is None:
                 self._wait()
-        finally:
-            self._thread.shutdown()
-            self._writer.close()
+        except BaseException as failure:
+            self._end(failure)
+            raise
+        self._end(error)
 
-
-def page_options(schema: pa.Schema, encodings: Mapping[str, str] = ENCODINGS) -> dict[str, Any]:
-    """Arguments of `pq.ParquetWriter` for the pages of `schema`: compressed, with a checksum, and in the encoding that
-    `encodings` has for their column, or else with a dictionary."""
-    leaves = {leaf: encodings.get(field.name) for field in schema for leaf in _leaves(field.name, field.type)}
-    return {
-        "compression": "zstd",
-        "write_page_checksum": True,
-        "use_dictionary": [leaf for leaf, encoding in leaves.items() if encoding is None],
-        "column_encoding": {leaf: encoding for leaf, encoding in leaves.items() if encoding is not None},
-    }
-
-
-def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
-    """Paths of the physical columns of a field, as parquet names them."""
-    if pa.types.is_list(kind):
-        yield from _leaves(f"{path}.list.element", kind.value_type)
-    elif pa.types.is_struct(kind):
-        for child in kind:
-            yield from _leaves(f"{path}.{child.name}", child.type)
-    else:
-        yield path
+    def _end(self, error: BaseException | None) -> None:
+        self._thread.shutdown()
+        self._writer.__exit__(type(error) if error else None, error, None)
 
 
 @contextmanager

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "list_column.hpp"
+#include "writing.hpp"
 
 namespace nb = nanobind;
 using namespace megacpp;
@@ -77,4 +78,5 @@ NB_MODULE(_pages, module) {
   bind<std::uint8_t>(module, "Column8");
   bind<std::uint16_t>(module, "Column16");
   bind<std::uint32_t>(module, "Column32");
+  bind_writing(module);
 }

@@ -10,8 +10,6 @@
 
 namespace megacpp {
 
-enum class Encoding { plain = 0, old_dictionary = 2, differences = 5, dictionary = 8, split = 9 };
-
 // Lists and values may be absent in the schema, so a value has definition level 3, an empty list 1, and what is absent
 // 2 or 0. Physical values are of 32 bits; `Value` keeps their low bits, as every reader does.
 template <typename Value>

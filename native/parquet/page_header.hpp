@@ -12,6 +12,8 @@ using Bytes = std::span<const std::uint8_t>;
 
 enum class PageKind { data = 0, index = 1, dictionary = 2, data_v2 = 3 };
 
+enum class Encoding { plain = 0, old_dictionary = 2, differences = 5, dictionary = 8, split = 9 };
+
 struct PageHeader {
   std::int64_t kind = -1;
   std::int64_t whole_size = -1;   // of its body, unpacked
