@@ -34,6 +34,37 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """A request to end this process that comes inside the block ends it by `KeyboardInterrupt` with its number.
+
+    For libraries of others that take what a signal's handler raised for an error of their own, or go on after it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears signals
+        return
+    heard: list[int] = []
+    earlier = {number: signal.getsignal(number) for number in _ENDINGS}
+
+    def end(number: int, _frame: object) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt(number)
+
+    for number in _ENDINGS:
+        signal.signal(number, end)
+    try:
+        yield
+    except BaseException as error:
+        if heard and error.args != (heard[0],):
+            raise KeyboardInterrupt(heard[0]) from error
+        raise
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+    if heard:
+        raise KeyboardInterrupt(heard[0])
+
+
+@contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
     """Processes and threads that are started inside the block never hear Ctrl-C, not even before their first line.
 

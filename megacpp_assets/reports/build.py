@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from megacpp_assets.compute.lifetime import ended_by_signals
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.inventory import take_inventory
@@ -67,7 +68,9 @@ def build(root: Path) -> Build:
     `SpecError` where another process builds the same, `DiskFailure` where the database cannot be opened, `CheckFailed`
     where dbt itself cannot go on.
     """
-    with alone(root, "quality", f"reports of {root}", expected="nobody who makes them", do="wait for it"):
+    lock = alone(root, "quality", f"reports of {root}", expected="nobody who makes them", do="wait for it")
+    # dbt hands back what a signal's handler raised as an error of its own.
+    with lock, ended_by_signals():
         prepare(root)
         with _environment(root):
             outcomes = [*_invoke("run", root), *_invoke("test", root), *_invoke("source freshness", root)]

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from megacpp_assets.compute.lifetime import undisturbed
+from megacpp_assets.compute.lifetime import ended_by_signals, undisturbed
 
 
 def test_a_signal_inside_the_block_is_heard_when_it_is_over() -> None:
@@ -38,3 +38,28 @@ def test_other_threads_may_use_it_too() -> None:
     thread.start()
     thread.join()
     assert done == ["worked"]
+
+
+def test_what_a_library_makes_of_a_signal_is_that_signal_all_the_same() -> None:
+    with pytest.raises(KeyboardInterrupt) as ended, ended_by_signals():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt as interrupt:
+            raise RuntimeError("an error of the library's") from interrupt
+    assert ended.value.args == (signal.SIGTERM,)
+
+
+def test_a_signal_that_a_library_went_on_after_ends_the_block() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt) as ended, ended_by_signals():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            pass
+    assert ended.value.args == (signal.SIGTERM,)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_error_without_a_signal_stays_itself() -> None:
+    with pytest.raises(RuntimeError, match="its own"), ended_by_signals():
+        raise RuntimeError("its own")

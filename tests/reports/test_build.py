@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, project
 from megacpp_assets.reports.summary import summaries
-from tests.pipeline.roots import megacpp
+from tests.pipeline.roots import environment, megacpp
 from tests.reports.roots import (
     CHECKPOINT,
     DATASET,
@@ -23,7 +26,17 @@ from tests.reports.roots import (
     UNSEALED,
     make_root,
     plant,
+    publish_a_checkpoint_of_another_tokenizer,
 )
+
+_ENDED_IN_DBT = """
+import signal, threading
+from megacpp_assets.cli import main
+from megacpp_assets.reports.dbt_plugin import Plugin
+Plugin.configure_connection = lambda *_: signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
+main()
+"""
+"""The command, asked to end when dbt has opened its database."""
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +175,14 @@ def test_dbt_leaves_nothing_outside_the_data_root(green: tuple[Path, str]) -> No
     assert sorted(path.name for path in project().iterdir()) == [
         "dbt_project.yml", "macros", "models", "profiles.yml", "tests",
     ]  # fmt: skip
+
+
+def test_a_signal_while_dbt_works_ends_the_command_like_any_other(tmp_path: Path) -> None:
+    publish_a_checkpoint_of_another_tokenizer(tmp_path)
+    command = [sys.executable, "-c", _ENDED_IN_DBT, "quality"]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 128 + signal.SIGTERM, done.stdout + done.stderr
+    assert done.stderr.strip() == "interrupted; run the same command again to go on"
 
 
 def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
