@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -67,16 +68,27 @@ class Manifest:
     @staticmethod
     def from_bytes(data: bytes, where: str) -> Manifest:
         """Parse `manifest.json`; `LineageGap` naming `where` if it is not one of ours."""
-        try:
+        with ours(where):
             raw = json.loads(data)
-            if raw.pop("format") != FORMAT:
-                raise ValueError("another format")
+            require_format(raw.pop("format"))
             raw["inputs"] = tuple(InputRef(**entry) for entry in raw["inputs"])
             raw["files"] = tuple(FileEntry(**entry) for entry in raw["files"])
             manifest = Manifest(**raw)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise LineageGap(
-                f"{where}", expected=f"a manifest of format {FORMAT}", found=str(error), do="rerun the stage"
-            ) from error
         vars(manifest)["sha256"] = sha256_bytes(data)  # its identity is that of the stored bytes
         return manifest
+
+
+@contextmanager
+def ours(where: str) -> Iterator[None]:
+    """Parsing a manifest: what goes wrong in the block is a `LineageGap` that names `where`."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        expected = f"a manifest of format {FORMAT}"
+        raise LineageGap(where, expected=expected, found=str(error), do="rerun the stage") from error
+
+
+def require_format(number: object) -> None:
+    """`ValueError` unless a manifest of the format `number` can be read."""
+    if number != FORMAT:
+        raise ValueError("another format")

@@ -10,36 +10,67 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
 from megacpp_assets.lineage.audit import EventLog
 
 _MATERIALIZATIONS: Final = """
-    SELECT event FROM event_logs LEFT JOIN asset_keys USING (asset_key)
+    FROM event_logs LEFT JOIN asset_keys USING (asset_key)
     WHERE asset_key = ? AND dagster_event_type = 'ASSET_MATERIALIZATION' AND partition IS ?
     AND (wipe_timestamp IS NULL OR event_logs.timestamp > wipe_timestamp)
 """
+_COUNT: Final = f"SELECT count(*) {_MATERIALIZATIONS}"
+_WITH_TAG: Final = "(SELECT event_id FROM asset_event_tags WHERE asset_key = ? AND key = ? AND value = ?)"
+_TAGGED: Final = f"SELECT event {_MATERIALIZATIONS} AND event_logs.id IN {_WITH_TAG}"
+"""By Dagster's index of tags: one event is read, however many a step has."""
+_UNTAGGED: Final = f"SELECT event {_MATERIALIZATIONS} AND instr(event, ?) ORDER BY event_logs.id DESC"
+"""Checkpoints that were saved on the way to the one that was recorded have no tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The event log in a database; none where it has never been written."""
+
+    connection: sqlite3.Connection | None
+
+    def has(self, step: tuple[str, str, str], manifest_sha256: str) -> bool:
+        key, _ = path_of(*step)
+        tagged = self._ask(_TAGGED, step, json.dumps(key), DATA_VERSION_TAG, manifest_sha256)
+        events = chain(tagged, self._ask(_UNTAGGED, step, manifest_sha256))
+        # The hash stands in an event that names it as something else, too.
+        return any(manifest_sha256 in _hashes(orjson.loads(event)) for (event,) in events)
+
+    def count(self, step: tuple[str, str, str]) -> int:
+        return sum(number for (number,) in self._ask(_COUNT, step))
+
+    def _ask(self, query: str, step: tuple[str, str, str], *more: str) -> Iterator[tuple[Any, ...]]:
+        """Nothing is read before the first row is asked for."""
+        if self.connection is not None:
+            key, partition = path_of(*step)
+            yield from self.connection.execute(query, (json.dumps(key), partition, *more))
 
 
 @contextmanager
 def event_log(root: Path) -> Iterator[EventLog]:
-    """A function (dataset, stage, partition) -> manifest hashes of every materialization that Dagster recorded for it.
+    """The event log of `root`, as long as the block lasts.
 
     Nothing is written, not even where there is no log yet: then there are none. `DiskFailure` for a log that cannot be
     read.
     """
     database = home_of(root) / "history" / "runs" / "index.db"
     if not database.is_file():
-        yield lambda dataset, stage, partition: set()
+        yield _Log(None)
         return
     try:
         with closing(_connect(database)) as connection:
-            yield lambda *step: _recorded(connection, *step)
+            yield _Log(connection)
     except sqlite3.Error as error:
         do = "restore it, or remove dagster/ and run again: the log is written anew from manifests and receipts"
         raise DiskFailure(f"{database}", expected="Dagster's event log", found=str(error), do=do) from error
@@ -59,12 +90,6 @@ def _connect(database: Path) -> sqlite3.Connection:
             connection.close()
             failure = error
     raise failure
-
-
-def _recorded(connection: sqlite3.Connection, dataset: str, stage: str, partition: str) -> set[str]:
-    path, shown = path_of(dataset, stage, partition)
-    rows = connection.execute(_MATERIALIZATIONS, (json.dumps(path), shown))
-    return {sha256 for (event,) in rows for sha256 in _hashes(orjson.loads(event))}
 
 
 def _hashes(event: dict[str, Any]) -> Iterator[str]:

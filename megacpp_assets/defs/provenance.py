@@ -15,7 +15,7 @@ from dagster._core.definitions.data_version import (
 )
 
 from megacpp_assets.defs.keys import parents
-from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.pipeline.stages import Kind
 from megacpp_assets.pipeline.steps import Step
 

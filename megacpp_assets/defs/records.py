@@ -14,7 +14,8 @@ from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.live import Live
 from megacpp_assets.defs.provenance import provenance
-from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG, identity, run_tags_of, tags_of
+from megacpp_assets.defs.showing.identity import identity, run_tags_of, tags_of
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.defs.together import written_together
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import COMPARED

@@ -5,10 +5,10 @@ A quick one trusts the seals: manifests, their chain, the lock and the event log
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -18,8 +18,15 @@ from megacpp_assets.lineage.sources import Finding, commit_problems, lock_proble
 from megacpp_assets.lineage.tokenizers import pin_problems, registry_problems, tokenizer_identity
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 
-EventLog = Callable[[str, str, str], set[str]]
-"""(dataset, stage, partition) -> the manifest hashes that Dagster recorded for it."""
+
+class EventLog(Protocol):
+    """What Dagster recorded; a step is (dataset, stage, partition)."""
+
+    def has(self, step: tuple[str, str, str], manifest_sha256: str) -> bool:
+        """Whether a materialization of `step` says that manifest."""
+
+    def count(self, step: tuple[str, str, str]) -> int:
+        """How many materializations of `step` there are."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -117,19 +124,21 @@ class Auditor:
     def _own_findings(self, artifact: Artifact) -> Iterator[Finding]:
         manifest = artifact.manifest
         yield from _wrong_sizes(artifact) if self._quick else artifact.problems()
-        recorded = self._event_log(self._dataset, manifest.stage, manifest.partition)
-        if manifest.sha256 not in recorded:
+        step = (self._dataset, manifest.stage, manifest.partition)
+        if not self._event_log.has(step, manifest.sha256):
             expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
-            yield f"{artifact.path}/{MANIFEST_FILE}", expected, f"{len(recorded)} materializations, none with it"
+            found = f"{self._event_log.count(step)} materializations, none with it"
+            yield f"{artifact.path}/{MANIFEST_FILE}", expected, found
         if manifest.stage == "pinned_repos":
             yield from () if self._quick else commit_problems(artifact)
             yield from lock_problems(artifact)
         if manifest.stage == "tokenizer":
             yield from pin_problems(artifact) if self._quick else registry_problems(artifact)
 
-    def _recorded_checkpoints(self, path: str) -> set[str]:
-        """What Dagster has of the mixture of a checkpoint's `path`: the only artifact that nothing refers to."""
-        return self._event_log(self._dataset, self._stages[-1], "/".join(path.split("/")[2:4]))
+    def _recorded_checkpoint(self, path: str, manifest_sha256: str) -> bool:
+        """Whether Dagster has it of the mixture of a checkpoint's `path`: the only artifact that nothing refers to."""
+        step = (self._dataset, self._stages[-1], "/".join(path.split("/")[2:4]))
+        return self._event_log.has(step, manifest_sha256)
 
     def _broken_seal(self, reference: InputRef | None, path: str, gap: LineageGap) -> Problem:
         """Name the seal or the manifest, whichever is missing or is not what others recorded."""
@@ -137,8 +146,8 @@ class Auditor:
             if not (self._root / path / name).is_file():
                 return Problem(f"{path}/{name}", "a complete artifact", "no such file")
         manifest = sha256_file(self._root / path / MANIFEST_FILE)
-        trusted = {reference.manifest_sha256} if reference else self._recorded_checkpoints(path)
-        name = COMPLETE_FILE if manifest in trusted else MANIFEST_FILE
+        trusted = manifest == reference.manifest_sha256 if reference else self._recorded_checkpoint(path, manifest)
+        name = COMPLETE_FILE if trusted else MANIFEST_FILE
         return Problem(f"{path}/{name}", f"a seal that equals {MANIFEST_FILE}", str(gap))
 
 

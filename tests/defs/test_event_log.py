@@ -18,8 +18,7 @@ from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.records import DagsterRecords
-from megacpp_assets.defs.showing.identity import DATA_VERSION_TAG
-from megacpp_assets.defs.showing.paths import EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, MANIFEST_METADATA
 from tests.pipeline.roots import command, data_hashes, environment, megacpp
 
 STEPS = (
@@ -57,10 +56,24 @@ def _by_dagster(root: Path, stage: str, partition: str) -> set[str]:
 
 @pytest.mark.parametrize(("stage", "partition"), STEPS)
 def test_the_log_says_what_dagster_says(root: Path, stage: str, partition: str) -> None:
+    step = ("corpus", stage, partition)
+    told = _by_dagster(root, stage, partition)
+    assert {f"{stage}-{partition}-{number}" for number in range(3)} <= told
+    others = {sha256 for other in STEPS if other != (stage, partition) for sha256 in _by_dagster(root, *other)} - told
     with event_log(root) as recorded:
-        found = recorded("corpus", stage, partition)
-    assert found == _by_dagster(root, stage, partition)
-    assert {f"{stage}-{partition}-{number}" for number in range(3)} <= found
+        assert all(recorded.has(step, sha256) for sha256 in told)
+        assert not any(recorded.has(step, sha256) for sha256 in others)
+        assert recorded.count(step) == 3
+
+
+def test_a_manifest_that_an_event_names_as_another_thing_was_not_made_by_it(root: Path) -> None:
+    key, shown = key_of("corpus", "pinned_repos", "fmt@11.0.0")
+    with open_instance(root) as instance:
+        told = {MANIFEST_METADATA: "made", "input": "read"}
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=told))
+    with event_log(root) as recorded:
+        assert recorded.has(("corpus", "pinned_repos", "fmt@11.0.0"), "made")
+        assert not recorded.has(("corpus", "pinned_repos", "fmt@11.0.0"), "read")
 
 
 def test_what_a_person_wiped_in_the_ui_is_no_longer_said(root: Path) -> None:
@@ -68,8 +81,9 @@ def test_what_a_person_wiped_in_the_ui_is_no_longer_said(root: Path) -> None:
         instance.wipe_assets([key_of("corpus", "tokenizer", "corpus")[0]])
     assert _by_dagster(root, "tokenizer", "corpus") == set()
     with event_log(root) as recorded:
-        assert recorded("corpus", "tokenizer", "corpus") == set()
-        assert recorded("corpus", "pinned_repos", "fmt@11.0.0")
+        assert recorded.count(("corpus", "tokenizer", "corpus")) == 0
+        assert not recorded.has(("corpus", "tokenizer", "corpus"), "tokenizer-corpus-2")
+        assert recorded.has(("corpus", "pinned_repos", "fmt@11.0.0"), "pinned_repos-fmt@11.0.0-2")
 
 
 @pytest.mark.parametrize("years", [-30, 30])
@@ -85,12 +99,14 @@ def test_what_is_recorded_while_the_clock_is_wrong_counts_as_what_is_recorded_af
             latest = DagsterRecords(instance, dg.DagsterRun("job"))._versions(key, partitioned=True)
             assert latest[shown] == sha256
     with event_log(root) as recorded:
-        assert {"while-it-is-wrong", "set-right-again"} <= recorded("corpus", "pinned_repos", "fmt@11.0.0")
+        step = ("corpus", "pinned_repos", "fmt@11.0.0")
+        assert recorded.has(step, "while-it-is-wrong") and recorded.has(step, "set-right-again")
 
 
 def test_where_there_is_no_log_nothing_is_recorded_and_nothing_is_made(tmp_path: Path) -> None:
     with event_log(tmp_path) as recorded:
-        assert recorded("corpus", "tokenizer", "corpus") == set()
+        assert recorded.count(("corpus", "tokenizer", "corpus")) == 0
+        assert not recorded.has(("corpus", "tokenizer", "corpus"), "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -99,7 +115,7 @@ def test_a_log_that_is_no_database_is_named(root: Path) -> None:
     database.write_bytes(b"no database" * 1000)
     with pytest.raises(DiskFailure, match=r"index.db; expected Dagster's event log; .*what to do"):
         with event_log(root) as recorded:
-            recorded("corpus", "tokenizer", "corpus")
+            recorded.count(("corpus", "tokenizer", "corpus"))
 
 
 def _run_with_little_room(root: Path, most_bytes: int) -> subprocess.CompletedProcess[str]:

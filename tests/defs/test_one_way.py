@@ -109,7 +109,7 @@ def test_all_ways_leave_the_same_events(by: dict[str, Path]) -> None:
                 ("semantic_jsonl", REPO, f"jsonl/{DATASET}/{REPO}"),
                 ("tokenizer", DATASET, TOKENIZER),
             ):
-                assert open_artifact(root, path).manifest.sha256 in recorded(DATASET, stage, partition)
+                assert recorded.has((DATASET, stage, partition), open_artifact(root, path).manifest.sha256)
                 assert _checked(instance, stage) == {
                     check["name"] for check in _receipts(root)[f"receipts/{path}.json"]
                 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,22 @@ def root(made: Path, tmp_path: Path) -> Path:
 
 def _audit(root: Path, made: Path, *, quick: bool = False) -> AuditReport:
     """The audit of the checkpoint; Dagster recorded what was made."""
-    recorded = {
-        (artifact.manifest.stage, artifact.manifest.partition): {artifact.manifest.sha256}
-        for artifact in (open_artifact(made, path) for path in (CHECKPOINT, TOKENIZER, RAW))
-    }
-    return Auditor(root, chain("trained_checkpoint"), lambda _, *step: recorded.get(step, set()), quick=quick).audit(
-        CHECKPOINT
-    )
+    manifests = [open_artifact(made, path).manifest for path in (CHECKPOINT, TOKENIZER, RAW)]
+    log = _Log({(manifest.stage, manifest.partition): manifest.sha256 for manifest in manifests})
+    return Auditor(root, chain("trained_checkpoint"), log, quick=quick).audit(CHECKPOINT)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """An event log with one materialization of some steps, whatever the dataset."""
+
+    recorded: dict[tuple[str, str], str]
+
+    def has(self, step: tuple[str, str, str], manifest_sha256: str) -> bool:
+        return self.recorded.get(step[1:]) == manifest_sha256
+
+    def count(self, step: tuple[str, str, str]) -> int:
+        return int(step[1:] in self.recorded)
 
 
 def _files(report: AuditReport) -> set[str]:

@@ -10,12 +10,11 @@ from typing import Final
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_behind
 from megacpp_assets.storage.layout import LOCK_FILE
 
-DATA_VERSION_TAG: Final = "dagster/data_version"
-"""Dagster's own, which it shows and indexes: the manifest's hash."""
 CODE_VERSION_TAG: Final = "dagster/code_version"
 """Dagster's own: the stage's code version."""
 TOKENIZER_TAG: Final = "megacpp/tokenizer_commit"

@@ -10,6 +10,8 @@ from megacpp_assets.pipeline.stages import STAGES, Kind
 MANIFEST_METADATA: Final = "manifest_sha256"
 EARLIER_METADATA: Final = "earlier_manifest_sha256"
 """Manifests of the steps that a training run saved before its last."""
+DATA_VERSION_TAG: Final = "dagster/data_version"
+"""Dagster's own tag of a materialization, which it shows and indexes: the manifest's hash."""
 
 AUDIT_PAGE: Final = "/megacpp/audit"
 """In `megacpp ui`: below it the audit page of each checkpoint, under the hash of its manifest."""
