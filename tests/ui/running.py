@@ -20,6 +20,7 @@ DATASET = "sample_semantic_4k_v1__sample_kernel"
 PARTITION = "sample-kernel@v1.0.0"
 LAUNCH = """mutation Launch($execution: ExecutionParams!) {
   launchRun(executionParams: $execution) { __typename ... on LaunchRunSuccess { run { runId } } } }"""
+TERMINATE = "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }"
 RUNS = "{ runsOrError { ... on Runs { results { runId status } } } }"
 _PATIENCE = 180
 
@@ -100,6 +101,11 @@ def wait_for(condition: Callable[[], Any]) -> Any:
             return found
         time.sleep(0.1)
     raise AssertionError("it did not happen within three minutes")
+
+
+def none_is_left_of(processes: list[psutil.Process]) -> bool:
+    """Not even as zombies, which an operating system has room for a number of only."""
+    return not any(process.is_running() for process in processes)
 
 
 def launch_of(stage: str) -> dict[str, object]:

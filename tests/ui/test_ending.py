@@ -13,16 +13,17 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.instance import open_instance
-from tests.ui.running import LAUNCH, Ui, launch_of, running_ui, status_of, wait_for
+from megacpp_assets.training.launch import records
+from tests.ui.running import LAUNCH, TERMINATE, Ui, launch_of, none_is_left_of, running_ui, status_of, wait_for
+from tests.ui.trainings import add_training, at_work, launched_training, newest, steps_of
 
 WORKER = "megacpp_assets.pipeline.worker"
-TERMINATE = "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }"
 AT_WORK = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
 
 
 @pytest.fixture(scope="module")
 def ui(root: Path) -> Iterator[Ui]:
-    with running_ui(root) as running:
+    with running_ui(add_training(root)) as running:
         yield running
 
 
@@ -39,9 +40,27 @@ def run_at_work(ui: Ui) -> psutil.Process | None:
     return None
 
 
-def none_is_left_of(processes: list[psutil.Process]) -> bool:
-    """Not even as zombies, which an operating system has room for a number of only."""
-    return not any(process.is_running() for process in processes)
+def test_a_training_that_a_person_cancels_is_saved_and_leaves_no_process(ui: Ui, root: Path) -> None:
+    run_id = launched_training(ui)
+    processes = at_work(ui, root, run_id)
+    before = steps_of(newest(root))
+    assert ui.graphql(TERMINATE, id=run_id)["terminateRun"]["__typename"] == "TerminateRunSuccess"
+    wait_for(lambda: status_of(ui, run_id) == "CANCELED")
+    wait_for(lambda: none_is_left_of(processes))
+    assert [record.ended for record in records.records(root)] == ["interrupted"]
+    checkpoint = newest(root)
+    assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
+
+
+def test_a_training_whose_run_is_killed_leaves_no_process_and_what_it_saved(ui: Ui, root: Path) -> None:
+    run_id = launched_training(ui)
+    run, *below = at_work(ui, root, run_id)
+    before = steps_of(newest(root))
+    run.kill()
+    wait_for(lambda: none_is_left_of([run, *below]))
+    wait_for(lambda: status_of(ui, run_id) == "FAILURE")
+    checkpoint = newest(root)
+    assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
 
 
 def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: Path) -> None:
