@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -146,20 +147,25 @@ def steps_of(recipes: Mapping[str, Recipe], filled: Mapping[str, int]) -> dict[s
     return {name: round(recipe.training.steps * fullest / filled[name]) for name, recipe in recipes.items()}
 
 
-def trials(seeds: int) -> list[Trial]:
-    """All of them, seed by seed, so that what is there when it is stopped compares arms."""
+def trials(seeds: int, wanted: Sequence[str] = (), structure: Sequence[str] = STRUCTURE) -> list[Trial]:
+    """Those of the arms with the names `wanted`, or of all, seed by seed, so that what is there when it is stopped
+    compares arms.
+    """
     numbers = range(1, seeds + 1)
-    return [Trial(arm, kind, seed) for arms in (FIRST, THEN) for seed in numbers for arm in arms for kind in STRUCTURE]
+    kept = [[arm for arm in arms if not wanted or arm.name in wanted] for arms in (FIRST, THEN)]
+    if wanted:
+        kept = [[arm for arms in kept for arm in arms]]
+    return [Trial(arm, kind, seed) for arms in kept for seed in numbers for arm in arms for kind in structure]
 
 
-def corpus_recipes(folder: Path, settings: Sequence[str]) -> dict[str, Recipe]:
-    """The recipe of each corpus, with `settings` of the form KEY=VALUE; its catalogue is written to `folder`."""
+def corpus_recipes(folder: Path, settings: Sequence[str], corpora: Sequence[str] = tuple(CORPORA)) -> dict[str, Recipe]:
+    """The recipe of each of `corpora`, with `settings` of the form KEY=VALUE; its catalogue is written to `folder`."""
     (folder / "catalogue.toml").write_text(CATALOGUE)
     (folder / "base.toml").write_text(BASE)
     base = load_recipe(str(folder / "base.toml"), settings)
     return {
-        name: replace(base, dataset=f"documents_{name}", semantic=replace(base.semantic, **documents))
-        for name, documents in CORPORA.items()
+        name: replace(base, dataset=f"documents_{name}", semantic=replace(base.semantic, **CORPORA[name]))
+        for name in corpora
     }
 
 
@@ -270,23 +276,29 @@ def _filled(root: Path, recipes: Mapping[str, Recipe]) -> dict[str, int]:
 
 
 def tell(lines: Sequence[dict[str, Any]]) -> None:
-    """Print mean and spread of every arm over the seeds, for each text and form of documents, beside plain files."""
-    for structure in STRUCTURE:
-        for form in CORPORA:
-            for text in TEXTS:
-                by_arm = {
-                    arm.name: [
-                        line["bits"][form][text]
-                        for line in lines
-                        if line["arm"] == arm.name and line["trial"]["structure"] == structure
-                    ]
-                    for arm in ARMS
-                }
-                plain = statistics.fmean(by_arm["file"])
-                for name, bits in by_arm.items():
-                    figure = Figure(BENCH, f"{text} as {form} documents, structure {structure}, {name}", "bits/byte")
-                    spread = statistics.stdev(bits) if len(bits) > 1 else math.nan
-                    report(figure, statistics.fmean(bits), plain, peer_name="file", runs=len(bits), spread=spread)
+    """Print mean and spread of every arm over the seeds, for each text and form of documents, beside plain files; and
+    by how much an arm is behind plain files of the same seed, with the spread of that.
+    """
+    forms, kinds = lines[0]["bits"], dict.fromkeys(line["trial"]["structure"] for line in lines)
+    for structure, form, text in product(kinds, forms, TEXTS):
+        found = [line for line in lines if line["trial"]["structure"] == structure]
+        by_arm: dict[str, dict[int, float]] = {line["arm"]: {} for line in found}
+        for line in found:
+            by_arm[line["arm"]][line["trial"]["seed"]] = line["bits"][form][text]
+        plain = by_arm.get("file", {})
+        for name, bits in by_arm.items():
+            what = f"{text} as {form} documents, structure {structure}, {name}"
+            _tell(what, list(bits.values()), statistics.fmean(plain.values()) if plain else None)
+            if plain and name != "file":
+                _tell(
+                    f"{what}, less file of the same seed", [bits[seed] - plain[seed] for seed in bits if seed in plain]
+                )
+
+
+def _tell(what: str, values: Sequence[float], plain: float | None = None) -> None:
+    spread = statistics.stdev(values) if len(values) > 1 else math.nan
+    figure = Figure(BENCH, what, "bits/byte")
+    report(figure, statistics.fmean(values), plain, peer_name="file", runs=len(values), spread=spread)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -296,13 +308,16 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--seeds", type=positive, default=3)
     parser.add_argument("--rows", type=positive, default=16, help="of each form of documents, to measure on")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--arm", dest="arms", action="append", choices=[arm.name for arm in ARMS], help="default: all")
+    parser.add_argument("--structure", choices=STRUCTURE, help="default: each")
     options = parser.parse_args(arguments)
+    planned = trials(options.seeds, options.arms or (), [options.structure] if options.structure else STRUCTURE)
     with tempfile.TemporaryDirectory() as scratch:
         folder: Path = (options.work or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        recipes = corpus_recipes(folder, options.settings)
+        recipes = corpus_recipes(folder, options.settings, list(dict.fromkeys(each.arm.corpus for each in planned)))
         make_corpora(folder, recipes)
-        tell(list(measure(folder, recipes, trials(options.seeds), options.rows)))
+        tell(list(measure(folder, recipes, planned, options.rows)))
 
 
 if __name__ == "__main__":

@@ -92,6 +92,12 @@ def test_every_arm_is_trained_with_and_without_structure_for_each_seed() -> None
     assert {(trial.arm, trial.seed) for trial in planned[:8]} == {(arm, 1) for arm in bench.FIRST}
 
 
+def test_some_arms_alone_are_trained_seed_by_seed() -> None:
+    arms = (bench.Arm("file"), bench.Arm("clustered", 0.0))
+    planned = bench.trials(2, [arm.name for arm in arms], ["core"])
+    assert planned == [bench.Trial(arm, "core", seed) for seed in (1, 2) for arm in arms]
+
+
 def test_what_is_known_is_not_measured_again(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     bench.Results(file).add({"key": "a", "bits": 1.5})
@@ -111,6 +117,9 @@ def test_means_stand_beside_those_of_plain_files_with_their_spread(capsys: pytes
     ]  # fmt: skip
     bench.tell(lines)
     told = {line["figure"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert len(told) == len(bench.STRUCTURE) * len(bench.CORPORA) * len(bench.TEXTS) * len(bench.ARMS)
-    half = told["unseen repository as file documents, structure core, clustered, context weighs 0.5"]
+    assert len(told) == len(bench.STRUCTURE) * len(bench.CORPORA) * len(bench.TEXTS) * (2 * len(bench.ARMS) - 1)
+    name = "unseen repository as file documents, structure core, clustered, context weighs 0.5"
+    half = told[name]
     assert half["ours"] == 4.5 and half["peer"] == 5 and half["spread"] == 1 and half["runs"] == 3
+    behind = told[f"{name}, less file of the same seed"]
+    assert behind["ours"] == -0.5 and behind["spread"] == 0 and behind["runs"] == 3
