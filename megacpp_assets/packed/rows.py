@@ -1,12 +1,12 @@
 """Gathering documents into packed rows: a spool and a stretch of the plan come in, a PACKED table goes out.
 
-Vectorised over the whole table. Rows are exactly T tokens; pads carry the fill values; chunk spans are shifted by their
+Rows are exactly T tokens; pads carry the fill values; chunk spans are shifted by their
 document's first token, edges by its first chunk (seeds 000 and 002, CONTRACTS.md 6 and 14).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
 from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
+from megacpp_assets.packed import _gather
 from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
 
 
@@ -43,11 +44,31 @@ class RowBlock:
         return np.asarray(running - np.repeat(running[self.offsets[:-1]], np.diff(self.offsets)))
 
 
-def gather_rows(spool: Spool, block: RowBlock, row_tokens: int) -> pa.Table:
-    """The packed rows of `block`, each `row_tokens` tokens wide, with the schema PACKED."""
+@dataclass(frozen=True, slots=True)
+class RowRoom:
+    """Room for up to `rows` rows of `row_tokens` tokens, which one table after the other is made in.
+
+    The system clears the pages of fresh arrays, and that takes twice as long as all that is written into them.
+    """
+
+    rows: int
+    row_tokens: int
+    _arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def array(self, column: str, rows: int) -> NDArray[Any]:
+        """(rows, T) for a token-aligned column of PACKED, with whatever stood there before."""
+        if column not in self._arrays:
+            dtype = PACKED.field(column).type.value_type.to_pandas_dtype()
+            self._arrays[column] = np.empty((self.rows, self.row_tokens), dtype)
+        return self._arrays[column][:rows]
+
+
+def gather_rows(spool: Spool, block: RowBlock, room: RowRoom) -> pa.Table:
+    """The packed rows of `block`, with the schema PACKED; good until `room` is used again."""
+    row_tokens = room.row_tokens
     lengths = spool.tokens.lengths(block.documents)
     valid = block.sums(lengths)
-    tokens = _token_columns(spool, block, valid, row_tokens)
+    tokens = _token_columns(spool, block, valid, room)
     columns = {
         c.PACK_ID: np.arange(block.first_row, block.first_row + block.rows),
         c.VALID_TOKEN_COUNT: valid,
@@ -66,22 +87,20 @@ def gather_rows(spool: Spool, block: RowBlock, row_tokens: int) -> pa.Table:
     return pa.Table.from_arrays([arrays[name] for name in PACKED.names], schema=PACKED)
 
 
-def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], row_tokens: int) -> dict[str, NDArray[Any]]:
+def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], room: RowRoom) -> dict[str, NDArray[Any]]:
     """Every token-aligned column as an array of shape (rows, T)."""
-    is_valid = np.arange(row_tokens) < valid[:, None]
 
     def dense(source: str, fill: int, column: str) -> NDArray[Any]:
-        pads = np.full(row_tokens, fill, dtype=PACKED.field(column).type.value_type.to_pandas_dtype())
-        return spool.tokens.take_rows(source, block.documents, block.offsets, pads)
+        out = room.array(column, block.rows)
+        spool.tokens.take_rows(source, block.documents, block.offsets, fill=fill, out=out)
+        return out
 
     inputs = dense(c.TOKEN_IDS_COLUMN, PAD_ID, c.INPUT_IDS)
-    targets = np.full_like(inputs, PAD_ID)
-    targets[:, :-1] = inputs[:, 1:]
-    doc_ids = np.cumsum(inputs == BOS_ID, axis=1, dtype=np.int32) - 1
-    # One BOS opens each document, so a token and the next are of the same document unless the next is BOS.
-    loss_mask = np.zeros(is_valid.shape, dtype=np.uint8)
-    loss_mask[:, :-1] = is_valid[:, 1:] & (doc_ids[:, 1:] == doc_ids[:, :-1])
-    columns = {c.INPUT_IDS: inputs, c.TARGET_IDS: targets, c.LOSS_MASK: loss_mask, c.DOC_IDS: doc_ids.astype(np.uint32)}
+    derived = {name: room.array(name, block.rows) for name in (c.TARGET_IDS, c.LOSS_MASK, c.DOC_IDS)}
+    signed = [values.view(np.int32) for values in (inputs, derived[c.TARGET_IDS], derived[c.DOC_IDS])]
+    mask = derived[c.LOSS_MASK].view(np.bool_)
+    _gather.documents(signed[0], valid, BOS_ID, PAD_ID, signed[1], mask, signed[2])
+    columns = {c.INPUT_IDS: inputs, **derived}
     # A mark of fill-in-the-middle stands for no character: like a pad, it has each column's fill value.
     marks = np.isin(inputs, FIM_MARKS) if spool.rearranged else None
     for name in c.TOKEN_METADATA_COLUMNS:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.packed import _gather
 
 EDGE_FROM: Final = "from"
 EDGE_TO: Final = "to"
@@ -45,11 +46,12 @@ class Values(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
 
-    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
-        """The values of each stretch [start, end), as views that are good until `release`."""
+    @property
+    def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """All values: the first of them, and those that lie elsewhere and count on from there."""
 
     def release(self) -> None:
-        """Let go of the pages that pieces were read from."""
+        """Let go of the pages that were read."""
 
 
 class Column:
@@ -64,10 +66,10 @@ class Column:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self._values = np.frombuffer(self._map, dtype=dtype)
 
-    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
-        """The values of each stretch [start, end), as views that are good until `release`."""
-        values = self._values
-        return [values[start:end] for start, end in zip(starts, ends, strict=True)]
+    @property
+    def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """All values, and none."""
+        return self._values, self._values[:0]
 
     def release(self) -> None:
         """The pages stay in the system's cache, but no longer count as this process's memory."""
@@ -77,27 +79,23 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumn:
-    """The `boundary` values of one column, and behind them those of another; no stretch is of both."""
+    """The values of one column, and behind them those of another; no document is of both."""
 
     first: Values
     second: Values
-    boundary: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
         return self.first.dtype
 
-    def pieces(self, starts: list[int], ends: list[int]) -> list[NDArray[Any]]:
-        """The values of each stretch [start, end), as views that are good until `release`."""
-        found = []
-        for start, end in zip(starts, ends, strict=True):
-            column, base = (self.first, 0) if end <= self.boundary else (self.second, self.boundary)
-            found += column.pieces([start - base], [end - base])
-        return found
+    @property
+    def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The values of both columns."""
+        return self.first.halves[0], self.second.halves[0]
 
     def release(self) -> None:
-        """Let go of the pages that pieces were read from."""
+        """Let go of the pages that were read."""
         self.first.release()
         self.second.release()
 
@@ -115,32 +113,18 @@ class Lists:
 
     def take(self, column: str, documents: NDArray[np.int64]) -> NDArray[Any]:
         """The values of `column` for `documents`, document after document, copied."""
-        values = self.columns[column]
-        pieces = values.pieces(*self._stretches(documents))
-        found = np.concatenate([np.empty(0, values.dtype), *pieces])
-        values.release()
-        return found
+        found = np.empty((1, int(self.lengths(documents).sum())), self.columns[column].dtype)
+        self.take_rows(column, documents, np.array([0, len(documents)]), fill=0, out=found)
+        return np.asarray(found[0])
 
     def take_rows(
-        self, column: str, documents: NDArray[np.int64], row_offsets: NDArray[np.int64], pads: NDArray[Any]
-    ) -> NDArray[Any]:
-        """(rows, T) of the type of the T `pads`: row r has the values of documents[row_offsets[r]:row_offsets[r + 1]],
-        one document after the other, and pads behind them.
-
-        Whole documents are copied, a stretch of memory each: an index for every token costs five times as much.
-        """
-        values, rows, width = self.columns[column], len(row_offsets) - 1, len(pads)
-        running = np.concatenate([[0], np.cumsum(self.lengths(documents))])
-        slack = (width - np.diff(running[row_offsets])).tolist()
-        pieces, laid = values.pieces(*self._stretches(documents)), [pads[:0]]
-        for first, end, room in zip(row_offsets[:-1].tolist(), row_offsets[1:].tolist(), slack, strict=True):
-            laid += (*pieces[first:end], pads[:room])
-        found = np.concatenate(laid, out=np.empty(rows * width, pads.dtype)).reshape(rows, width)
+        self, column: str, documents: NDArray[np.int64], row_offsets: NDArray[np.int64], *, fill: int, out: NDArray[Any]
+    ) -> None:
+        """Write into row r of `out`, (rows, T), the values of documents[row_offsets[r]:row_offsets[r + 1]], one
+        document after the other, and `fill` behind them."""
+        values = self.columns[column]
+        _gather.rows(*values.halves, self.offsets[documents], self.offsets[documents + 1], row_offsets, fill, out)
         values.release()
-        return found
-
-    def _stretches(self, documents: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        return self.offsets[documents].tolist(), self.offsets[documents + 1].tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +187,7 @@ def joined(first: Spool, second: Spool) -> Spool:
     groups = {
         name: Lists(
             np.concatenate([one.offsets, one.offsets[-1] + second.groups[name].offsets[1:]]),
-            {
-                key: JoinedColumn(column, second.groups[name].columns[key], int(one.offsets[-1]))
-                for key, column in one.columns.items()
-            },
+            {key: JoinedColumn(column, second.groups[name].columns[key]) for key, column in one.columns.items()},
         )
         for name, one in first.groups.items()
     }

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from megacpp_assets.packed.mixture import repetitions, repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rearranged import with_rearranged
-from megacpp_assets.packed.rows import RowBlock, gather_rows
+from megacpp_assets.packed.rows import RowBlock, RowRoom, gather_rows
 from megacpp_assets.packed.spool import Spool
 from megacpp_assets.packed.strategies.choose import STRATEGIES
 from megacpp_assets.storage.artifact import Artifact
@@ -264,25 +265,29 @@ def _names(spool: Spool, documents: NDArray[np.int64]) -> Iterator[str]:
 
 def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:
     rows, file_rows = packed.plan.rows, max(1, FILE_TOKENS // row_tokens)
+    block_rows = min(ROW_GROUP_ROWS, rows, max(1, BLOCK_TOKENS // row_tokens))
+    # While a table is made, the one before it is still being written; the one before that is not.
+    rooms = cycle([RowRoom(block_rows, row_tokens), RowRoom(block_rows, row_tokens)])
     for index, first in enumerate(range(0, rows, file_rows)):
         end = min(rows, first + file_rows)
         with publication.file_by_content(partial(c.packed_shard, split, index)) as pending:
-            for written in _write_rows(pending.path, packed, row_tokens, range(first, end)):
+            for written in _write_rows(pending.path, packed, rooms, range(first, end)):
                 told(written)
             pending.rows = end - first
 
 
-def _write_rows(path: Path, packed: _Split, row_tokens: int, rows: range) -> Iterator[int]:
-    """Write the rows numbered `rows` as one file; yields the end of each row group once it is written."""
-    block_rows = min(ROW_GROUP_ROWS, max(1, BLOCK_TOKENS // row_tokens))
-    with RowGroupWriter(path, PACKED, group_rows=block_rows) as writer:
-        for start in range(rows.start, rows.stop, block_rows):
-            stop = min(rows.stop, start + block_rows)
+def _write_rows(path: Path, packed: _Split, rooms: Iterator[RowRoom], rows: range) -> Iterator[int]:
+    """Write the rows numbered `rows` as one file, a row group of as many as a room has at a time; yields the end of
+    each when the writer has it."""
+    start, room = rows.start, next(rooms)
+    with RowGroupWriter(path, PACKED, group_rows=room.rows) as writer:
+        while start < rows.stop:
+            stop = min(rows.stop, start + room.rows)
             offsets = packed.plan.offsets[start : stop + 1]
             documents = packed.taken[packed.plan.documents[offsets[0] : offsets[-1]]]
-            table = gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), row_tokens)
-            writer.write(table)
+            writer.write(gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), room))
             yield stop
+            start, room = stop, next(rooms)
 
 
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:

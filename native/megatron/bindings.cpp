@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "../rows/documents.hpp"
 #include "chunks.hpp"
-#include "documents.hpp"
 #include "lines.hpp"
 
 namespace nb = nanobind;

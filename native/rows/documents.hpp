@@ -15,7 +15,7 @@ struct Marks {
   std::int32_t pad;
 };
 
-// Lines of one row, each as long as its ids.
+// Lines of one row, each as long as its ids; of segments also none.
 struct DocumentLines {
   std::span<std::int32_t> targets;
   std::span<bool> mask;
@@ -38,14 +38,14 @@ inline void write_documents(std::span<const std::int32_t> ids, std::size_t valid
     const auto next = std::find(ids.begin() + static_cast<std::ptrdiff_t>(begin) + 1, last, marks.bos);
     const std::size_t tokens = static_cast<std::size_t>(next - ids.begin()) - begin;
     std::ranges::fill(out.documents.subspan(begin, tokens), document);
-    std::ranges::fill(out.segments.subspan(begin, tokens), segment);
+    if (!out.segments.empty()) std::ranges::fill(out.segments.subspan(begin, tokens), segment);
     std::ranges::fill(out.mask.subspan(begin, tokens - 1), true);
     begin += tokens;
     out.mask[begin - 1] = false;
     ends.push_back(static_cast<std::int32_t>(base + begin));
   }
   std::ranges::fill(out.documents.subspan(valid), valid == 0 ? -1 : document - 1);
-  std::ranges::fill(out.segments.subspan(valid), 0);
+  if (!out.segments.empty()) std::ranges::fill(out.segments.subspan(valid), 0);
   std::ranges::fill(out.mask.subspan(valid), false);
   if (valid < ids.size()) ends.push_back(static_cast<std::int32_t>(base + ids.size()));
 }
