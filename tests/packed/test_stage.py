@@ -105,15 +105,15 @@ def test_a_rerun_does_nothing(corpus: Corpus) -> None:
 
 def test_long_runs_of_rows_are_cut_into_files_and_blocks(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _rows(run(corpus.spec()), TRAIN_SPLIT)
-    monkeypatch.setattr(stage, "FILE_TOKENS", 3 * 4096)
+    monkeypatch.setattr(stage, "FILE_TOKENS", 7 * 4096)
     monkeypatch.setattr(stage, "BLOCK_TOKENS", 2 * 4096)
     monkeypatch.setattr(stage, "VERSION", "small files")
     artifact = run(corpus.spec())
     entries = [entry for entry in artifact.manifest.files if entry.name.startswith(TRAIN_SPLIT)]
-    assert [entry.rows for entry in entries] == [3] * (whole.num_rows // 3) + [whole.num_rows % 3] * (
-        whole.num_rows % 3 > 0
+    assert [entry.rows for entry in entries] == [7] * (whole.num_rows // 7) + [whole.num_rows % 7] * (
+        whole.num_rows % 7 > 0
     )
-    assert pq.ParquetFile(artifact.file(shard(artifact))).metadata.num_row_groups == 2
+    assert pq.ParquetFile(artifact.file(shard(artifact))).metadata.num_row_groups == 4
     assert _rows(artifact, TRAIN_SPLIT).equals(whole)
 
 
