@@ -23,6 +23,20 @@ WIPE = f"mutation {{ wipeAssets(assetPartitionRanges: [{{assetKey: {ASSET}}}]) {
 RELOAD = "mutation { reloadWorkspace { __typename } }"
 MADE = f"{{ assetOrError(assetKey: {ASSET}) {{ ... on Asset {{ assetMaterializations {{ runId }} }} }} }}"
 
+_ONE_AFTER_ANOTHER = """
+import json, sys
+from megacpp_assets.cli import main
+codes = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["megacpp", *arguments]
+    try:
+        main()
+    except SystemExit as ended:
+        codes.append(ended.code)
+print(json.dumps(codes))
+"""
+"""Commands in one process, which imports the web server once, and their exit codes."""
+
 
 @pytest.fixture(scope="module")
 def seen() -> Iterator[Seen]:
@@ -181,8 +195,10 @@ def test_the_door_is_the_only_socket_of_it_all_and_the_others_lie_in_a_private_f
 def test_a_second_ui_of_one_root_and_a_port_that_is_taken_are_refused_in_one_sentence(
     ui: Ui, root: Path, tmp_path: Path
 ) -> None:
-    start = "from megacpp_assets.cli import main; main()"
-    for folder, port, said in ((root, 0, "use it or end it"), (tmp_path, ui.port, "choose another with --port")):
-        arguments = ["ui", "--port", str(port), "--data-root", str(folder)]
-        done = subprocess.run([sys.executable, "-c", start, *arguments], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+    refused = ((root, 0, "use it or end it"), (tmp_path, ui.port, "choose another with --port"))
+    asked = [["ui", "--port", str(port), "--data-root", str(folder)] for folder, port, _ in refused]
+    command = [sys.executable, "-c", _ONE_AFTER_ANOTHER, json.dumps(asked)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert json.loads(done.stdout.splitlines()[-1]) == [1, 1], done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 and all(said in line for line, (_, _, said) in zip(lines, refused, strict=True)), done.stderr
