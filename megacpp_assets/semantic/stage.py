@@ -277,14 +277,13 @@ def _write(
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
     write_skipped(publication, list(skipped))
     sums = by_budget(told, ("documents", "characters"))
-    parsed = _alone(draw.texts, spec, repository, known) if draw.texts else {}
-    return {"symbols": symbols, **sums, **coverage, **parsed, **_totals(repository, list(skipped))}
+    parsed = _alone(draw.texts, spec, names_defined(symbols.declared), known) if draw.texts else {}
+    return {"symbols": symbols.rows, **sums, **coverage, **parsed, **_totals(repository, list(skipped))}
 
 
-def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, repository: Repository, known: Cache) -> dict[str, Any]:
+def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache) -> dict[str, Any]:
     """How many documents were parsed by themselves, and the share that lacks no name of the repository."""
     with open_executor() as executor:
-        defined = names_defined(repository.files)
         limits = options_of(spec.recipe).limits
         parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
     per_cent = round(100 * alone / parsed, 3) if parsed else 0.0

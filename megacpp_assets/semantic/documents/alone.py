@@ -24,8 +24,6 @@ from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
-from megacpp_assets.semantic.graph.analysis import FileFacts
-from megacpp_assets.semantic.graph.symbol_rows import declared_in
 from megacpp_assets.semantic.parsing.worker import INCOMPLETE, KEEP_GOING, SKIP_BODIES, Limits
 from megacpp_assets.semantic.tree.tree_contents import header_state
 from megacpp_assets.storage.caching.cache import Cache
@@ -79,10 +77,9 @@ class Draw:
         return [text for _, text in sorted(self._kept, reverse=True)]
 
 
-def names_defined(files: Iterable[FileFacts]) -> frozenset[str]:
-    """Last names of what `files` define outside of functions."""
-    rows = (row for facts in files for row in declared_in(facts))
-    return frozenset(row.name.rpartition("::")[2] for row in rows if row.kind in NAMED)
+def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Last names of the definitions among `declared`, each a name and its kind."""
+    return frozenset(name.rpartition("::")[2] for name, kind in declared if kind in NAMED)
 
 
 class Findings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -62,8 +63,15 @@ SKIPPED = pa.schema(
 """Definitions and whole files that are no document's root, with the reason."""
 
 
-def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> int:
-    """Write the symbol table of `files`, which come in path order; return its rows."""
+class Symbols(NamedTuple):
+    """The rows of the symbol table, and (name, kind) of what the files declare."""
+
+    rows: int
+    declared: AbstractSet[tuple[str, str]]
+
+
+def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> Symbols:
+    """Write the symbol table of `files`, which come in path order."""
     met: set[tuple[str, str]] = set()
     placed: set[tuple[str, str]] = set()
     with publication.file(SYMBOLS_FILE) as pending:
@@ -75,7 +83,7 @@ def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> int:
                 met.update(met_in(facts))
             writer.write(_table(SYMBOLS, without_place(met - placed)))
         pending.rows = writer.rows
-    return writer.rows
+    return Symbols(writer.rows, placed)
 
 
 def write_coverage(

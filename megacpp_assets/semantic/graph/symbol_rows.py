@@ -6,7 +6,6 @@ The ids that paint gives to characters come from a parse's symbols, and each of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -49,13 +48,18 @@ class SymbolRow(NamedTuple):
     end: int | None = None
 
 
-_ORDER = attrgetter("start", "name", "end", "kind", "definition")
+_Place = tuple[int, str, int, str, bool]
+"""Start, name, end, kind and whether it defines: what orders the rows of a file."""
 
 
 def declared_in(facts: FileFacts) -> list[SymbolRow]:
     """Where the entities of a file are declared, each row once, by offset and name."""
-    rows = {*_outlined(facts), *_inside(facts)}
-    return sorted(rows, key=_ORDER)
+    path = facts.source.path
+    places = sorted({*_outlined(facts), *_inside(facts)})
+    return [
+        SymbolRow(symbol_id(name), name, kind, definition, path, start, end)
+        for start, name, end, kind, definition in places
+    ]
 
 
 def met_in(facts: FileFacts) -> Iterator[tuple[str, str]]:
@@ -68,27 +72,22 @@ def without_place(entities: set[tuple[str, str]]) -> list[SymbolRow]:
     return sorted(SymbolRow(symbol_id(name), name, kind) for name, kind in entities)
 
 
-def _outlined(facts: FileFacts) -> Iterator[SymbolRow]:
+def _outlined(facts: FileFacts) -> Iterator[_Place]:
     """Declarations outside function bodies, with what stands before them and up to their semicolon."""
-    path = facts.source.path
     for node in facts.declarations:
         kind = _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, _OTHER)
-        yield SymbolRow(symbol_id(node.name), node.name, kind, node.definition, path, node.start, node.end)
+        yield node.start, node.name, node.end, kind, node.definition
 
 
-def _inside(facts: FileFacts) -> Iterator[SymbolRow]:
+def _inside(facts: FileFacts) -> Iterator[_Place]:
     """What the outline does not hold: parameters, what functions declare, macros, namespaces."""
     cursors = facts.parsed.cursors
     if cursors is None:
         return
-    path = facts.source.path
     symbols = list(facts.parsed.symbols)
     chosen = np.flatnonzero(cursors.declares >= 0)
     chosen = chosen[~np.isin(facts.parsed.symbols.usrs(cursors.declares[chosen]), facts.declarations.usr)]
     columns = (cursors.declares, cursors.flags & FLAG_DEFINITION, cursors.start, cursors.end)
     for row, definition, start, end in zip(*(column[chosen].tolist() for column in columns), strict=True):
         symbol = symbols[row]
-        kind = _KIND_NAMES.get(symbol.kind, _OTHER)
-        yield SymbolRow(
-            symbol_id(symbol.qualified_name), symbol.qualified_name, kind, bool(definition), path, start, end
-        )
+        yield start, symbol.qualified_name, end, _KIND_NAMES.get(symbol.kind, _OTHER), bool(definition)

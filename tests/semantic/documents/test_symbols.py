@@ -42,9 +42,10 @@ def _table(folder: Path, sources: Mapping[str, str]) -> list[Row]:
 
 def _written(folder: Path, files: Sequence[FileFacts]) -> list[Row]:
     publication = Publication(folder)
-    count = write_symbols(publication, files)
+    written = write_symbols(publication, files)
     rows: list[Row] = pq.read_table(folder / SYMBOLS_FILE).to_pylist()
-    assert count == publication.entries[0].rows == len(rows)
+    assert written.rows == publication.entries[0].rows == len(rows)
+    assert written.declared == {(row["qualified_name"], row["kind"]) for row in rows if row["filepath"] is not None}
     return rows
 
 
