@@ -25,7 +25,7 @@ class FirstCharacters:
         """One value per token, of the dtype of `chars`, from one value per character; 0 for `none`."""
         if not len(chars):
             return np.zeros(len(self.place), dtype=chars.dtype)
-        found: NDArray[Any] = chars[self.place]
+        found: NDArray[Any] = chars.take(self.place)
         found[self.none] = 0
         return found
 

@@ -18,7 +18,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
-from megacpp_assets.storage.parquet import batches
+from megacpp_assets.storage.parquet import batches, count_rows
 
 _BATCH_DOCUMENTS: Final = 256
 
@@ -39,13 +39,11 @@ def left_out(
     found = []
     for number, files in enumerate(trained):
         others = [runs for owner, owned in enumerate(roots) if owner != number for runs in owned]
+        if not others:  # there is no text to read, only documents to count
+            found.append(np.zeros(sum(map(count_rows, files)), dtype=np.bool_))
+            continue
         copies = Copies(others)
-        # Without anything held out there is no text to read, only documents to count.
-        verdicts = (
-            (len(copies.held_by_text(text, share)) > 0 for text in _texts(files))
-            if others
-            else (False for _ in _texts(files))
-        )
+        verdicts = (len(copies.held_by_text(text, share)) > 0 for text in _texts(files))
         found.append(np.fromiter(verdicts, dtype=np.bool_))
     return found
 

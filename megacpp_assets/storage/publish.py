@@ -204,8 +204,9 @@ def _seal(target: Target, inputs: tuple[Artifact, ...], publication: Publication
         stats=dict(stats),
         version=target.version,
     )
-    keep_manifest(target.root, target.path, manifest.to_bytes())
-    write_atomic(directory / MANIFEST_FILE, manifest.to_bytes())
+    data = manifest.to_bytes()
+    keep_manifest(target.root, target.path, data)
+    write_atomic(directory / MANIFEST_FILE, data)
     write_atomic(directory / COMPLETE_FILE, (manifest.sha256 + "\n").encode())
     return Artifact(target.root, target.path, manifest)
 

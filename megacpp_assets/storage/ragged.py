@@ -39,6 +39,8 @@ class Ragged:
 
     def any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether any of a document's values is flagged; `flags` has one entry per value."""
+        if not flags.any():  # nearly always, where a rule is broken by what it flags
+            return np.zeros(len(self.offsets) - 1, dtype=np.bool_)
         return self.sums(flags) > 0
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.int64]:

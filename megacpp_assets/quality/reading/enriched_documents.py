@@ -83,14 +83,16 @@ class EnrichedDocuments(Documents):
         sound = starts.lengths == ends.lengths
         starts, ends = starts.keep(sound), ends.keep(sound)
         covers = (ends.values > starts.values) & (starts.values >= 0)
-        offsets, place = None, starts.values
+        offsets, place, none = None, starts.values, starts.values
         for name, token_name in c.TOKEN_OF_CHAR.items():
             chars = source.lists(name)
             if offsets is None or not np.array_equal(offsets, chars.offsets):
                 offsets = chars.offsets
                 held = covers & (starts.values < starts.repeat(chars.lengths))
-                place = np.where(held, starts.repeat(offsets[:-1]) + starts.values, len(chars.values))
-            expected = np.append(chars.values, chars.values.dtype.type(0))[place]
+                place, none = starts.repeat(offsets[:-1]) + starts.values, np.flatnonzero(~held)
+                place[none] = 0
+            expected = chars.values.take(place) if len(chars.values) else np.zeros(len(place), chars.values.dtype)
+            expected[none] = 0
             wrong |= _differ(self.lists(token_name), Ragged(starts.offsets, expected))
         return wrong
 
