@@ -71,7 +71,7 @@ def _overlap(chunks: Ragged, owner: NDArray[np.int64], spans: Spans) -> tuple[ND
     _require((0 <= begin) & (begin < end), "characters 0 <= char_offset < char_end", begin, end)
     # One sorted axis for all documents: each has its own stretch, longer than any offset within it.
     stretch = int(max(spans.ends.max(initial=0), end.max(initial=0))) + 1
-    base = spans.owner * stretch
+    base = spans.repeat(np.arange(len(spans.offsets) - 1) * stretch)
     first = np.searchsorted(base + spans.ends, owner * stretch + begin, side="right") - spans.offsets[owner]
     last = np.searchsorted(base + spans.starts, owner * stretch + end, side="left") - spans.offsets[owner]
     _require(first < last, "a token that overlaps the chunk", begin, end)
@@ -110,12 +110,11 @@ def _levels(values: pa.StructArray) -> NDArray[np.uint16]:
 
 def token_dep_levels(chunks: TokenChunks, spans: Spans) -> NDArray[np.uint16]:
     """Per token the level of the last chunk that starts at or before it; 0 before a document's first chunk."""
-    starts = chunks.starts + np.repeat(spans.offsets[:-1], np.diff(chunks.offsets))
-    tokens = len(spans.starts)
-    last = np.cumsum(np.bincount(starts, minlength=tokens)[:tokens]) - 1
-    levels = np.append(chunks.dep_levels, np.uint16(0))[last]
-    levels[last < chunks.offsets[spans.owner]] = 0
-    return levels
+    documents = spans.offsets[:-1]
+    places = np.concatenate([documents, chunks.starts + np.repeat(documents, np.diff(chunks.offsets))])
+    levels = np.concatenate([np.zeros(len(documents), dtype=np.uint16), chunks.dep_levels])
+    order = np.argsort(places, kind="stable")  # a document begins before the chunk that begins with it
+    return np.repeat(levels[order], np.diff(places[order], append=len(spans.starts)))
 
 
 def token_edges(edges: Ragged, ends: tuple[str, str], chunks: TokenChunks) -> Ragged:

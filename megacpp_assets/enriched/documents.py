@@ -176,7 +176,7 @@ def _spans(spans: Sequence[Any]) -> Spans:
         found = spans[int(misfits.argmax())]
         raise SchemaViolation("spans that do not align", expected="0 <= start <= end, rising", found=found)
     offsets = np.array([0, len(spans)])
-    return Spans(offsets, starts, ends, ends.max(initial=0, keepdims=True), np.zeros(len(spans), dtype=np.int64))
+    return Spans(offsets, starts, ends, ends.max(initial=0, keepdims=True))
 
 
 def _token_chunks(chunks: Sequence[TokenChunk], index_of: Sequence[int | None] = ()) -> TokenChunks:

@@ -32,6 +32,8 @@ class FirstCharacters:
 
 def first_characters(chars: Ragged, spans: Spans) -> FirstCharacters:
     """Where tokens begin in `chars`. Columns with the same offsets share it."""
-    covered = (spans.ends > spans.starts) & (spans.starts < chars.lengths[spans.owner])
-    place = np.where(covered, chars.offsets[spans.owner] + spans.starts, 0)
-    return FirstCharacters(chars.offsets, place, np.flatnonzero(~covered))
+    covered = (spans.ends > spans.starts) & (spans.starts < spans.repeat(chars.lengths))
+    place: NDArray[np.int64] = spans.repeat(chars.offsets[:-1]) + spans.starts
+    none = np.flatnonzero(~covered)
+    place[none] = 0
+    return FirstCharacters(chars.offsets, place, none)
