@@ -60,8 +60,8 @@ class RowGroupWriter:
         self._wait()
         # Encoding takes as long as making the rows; in a thread of its own it does so at the same time.
         self._writing = self._thread.submit(self._writer.write, group)
-        self._held = [table.slice(rows)]
         self._held_rows -= rows
+        self._held = [table.slice(rows)] if self._held_rows else []  # beside a part without rows, all would be copied
 
     def _wait(self) -> None:
         """Until the row group at work is written; raises what its writing raised."""
@@ -77,7 +77,7 @@ class RowGroupWriter:
     ) -> None:
         try:
             if error is None and (self._held_rows or self.rows == 0):
-                self._held.append(self._schema.empty_table())
+                self._held = self._held or [self._schema.empty_table()]
                 self._flush(self._held_rows)
             if error is None:
                 self._wait()
