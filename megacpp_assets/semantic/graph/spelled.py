@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Root
@@ -17,6 +18,8 @@ from megacpp_assets.semantic.graph.link import chunks_called
 from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
+_ACCESS = ("::", ".", "->")
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
@@ -151,18 +154,64 @@ def _specialises(facts: FileFacts, number: int) -> bool:
 
 
 def _dropped(files: Sequence[FileFacts]) -> Pairs:
-    """What dropped code spells, where one chunk of its file, or of the repository, is called so."""
+    """What dropped code spells, where one chunk of its file, or of the repository, can be meant by it."""
     of_name: dict[str, list[int]] = defaultdict(list)
+    targets: dict[int, _Target] = {}
+    classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
     for base, facts in _numbered(files):
         for number, chunk in enumerate(facts.chunks):
             if chunk.kind in _FOUND_BY_NAME and chunk.name:
                 of_name[_last(chunk.name)].append(base + number)
+                targets[base + number] = _Target.of(chunk.name, chunk.kind, classes)
     for base, facts in _numbered(files):
         own = range(base, base + len(facts.chunks))
         for number in _unseen(facts):
-            for word in _words(_code(facts, number)) & of_name.keys():
-                if (used := _one(of_name[word], own)) is not None:
+            user = facts.chunks[number].name
+            for mention in set(_mentions(_code(facts, number))):
+                meant = [used for used in of_name.get(mention.name, ()) if targets[used].is_meant(mention, user)]
+                if (used := _one(meant, own)) is not None:
                     yield base + number, used
+
+
+class _Mention(NamedTuple):
+    """A name in code: what stands before it (`.`, `->`, `::` or nothing), of what, and whether `(` or `<` follows."""
+
+    name: str
+    by: str
+    of: str
+    called: bool
+
+
+def _mentions(code: bytes) -> Iterator[_Mention]:
+    """The names in code, with what stands around them."""
+    tokens = ["", "", *(token.decode() for token in _TOKEN.findall(code)), ""]
+    for of, before, name, after in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if name.isidentifier():
+            yield _Mention(name, before if before in _ACCESS else "", of, after in ("(", "<"))
+
+
+class _Target(NamedTuple):
+    """A chunk that a name may mean: its scope, whether that is a class, and whether it is a function."""
+
+    name: str
+    scope: str
+    member: bool
+    function: bool
+
+    @staticmethod
+    def of(name: str, kind: str, classes: Container[str]) -> _Target:
+        scope = name.rpartition("::")[0]
+        return _Target(name, scope, scope in classes, kind in ("func_body", "func_sig"))
+
+    def is_meant(self, mention: _Mention, user: str) -> bool:
+        """Whether the `mention` in the chunk called `user` can mean it."""
+        if self.function and not mention.called:
+            return False
+        if mention.by == "::" and mention.of.isidentifier():
+            return f"::{self.name}".endswith(f"::{mention.of}::{mention.name}")
+        if mention.by in (".", "->"):
+            return self.member
+        return not self.member or user.startswith(f"{self.scope}::")
 
 
 def _unseen(facts: FileFacts) -> Iterator[int]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.semantic.graph.repository import build_repository
 from tests.semantic.sources import Sources, analysed, index
 
@@ -78,6 +80,42 @@ def test_dropped_code_names_what_alone_is_called_so_in_its_file_or_in_the_reposi
     repository = build_repository([*others, replace(last, parsed=parsed)])
     (used,) = (found for found in repository.spelled if found)
     assert [(repository.nodes[n].file, repository.nodes[n].chunk.name) for n in used] == [(0, "Only"), (2, "Both")]
+
+
+def _meant_by(tmp_path: Path, dropped: str) -> set[str]:
+    """What `dropped` names of a repository in which each name stands once."""
+    header = """\
+namespace lib {
+struct string {};
+struct Thing { void message(); int size; };
+int twice(int);
+}
+inline void lib::Thing::message() { size = 1; }
+"""
+    sources = {"a.h": header, "b.cc": f"#ifdef NEVER\n{dropped}\n#endif\n"}
+    *others, last = (facts for facts, _ in analysed(tmp_path, sources))
+    start = sources["b.cc"].index(dropped)
+    parsed = replace(last.parsed, skipped_ranges=((start, start + len(dropped)),))
+    repository = build_repository([*others, replace(last, parsed=parsed)])
+    return {repository.nodes[used].chunk.name for found in repository.spelled for used in found}
+
+
+@pytest.mark.parametrize(
+    ("dropped", "meant"),
+    [
+        ("void f(lib::string s);", {"lib::string"}),
+        ("void f(string s);", {"lib::string"}),
+        ("void f(::std::string s);", set()),
+        ("int f(int twice) { return twice; }", set()),
+        ("int f() { return lib::twice(1); }", {"lib::twice"}),
+        ("int f() { return message(1); }", set()),
+        ("int f(X x) { return x.message(); }", {"lib::Thing::message"}),
+        ("int f(X *x) { return x->twice(1); }", set()),
+        ("void Thing::f() { lib::Thing::message(); }", {"lib::Thing", "lib::Thing::message"}),
+    ],
+)
+def test_a_name_in_dropped_code_means_what_can_be_written_so(tmp_path: Path, dropped: str, meant: set[str]) -> None:
+    assert _meant_by(tmp_path, dropped) == meant
 
 
 def test_a_file_that_was_not_parsed_names_by_words(tmp_path: Path) -> None:
