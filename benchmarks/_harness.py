@@ -114,10 +114,12 @@ def report(
     peer_name: str = "",
     runs: int = 1,
     spread: float | None = None,
+    limit: float | None = None,
 ) -> float:
     """Print the line of a figure measured in some other way, with or without a peer; the ratio, ours / peer.
 
-    `spread` is the standard deviation of `ours`, a mean, where that is what was measured.
+    `spread` is the standard deviation of `ours`, a mean, where that is what was measured. `limit` is what nobody can
+    pass, where that was measured too.
     """
     ratio = ours / peer if peer else float("nan")
     line = {
@@ -130,6 +132,7 @@ def report(
         "ratio": _rounded(ratio) if peer else None,
         "runs": runs,
         **({} if spread is None else {"spread": _rounded(spread)}),
+        **({} if limit is None else {"limit": _rounded(limit)}),
     }
     print(json.dumps(line, ensure_ascii=False), flush=True)
     return ratio
