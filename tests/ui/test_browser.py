@@ -1,4 +1,4 @@
-"""What a person does in the UI, done in a real browser; each step leaves a picture in the test run's folder."""
+"""What a person does in the UI, done in a real browser; each step leaves a picture in build/browser."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 SECOND, BARE = "drivers@v2", "drivers@v3"
 REPOS = "/assets/browsed/pinned_repos"
 CHECKPOINT = "/assets/browsed/4k/trained_checkpoint?view=partitions&partition=base"
+PICTURES = Path(__file__).parents[2] / "build" / "browser"
+"""Of the last run, to be looked at; pytest's own folders are removed where all went well."""
 PATIENCE = 120_000
 """Milliseconds that a run may take on a busy machine."""
 RECIPE = """
@@ -96,9 +98,18 @@ def opened(ui: Ui) -> Iterator[Page]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def pictures() -> Path:
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir(parents=True)
+    return PICTURES
+
+
 @pytest.fixture
-def shoot(opened: Page, tmp_path: Path) -> Shoot:
-    return lambda name: opened.screenshot(path=tmp_path / f"{name}.png") and None
+def shoot(opened: Page, pictures: Path, request: pytest.FixtureRequest) -> Shoot:
+    """Of the page as it is: the picture's file has the test's name and the one that is given."""
+    told = request.node.name.removeprefix("test_")
+    return lambda name: opened.screenshot(path=pictures / f"{told}, {name}.png") and None
 
 
 def materialise(page: Page, shoot: Shoot, tag: str) -> None:
@@ -177,7 +188,7 @@ def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: 
     audit = clicked.value
     expect(audit.get_by_text(commit).first).to_be_visible()
     expect(audit).to_have_title("Audit of checkpoints/browsed/base/4k/step_00000008")
-    audit.screenshot(path=root.parent / "audit.png")
+    audit.screenshot(path=PICTURES / "audit page.png")
     audit.close()
 
 
@@ -190,5 +201,5 @@ def test_the_docs_of_the_reports_open_from_the_page_of_a_table(opened: Page, sho
     docs = clicked.value
     expect(docs.get_by_text("corpus_by_repository").first).to_be_visible()
     expect(docs.get_by_text("Columns", exact=True).first).to_be_visible()
-    docs.screenshot(path=root.parent / "docs.png")
+    docs.screenshot(path=PICTURES / "docs of the reports.png")
     docs.close()
