@@ -15,6 +15,7 @@ import numpy as np
 
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.select import open_executor
+from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
@@ -183,6 +184,7 @@ def _stand_ins(tree: Path, sources: Sources, others: Mapping[RepoRef, Artifact])
         return export_headers(tree, (source.data for _, source in sources.taken), own, libraries)
 
 
+@uncollected
 def _index(
     scratch: Path,
     trees: tuple[Sources, Sequence[str]],
@@ -245,6 +247,7 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse,
     return _Index(build_repository(files), store.seal(), tuple(lost))
 
 
+@uncollected
 def _write(
     publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index, known: Cache
 ) -> dict[str, Any]:
