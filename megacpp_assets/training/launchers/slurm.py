@@ -104,9 +104,12 @@ class Slurm:
         return Report(State.PREEMPTED if word in _TAKEN_AWAY else State.FAILED, word or "Slurm does not know it")
 
     def release(self, name: str) -> None:
-        """scancel, by name."""
+        """scancel, by name; it is gone when it has left the queue, as its processes have by then."""
+        if not self._ids(name):
+            return
+        self._ask(["scancel", f"--name={name}"])
         if self._ids(name):
-            self._ask(["scancel", f"--name={name}"])
+            raise Unanswered(f"job {name}: its processes are still ending")
 
     def _ids(self, name: str) -> list[str]:
         """Of the jobs of that name that wait or run."""

@@ -20,7 +20,10 @@ from megacpp_assets.training.network.structure import StructureConfig, parse_com
 
 _ROPE_BASE = 10_000.0
 _ROPE_TOKENS = 4096
-_COPIES = 4
+_TRAINED_COPIES = 4
+"""Weights, gradients, two moments."""
+_SAVED_COPIES = 3
+"""Weights, two moments."""
 
 
 def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int = _ROPE_TOKENS) -> ModelConfig:
@@ -44,20 +47,27 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
 
 def require_memory(config: ModelConfig, device: torch.device, processes: int, parts: int = 1) -> None:
     """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
-    the device has, or than `processes` on this machine's CPU have, each with one of `parts` of them. What activations
-    take comes on top of them."""
-    needed = _COPIES * sum(parameter.nbytes for parameter in without_values(config).parameters()) // parts
+    the device has; or where they and the copy of weights and moments that is being saved are more than this machine's
+    memory, for `processes` on its CPU. Each process has one of `parts` of them, the first also the copy, whole. What
+    activations take comes on top."""
+    weights = sum(parameter.nbytes for parameter in without_values(config).parameters())
+    trained, saved = _TRAINED_COPIES * weights // parts, _SAVED_COPIES * weights
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
+        _require(trained, there, f"weights, gradients and moments of at most {there / 1e9:.1f} GB, as {device} has")
+        what = "a copy of weights and moments, which is saved beside the steps,"
+        _require(saved, memory, f"{what} of at most {memory / 1e9:.1f} GB, as this machine has")
     else:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // processes
+        what = f"weights, gradients and moments of {processes} processes, and a copy to save,"
+        needed = processes * trained + saved
+        _require(needed, memory, f"{what} of at most {memory / 1e9:.1f} GB, as this machine has")
+
+
+def _require(needed: int, there: int, expected: str) -> None:
     if needed > there:
-        raise SpecError(
-            "model of the recipe",
-            expected=f"weights, gradients and moments of at most {there / 1e9:.1f} GB, as {device} has for a process",
-            found=f"{needed / 1e9:.1f} GB",
-            do="lower training.hidden, training.layers or training.ngram_table, or train on a larger device",
-        )
+        do = "lower training.hidden, training.layers or training.ngram_table, or train on a larger machine"
+        raise SpecError("model of the recipe", expected=expected, found=f"{needed / 1e9:.1f} GB", do=do)
 
 
 def parameter_count(recipe: Recipe) -> int:

@@ -14,6 +14,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
+KILL_WAIT = "kill_wait"
 _GROUP, _STATE = "group", "state"
 _OF_SRUN = ("--ntasks-per-node=1", "--kill-on-bad-exit=1")
 _RUNNER = """
@@ -39,7 +42,9 @@ def main(folder: Path, command: str, arguments: list[str]) -> int:
         return 0
     for job in jobs:
         state = _state(job)
-        if command == "sacct" or state == "RUNNING":
+        if command == "squeue" and state != "RUNNING":
+            state = "COMPLETING" if _lives(job) else ""
+        if state:
             print(state if options["format"] in ("%T", "State") else job.name.split(".")[0])
     return 0
 
@@ -83,12 +88,28 @@ def _state(job: Path) -> str:
     return file.read_text().strip() if file.is_file() else "RUNNING"
 
 
-def _end(job: Path, state: str) -> None:
-    """As Slurm does: first ask, with the state noted."""
-    if _state(job) == "RUNNING":
-        (job / _STATE).write_text(state)
+def _lives(job: Path) -> bool:
+    """Whether a process of it is left, if only to end."""
+    group = int((job / _GROUP).read_text())
+    for process in psutil.process_iter(["status"]):
         with suppress(ProcessLookupError):
-            os.killpg(int((job / _GROUP).read_text()), signal.SIGTERM)
+            if os.getpgid(process.pid) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
+                return True
+    return False
+
+
+def _end(job: Path, state: str) -> None:
+    """As Slurm does: ask, with the state noted, and kill what is left after `KillWait`, seconds in a file of the
+    cluster's folder."""
+    if _state(job) != "RUNNING":
+        return
+    (job / _STATE).write_text(state)
+    group = int((job / _GROUP).read_text())
+    wait = job.parent.parent / KILL_WAIT
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGTERM)
+        if wait.exists():
+            subprocess.Popen(["sh", "-c", f"sleep {wait.read_text()}; kill -KILL -{group}"], start_new_session=True)
 
 
 def preempt(folder: Path, name: str) -> None:

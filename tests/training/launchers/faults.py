@@ -89,6 +89,7 @@ def provider(launcher: str, folder: Path, python: str) -> Iterator[Provider]:
         elif launcher == "slurm":
             open_.enter_context(fake_cluster(folder, patch))
             away = folder / "away"
+            (folder / fake_slurm.KILL_WAIT).write_text("5")
             lose = lambda lost: away.touch() if lost else away.unlink()  # noqa: E731
             preempt = partial(fake_slurm.preempt, folder)
             yield Provider("slurm", common, folder_exchange, partial(_queued, folder), preempt, lose)

@@ -68,7 +68,7 @@ def test_a_job_of_the_cluster_brings_its_checkpoint_and_leaves_nothing(cluster: 
     train(spec, recipe_in(tmp_path))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
     name = f"{Job.of(spec).name}-1"
-    wait_for(lambda: not left(name) and not (tmp_path / "scratch" / name).exists())
+    assert not left(name) and not (tmp_path / "scratch" / name).exists()
 
 
 def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path) -> None:
@@ -89,8 +89,22 @@ def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path
     records.cancel(spec.root, name)
     launching.join()
     assert "a request to cancel it" in str(seen[0])
-    wait_for(lambda: not left(name))
-    assert post.sealed()
+    assert not left(name) and post.sealed()
+
+
+def test_a_job_is_released_when_its_processes_have_ended(fake: Path) -> None:
+    python, begun, gate = fake / "python", fake / "begun", fake / "gate"
+    python.write_text(f"#!/bin/sh\ntrap '' TERM\ntouch {begun}\nwhile [ ! -e {gate} ]; do sleep 0.05; done\n")
+    python.chmod(0o755)
+    launcher = Slurm(Settings(python=str(python), scratch=str(fake / "scratch")))
+    order = Order(Job.of(tiny_spec(tiny_root(fake / "root"))), 1, "file:///nowhere")
+    launcher.submit(order)
+    wait_for(begun.exists)
+    with pytest.raises(Unanswered, match=rf"job {order.name}: its processes are still ending"):
+        launcher.release(order.name)
+    gate.touch()
+    wait_for(lambda: not left(order.name))
+    launcher.release(order.name)
 
 
 def test_a_job_of_two_nodes_has_a_task_on_each_and_leaves_nothing(fake: Path) -> None:
@@ -98,7 +112,7 @@ def test_a_job_of_two_nodes_has_a_task_on_each_and_leaves_nothing(fake: Path) ->
     train(spec, recipe_in(fake, nodes=2))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
     name = f"{Job.of(spec).name}-1"
-    wait_for(lambda: not left(name) and not (fake / "scratch" / name).exists())
+    assert not left(name) and not (fake / "scratch" / name).exists()
     (file,) = fake.glob("jobs/*/tasks")
     *begun, first, second = file.read_text().splitlines()
     assert [line[0] for line in begun] == ["0", "1"] and "--nodes 2 --number-from SLURM_NODEID" in begun[1]
@@ -132,8 +146,7 @@ def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
         (1, "preempted: PREEMPTED"),
         (2, "succeeded"),
     ]
-    assert post.sealed()[-1].step == 100
-    wait_for(lambda: not left(post.name))
+    assert post.sealed()[-1].step == 100 and not left(post.name)
 
 
 def test_a_controller_that_is_away_is_asked_again_and_a_refusal_is_not(fake: Path) -> None:

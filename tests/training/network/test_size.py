@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from importlib import resources
@@ -11,8 +12,8 @@ import torch
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
-from megacpp_assets.training.network.model import GPT
-from megacpp_assets.training.network.size import model_config, parameter_count, require_memory
+from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.network.size import model_config, parameter_count, require_memory, without_values
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -49,7 +50,27 @@ def test_recipes_for_gpus_share_the_data_of_upstream() -> None:
 
 def test_a_model_that_no_memory_holds_is_refused_before_it_is_made() -> None:
     recipe = replace(load_recipe("smoke").training, hidden=2**17, layers=100)
-    with pytest.raises(SpecError, match=r"model of the recipe; .* as cpu has .*; found 330018.3 GB"):
+    with pytest.raises(SpecError, match=r"model of the recipe; .* as this machine has; found [\d.]+ GB"):
         require_memory(model_config(recipe, 65536), torch.device("cpu"), 1)
     smaller = replace(load_recipe("smoke").training, ngram_heads=1, state_space_every=2)
     require_memory(model_config(smaller, 65536), torch.device("cpu"), 1)
+
+
+def test_the_copy_that_is_being_saved_counts() -> None:
+    recipe = replace(load_recipe("smoke").training, ngram_heads=1)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+    def config(table: int) -> ModelConfig:
+        return model_config(replace(recipe, ngram_table=table), 8192)
+
+    def weights(table: int) -> int:
+        return sum(each.nbytes for each in without_values(config(table)).parameters())
+
+    a_thousand = weights(2000) - weights(1000)
+    eighth, fifth = (1000 * memory // share // a_thousand for share in (8, 5))
+    require_memory(config(eighth), torch.device("cpu"), 1)
+    with pytest.raises(SpecError, match="moments of 1 processes, and a copy to save"):
+        require_memory(config(fifth), torch.device("cpu"), 1)
+    with pytest.raises(SpecError, match="moments of 2 processes, and a copy to save"):
+        require_memory(config(eighth), torch.device("cpu"), 2)
+    require_memory(config(eighth), torch.device("cpu"), 2, parts=2)
