@@ -18,6 +18,7 @@ from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import run
 from megacpp_assets.quality.packed import CHECKS, check
+from megacpp_assets.quality.reading import packed_rows
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import enriched_path
 from tests.packed.enriched_documents import (
@@ -241,6 +242,24 @@ def test_a_second_bos_in_a_document_is_seen_even_if_its_source_has_it_too(packed
 def test_a_lost_row_is_seen(packed: Artifact) -> None:
     lost = _plant(packed, lambda rows: rows.pop())
     assert _failing(lost) == ["documents_are_taken_as_the_mixture_says", "tokens_are_conserved"]
+
+
+def test_sources_are_read_once_for_mixtures_in_a_row_and_anew_where_one_has_changed(
+    packed: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    original = packed_rows._source_documents
+
+    def noted(paths: list[Path], *rest: Any) -> Any:
+        read.extend(paths)
+        return original(paths, *rest)
+
+    monkeypatch.setattr(packed_rows, "_source_documents", noted)
+    assert _failing(packed) == []
+    sources = len(read)
+    assert sources and _failing(packed) == [] and len(read) == sources
+    read[0].write_bytes(read[0].read_bytes())
+    assert _failing(packed) == [] and len(read) == 2 * sources
 
 
 def test_a_sum_of_a_fraction_that_is_not_exact_is_seen(tmp_path: Path) -> None:

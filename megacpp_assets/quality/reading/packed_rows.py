@@ -1,6 +1,7 @@
 """Packed rows as their checks read them: a bounded block of rows at a time, and the documents they are to be made of.
 
-Memory is one block and 27 bytes for each source document of a split, however long the documents are.
+Memory is one block and 27 bytes for each source document of a split, however long the documents are; twice that where
+mixtures of other documents follow one another in a process.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
@@ -29,6 +32,7 @@ from megacpp_assets.quality.reading.fingerprints import fingerprints
 from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.caching.seen import FileState, state_of
 from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.storage.ragged import list_lengths
 
@@ -106,13 +110,42 @@ class Sources:
         return int((self.tokens * self._least).sum()), int((self.tokens * self._most).sum())
 
 
-def open_sources(
-    packed: Artifact, inputs: Sequence[Artifact], split: str, outside: Sequence[NDArray[np.bool_]]
-) -> Sources:
-    """The documents of `split` in the enriched artifacts `inputs`, in the order of the manifest, but for those that are
-    `outside`."""
+@dataclass(frozen=True, slots=True)
+class _Upstream:
+    """What all mixtures of the same documents are held against; it is read once for those that follow one another.
+
+    It is the same where the `files`, in the state they are in, and what the `recipe` says of them are.
+    """
+
+    recipe: bytes
+    files: tuple[tuple[Path, FileState], ...]
+    packed: Artifact = field(compare=False, repr=False)
+    inputs: Sequence[Artifact] = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(packed: Artifact, inputs: Sequence[Artifact]) -> _Upstream:
+        config = packed.manifest.config
+        decisive = {name: config[name] for name in ("document_tokens", "near_copy", "duplicates")}
+        if config["packing"]["overflow"] == "file":
+            decisive |= {name: config[name] for name in ("packing", "row_tokens", "max_chunks")}
+        files = tuple((path, state_of(path)) for source in inputs for path in source.files(".parquet"))
+        return _Upstream(canonical_json(decisive), files, packed, inputs)
+
+
+@lru_cache(maxsize=1)
+def _outside_and_sides(upstream: _Upstream) -> tuple[Mapping[str, Sequence[NDArray[np.bool_]]], Sides]:
+    """By split, which documents of each source the mixture leaves out; and those of both sides."""
+    outside = {split: _outside(upstream.packed, upstream.inputs, split) for split in SPLITS}
+    return outside, _sides(upstream.packed, upstream.inputs, outside)
+
+
+@lru_cache(maxsize=len(SPLITS))
+def _known(upstream: _Upstream, split: str) -> tuple[Documents, NDArray[np.uint16], NDArray[np.int64]]:
+    """The documents of `split` in the sources, sorted by key, but for those left out; the number of the source of each;
+    the tokens of each source."""
+    packed, inputs = upstream.packed, upstream.inputs
+    outside = _outside_and_sides(upstream)[0][split]
     budget = int(packed.manifest.config["document_tokens"])
-    weights = np.array([_times(packed, source, split) for source in inputs])
     tokens = np.zeros(len(inputs), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint16]]] = []
     for number, source in enumerate(inputs):
@@ -123,8 +156,14 @@ def open_sources(
     keys = _joined((found.keys for found, _ in parts), np.uint64)
     order = np.argsort(keys, kind="stable")
     known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
-    repo = _joined((repo for _, repo in parts), np.uint16)[order]
-    return Sources(known, repo, weights, tokens, np.zeros(len(keys), dtype=np.uint32))
+    return known, _joined((repo for _, repo in parts), np.uint16)[order], tokens
+
+
+def _sources(upstream: _Upstream, split: str) -> Sources:
+    """The documents of `split`, none of them taken yet."""
+    known, repo, tokens = _known(upstream, split)
+    weights = np.array([_times(upstream.packed, source, split) for source in upstream.inputs])
+    return Sources(known, repo, weights, tokens, np.zeros(len(repo), dtype=np.uint32))
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
@@ -248,13 +287,13 @@ class Packed:
 
 
 def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
-    """Read every row, and every source document, once."""
+    """Read every row once, and every source document once for all mixtures of them in a row."""
     width = int(artifact.manifest.config["row_tokens"])
-    outside = {split: _outside(artifact, inputs, split) for split in SPLITS}
-    found = Packed(artifact, dict.fromkeys(rules, 0), _sides(artifact, inputs, outside))
+    upstream = _Upstream.of(artifact, inputs)
+    found = Packed(artifact, dict.fromkeys(rules, 0), _outside_and_sides(upstream)[1])
     found.duplicates = duplicates_told(artifact, inputs)
     for split in SPLITS:
-        sources = found.sources[split] = open_sources(artifact, inputs, split, outside[split])
+        sources = found.sources[split] = _sources(upstream, split)
         if artifact.manifest.config["packing"]["overflow"] == "file":
             found.overflow += overflow_misfits(artifact, inputs, split)
         found.tokens[split] = found.marks[split] = 0
