@@ -36,11 +36,12 @@ def bench_command(names: tuple[str, ...]) -> None:
     folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
     if not folder.is_dir():
         raise EnvironmentLacks("benchmarks", expected=f"the folder {folder}", found="none", do="run from a checkout")
-    known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    # An underscore at the end keeps a file from being taken for the package of that name.
+    known = {path.stem.rstrip("_"): path for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")}
     for name in names or known:
         if name not in known:
             raise SpecError(f"benchmark {name!r}", expected=f"one of {', '.join(known)}", found=repr(name))
-        code = subprocess.run([sys.executable, str(folder / f"{name}.py")], check=False).returncode
+        code = subprocess.run([sys.executable, str(known[name])], check=False).returncode
         if code:
             # It has said why itself. A signal's number comes back negative; a shell says 128 more than it.
             raise click.exceptions.Exit(code if code > 0 else 128 - code)

@@ -194,6 +194,7 @@ def test_a_held_out_definition_in_a_document_that_trains_is_caught(artifact: Art
     planted = _planted(artifact, change)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sides, "DEFINITION_BYTES", 20)
+        patched.setattr(sides, "LEAST_RUNS", 1)
         assert _failed(planted) == ["has_documents", "held_out_stays_out"]
 
 

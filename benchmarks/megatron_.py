@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -96,15 +95,10 @@ def write_bare(prefix: Path, tokens: NDArray[np.int32], index: bytes) -> None:
 
 def peer_builder() -> Callable[..., Any]:
     """megatron-core's builder; `SystemExit` where it is not installed."""
-    # The folder of this file comes first on the path, and `megatron` would be this file.
-    kept = sys.path[:]
-    sys.path = [path for path in kept if Path(path).resolve() != Path(__file__).resolve().parent]
     try:
         from megatron.core.datasets.indexed_dataset import IndexedDatasetBuilder
     except ModuleNotFoundError as error:
         raise SystemExit(f"{error.name} is not installed: pip install --no-deps megatron-core==0.16.1") from None
-    finally:
-        sys.path = kept
     return IndexedDatasetBuilder
 
 
