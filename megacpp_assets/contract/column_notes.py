@@ -18,6 +18,7 @@ _PROVENANCE: Final = {
     c.SPLIT: "train, or valid where the document's file validates.",
     c.CONSTITUENTS: "Where each stretch of the text came from: file, bytes, characters of the text, role.",
     "language": "c or c++.",
+    c.PLATFORM_IDS: "Platforms that the document is for or conditional on, and its C++ standard: numbers of the table.",
     c.TEXT: "Text of the document.",
 }
 _CHARACTERS: Final = {
@@ -71,6 +72,7 @@ _INDEX: Final = {
     "mode": "Where its compile arguments came from: a database, the nearest entry of one, or inferred.",
     "reason": "Why it is not there, empty where it is.",
     "flags": "Compile arguments that were used.",
+    "standard": "Language standard that it was parsed with.",
     "errors": "Errors that libclang reported.",
     "bytes": "Size in bytes.",
     "characters": "Size in characters.",

@@ -15,6 +15,7 @@ BYTE_END: Final = "byte_end"
 LICENSE: Final = "license"
 SPLIT: Final = "split"
 CONSTITUENTS: Final = "constituent_provenance"
+PLATFORM_IDS: Final = "platform_ids"
 PROVENANCE_COLUMNS: Final = (DOC_ID, REPO, REF, COMMIT, FILEPATH, BYTE_START, BYTE_END, LICENSE)
 
 # Character level: semantic JSONL and tokenized parquet.

@@ -65,6 +65,7 @@ _DOCUMENT = [
     *_PROVENANCE,
     pa.field(c.CONSTITUENTS, pa.list_(CONSTITUENT)),
     pa.field("language", pa.string()),
+    pa.field(c.PLATFORM_IDS, pa.list_(pa.uint16())),
     pa.field(c.TEXT, pa.string()),
 ]
 

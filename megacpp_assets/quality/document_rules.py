@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.table import Check, Verdict
 from megacpp_assets.quality.upstream import input_of
@@ -104,6 +105,11 @@ PROVENANCE_CHECKS: Final = (
     Check(
         "provenance_of_partition", "the partition's repository, ref and commit, a file and a licence",
         Rows(_other_provenance),
+    ),
+    Check(
+        "platforms_known",
+        f"at most {MAX_PLATFORM_IDS} platforms, ascending, from 1 to {PLATFORM_IDS - 1}",
+        Rows(lambda documents: documents.platforms_odd()),
     ),
     Check("unique_document_ids", "each id once in a budget", _repeated),
 )  # fmt: skip

@@ -97,6 +97,11 @@ CHECKS: Final = (
         Rows(lambda documents: documents.tokens_differ(), comparing=True),
     ),
     Check(
+        "platforms_unchanged",
+        "the platforms of the token parquet",
+        Rows(lambda documents: documents.platforms_differ(), comparing=True),
+    ),
+    Check(
         "first_character_rule",
         "each token's first character's value",
         Rows(lambda documents: documents.values_differ(), comparing=True),

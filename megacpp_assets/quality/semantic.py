@@ -131,6 +131,13 @@ def _roles_are_told(record: Record, scan: Scan) -> bool:
     return bool((record[c.ROLES] == expected).all()) and ROOT_ROLE in expected
 
 
+def _platforms_are_told(record: Record, scan: Scan) -> bool:
+    from megacpp_assets.quality.reading.platforms import in_range, told_by
+
+    ids, files = record[c.PLATFORM_IDS], [part["filepath"] for part in record[c.CONSTITUENTS]]
+    return in_range(ids) and told_by(ids, record[c.TEXT], scan.standards.get(record[c.FILEPATH], ""), files)
+
+
 def _documents(semantic: Semantic) -> Verdict:
     said = semantic.artifact.manifest.stats.get("documents", 0)
     found = {budget: told.documents for budget, told in semantic.scan.told.items()}
@@ -249,6 +256,11 @@ CHECKS: Final = (
         "roles_are_told",
         "root or context for what is of a file, one root at least, synthetic for the rest",
         _Records(_roles_are_told),
+    ),
+    Check(
+        "platforms_are_told",
+        "platforms in ascending order, the standard of the parse and what conditionals, headers and suffixes tell",
+        _Records(_platforms_are_told),
     ),
     Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned)),
     Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),

@@ -10,6 +10,7 @@ from typing import Any
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, STRUCTURE_CATEGORIES, SYNTHETIC_ROLE
+from megacpp_assets.contract.platforms import platforms
 from megacpp_assets.viewing.neutral import neutral
 
 ROLE_NAMES = {ROOT_ROLE: "root", CONTEXT_ROLE: "context", SYNTHETIC_ROLE: "of no file"}
@@ -70,7 +71,8 @@ def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
 
 def shown_document(title: str, row: dict[str, Any], decode: Decode) -> Shown:
     """An enriched document."""
-    named = neutral(f"{row[c.DOC_ID]}: {row[c.FILEPATH]} ({row[c.LICENSE]}, {row[c.SPLIT]})")
+    told = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
+    named = neutral(f"{row[c.DOC_ID]}: {row[c.FILEPATH]} ({row[c.LICENSE]}, {row[c.SPLIT]}; {told})")
     whole = slice(0, row[c.ACTUAL_TOKEN_COUNT])
     return _shown(title, [_document(named, row, c.TOKEN_IDS_COLUMN, whole, decode)], 0, row)
 

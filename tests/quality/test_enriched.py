@@ -103,6 +103,7 @@ FAULTS: dict[str, list[Callable[[list[Row]], object]]] = {
     ],
     "dep_levels_follow_chunks": [put(c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, 1, 7), put(c.TOKEN_DEP_LEVELS_COLUMN, 0, 1)],
     "provenance_of_partition": [lambda rows: rows[0].update(commit_hash=None)],
+    "platforms_unchanged": [lambda rows: rows[0].update(platform_ids=[1, 2])],
     "text_unchanged": [lambda rows: rows[0].update(text=TEXT.replace("return", "RETURN"))],
     "tokens_conserved": [set_last_token],
     "first_character_rule": [
@@ -127,6 +128,7 @@ UPSTREAM_FAULTS = {
     "first_token_is_bos": swap_first_tokens,
     "bos_count_is_documents": put(c.TOKEN_IDS_COLUMN, 4, 2),
     "text_makes_no_special_token": put(c.TOKEN_IDS_COLUMN, 4, 3),
+    "platforms_known": lambda rows: rows[0].update(platform_ids=[109, 1]),
     "ids_below_vocabulary": put(c.TOKEN_IDS_COLUMN, 4, 7300),
 }
 
@@ -146,7 +148,7 @@ def test_a_document_id_used_twice_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_document_lost_or_added_is_not_conserved(artifact: Artifact) -> None:
-    upstream = ["text_unchanged", "tokens_conserved", "first_character_rule"]
+    upstream = ["text_unchanged", "tokens_conserved", "platforms_unchanged", "first_character_rule"]
     lost = rewrite(artifact, TRAIN, lambda rows: rows.pop())
     assert failed(lost) == upstream
     assert failed(rewrite(lost, TRAIN, lambda rows: rows[0].update(doc_id="fmt@11.0.0:new"))) == upstream

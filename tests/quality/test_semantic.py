@@ -136,6 +136,18 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda records: _document(records, "main")[c.ROLES].__setitem__(0, SYNTHETIC_ROLE),
         "roles_are_told",
     ),
+    "a platform that no line tells": (
+        lambda records: records[0][c.PLATFORM_IDS].insert(0, 2),
+        "platforms_are_told",
+    ),
+    "another standard than the parse's": (
+        lambda records: records[0].update({c.PLATFORM_IDS: [110]}),
+        "platforms_are_told",
+    ),
+    "a platform twice": (
+        lambda records: records[0].update({c.PLATFORM_IDS: [109, 109]}),
+        "platforms_are_told",
+    ),
     "another commit": (
         lambda records: records[0].update({c.COMMIT: "0" * 40}),
         "pinned_commit",

@@ -60,6 +60,7 @@ def record(doc_id: str, text: str, spans: Sequence[tuple[int, int]] = (), **chan
              "char_end": len(text), "role": 0}
         ],
         "language": "c++",
+        "platform_ids": [1, 109],
         "text": text,
         **char_columns(len(text), salt=len(doc_id)),
         "chunk_boundaries": [

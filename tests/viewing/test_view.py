@@ -38,7 +38,8 @@ def _document(text: str) -> Shown:
     data = text.encode("utf-8", "surrogatepass")
     half = len(data) // 2
     row: dict[str, Any] = {
-        c.DOC_ID: "id", c.FILEPATH: text, c.LICENSE: "MIT", c.SPLIT: "train", c.ACTUAL_TOKEN_COUNT: len(data),
+        c.DOC_ID: "id", c.FILEPATH: text, c.LICENSE: "MIT", c.SPLIT: "train",
+        c.PLATFORM_IDS: [1, 109], c.ACTUAL_TOKEN_COUNT: len(data),
         c.TOKEN_IDS_COLUMN: list(data),
         c.TOKEN_STRUCTURE_IDS_COLUMN: [3] * half + [6] * (len(data) - half),
         c.TOKEN_ROLES_COLUMN: [0] * half + [1] * (len(data) - half),
@@ -53,6 +54,10 @@ def _printed(shown: Shown, *, colour: bool) -> str:
     out = io.StringIO()
     print_shown(shown, Console(file=out, color_system="truecolor" if colour else None, force_terminal=colour, width=80))
     return out.getvalue()
+
+
+def test_a_document_says_which_platforms_it_is_for() -> None:
+    assert "a.cc (MIT, train; os=linux, cpp_std=c++17)" in _printed(_document("a.cc"), colour=False)
 
 
 def test_a_row_is_the_text_of_its_documents(root: Path) -> None:

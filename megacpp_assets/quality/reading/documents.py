@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import documents_at_once
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.quality.document_rules import Facts
 from megacpp_assets.quality.reading.fingerprints import text_keys
 from megacpp_assets.storage.artifact import Artifact
@@ -109,6 +110,14 @@ class Documents:
     def text_bytes(self) -> NDArray[np.int64]:
         """Bytes of each text in UTF-8."""
         return _whole(pc.binary_length(self.batch.column(c.TEXT)))
+
+    def platforms_odd(self) -> Mask:
+        """Documents whose platforms do not ascend, are out of range or too many."""
+        ids = self.lists(c.PLATFORM_IDS)
+        before = np.append(0, ids.values[:-1])[: len(ids.values)]
+        rising = (ids.position == 0) | (ids.values > before)
+        outside = (ids.values < 1) | (ids.values >= PLATFORM_IDS)
+        return ids.any(outside | ~rising) | (ids.lengths > MAX_PLATFORM_IDS) | self.incomplete(c.PLATFORM_IDS)
 
     def uneven(self, names: Sequence[str], lengths: NDArray[np.int64]) -> Mask:
         """Documents in which a list of `names` has another length than `lengths`, or lacks a value."""

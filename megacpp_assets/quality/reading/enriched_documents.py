@@ -28,7 +28,7 @@ from megacpp_assets.storage.budgets import budgets_of, shards_of
 from megacpp_assets.storage.ragged import Ragged
 
 _SOURCE_COLUMNS = [
-    c.DOC_ID, c.TEXT, c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, *c.CHAR_COLUMNS,
+    c.DOC_ID, c.TEXT, c.PLATFORM_IDS, c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, *c.CHAR_COLUMNS,
 ]  # fmt: skip
 
 
@@ -75,6 +75,10 @@ class EnrichedDocuments(Documents):
     def tokens_differ(self) -> Mask:
         """Documents with other tokens than their source."""
         return _differ(self.tokens, self.source.tokens) | self.strangers
+
+    def platforms_differ(self) -> Mask:
+        """Documents with other platforms than their source."""
+        return _differ(self.lists(c.PLATFORM_IDS), self.source.lists(c.PLATFORM_IDS)) | self.strangers
 
     def values_differ(self) -> Mask:
         """Documents with a token that has another value than its first character in the source, or 0 without one."""

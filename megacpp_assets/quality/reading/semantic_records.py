@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -48,9 +48,10 @@ class Told:
 class Scan:
     """What one pass over the records finds: those that break a rule, and what rules over all of them need."""
 
-    def __init__(self, raw: Artifact, blobs: BlobReader, rules: Sequence[Rule]) -> None:
+    def __init__(self, raw: Artifact, blobs: BlobReader, rules: Sequence[Rule], standards: Mapping[str, str]) -> None:
         config = raw.manifest.config
         self.pinned = (config["name"], config["ref"], config["commit"])
+        self.standards = standards
         self._rules = rules
         self._blobs = blobs
         self._blob_of = {file.path: file.blob for file in source_files(raw)}
@@ -195,8 +196,9 @@ class Semantic:
 
 def read_semantic(artifact: Artifact, raw: Artifact, rules: Sequence[Rule]) -> Semantic:
     """Read every record of `artifact` once, judged by `rules` against the repository `raw`."""
+    parsed = read_table(artifact.file(FILES_FILE)).select(["filepath", "standard"]).to_pylist()
     with blob_reader(raw) as blobs:
-        scan = Scan(raw, blobs, rules)
+        scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed})
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)

@@ -82,6 +82,12 @@ def language_of(arguments: Sequence[str]) -> str | None:
     return chosen[-1] if chosen else None
 
 
+def standard_of(arguments: Sequence[str]) -> str:
+    """The standard that the last `-std=` chooses, or ""."""
+    chosen = [argument.removeprefix("-std=") for argument in arguments if argument.startswith("-std=")]
+    return chosen[-1] if chosen else ""
+
+
 def for_language(arguments: Sequence[str], language: str, standard: str) -> tuple[str, ...]:
     """A complete command line but for the toolchain: `-x`, one fitting `-std`, then the allowed `arguments`.
 

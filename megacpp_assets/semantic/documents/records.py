@@ -15,6 +15,7 @@ from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.platforms import platform_ids
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
@@ -47,6 +48,9 @@ def record(document: Document, repository: Repository, origin: Origin, chars_per
         c.SPLIT: VALID_SPLIT if document.validates else TRAIN_SPLIT,
         c.CONSTITUENTS: document.constituents,
         "language": facts.file.language,
+        c.PLATFORM_IDS: platform_ids(
+            document.text, facts.parsed.standard, (part.filepath for part in document.constituents)
+        ),
         c.TEXT: document.text,
         c.CHUNK_BOUNDARIES: document.boundaries,
         c.CALL_EDGES: [

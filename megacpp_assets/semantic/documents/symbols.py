@@ -40,6 +40,7 @@ FILES = pa.schema(
         ("mode", pa.string()),
         ("reason", pa.string()),
         ("flags", pa.list_(pa.string())),
+        ("standard", pa.string()),
         ("errors", pa.int64()),
         ("bytes", pa.int64()),
         ("characters", pa.int64()),
@@ -98,6 +99,7 @@ def write_coverage(
             facts.parsed.mode,
             facts.parsed.reason,
             list(facts.source.flags),
+            facts.parsed.standard,
             facts.parsed.errors,
             len(facts.source.data),
             len(facts.source.text),
@@ -109,7 +111,7 @@ def write_coverage(
         )
         for number, facts in enumerate(files)
     ]
-    rows += [(file.path, "skipped", "", reason, [], 0, file.bytes, 0, 0, 0, 0, 0, 0) for file, reason in refused]
+    rows += [(file.path, "skipped", "", reason, [], "", 0, file.bytes, 0, 0, 0, 0, 0, 0) for file, reason in refused]
     _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
     return coverage_of(dict(zip(FILES.names, row, strict=True)) for row in rows)
 

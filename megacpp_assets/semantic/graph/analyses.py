@@ -99,7 +99,7 @@ def unread(item: Item, reason: str) -> Analysed:
     facts = FileFacts(
         file=item.file,
         source=item.source,
-        parsed=ParsedFile(item.path, "failed", item.parsed.mode, reason),
+        parsed=ParsedFile(item.path, "failed", item.parsed.mode, reason, standard=item.parsed.standard),
         chunks=(),
         spans=(),
         signatures=(),

@@ -17,6 +17,7 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.semantic.commands.arguments import standard_of
 from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain
@@ -145,7 +146,7 @@ def parse_tree(
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)
         memory.included.update(path for unit in units for path in parsed[unit.path].includes)
-    return [parsed[unit.path] for unit in units]
+    return [replace(parsed[unit.path], standard=standard_of(unit.arguments)) for unit in units]
 
 
 def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, options: ParseOptions) -> Question:

@@ -82,7 +82,8 @@ class ParsedFile:
     `status` is "clean" (no errors), "errors" (parsed, `errors` > 0) or "failed" (nothing usable; `reason` says why:
     crash, timeout, rejected arguments, unreadable include). `mode` is where its arguments came from: "database",
     "inferred" or "nearest". `includes` are repository-relative paths of the tree's files it includes, sorted.
-    `skipped_ranges` are byte ranges that the preprocessor dropped.
+    `skipped_ranges` are byte ranges that the preprocessor dropped. `standard` is the language standard of its
+    arguments, `gnu++17` or so; "" where nobody asked.
     """
 
     path: str
@@ -94,3 +95,4 @@ class ParsedFile:
     symbols: Symbols = NO_SYMBOLS
     includes: tuple[str, ...] = ()
     skipped_ranges: tuple[tuple[int, int], ...] = field(default=())
+    standard: str = ""

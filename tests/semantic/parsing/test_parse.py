@@ -159,6 +159,12 @@ def test_hostile_arguments_of_a_database_write_nothing(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_file_knows_the_standard_that_it_was_parsed_with(tmp_path: Path) -> None:
+    files = {"CMakeLists.txt": "set(CMAKE_CXX_STANDARD 20)\n", "a.cpp": "int a;\n", "b.c": "int b;\n"}
+    found = parse_in_process(tmp_path, files)
+    assert (found["a.cpp"].standard, found["b.c"].standard) == ("c++20", "gnu11")
+
+
 def test_a_missing_include_is_an_error_and_the_rest_is_still_parsed(tmp_path: Path) -> None:
     found = parse_in_process(tmp_path, {"a.cpp": '#include "missing.h"\nint a() { return 1; }\nint b = a();\n'})[
         "a.cpp"

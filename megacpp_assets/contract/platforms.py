@@ -1,0 +1,71 @@
+"""The platforms that a document may be for, and what tells each: `platforms.toml` beside this file, by number."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from megacpp_assets.contract.errors import SpecError
+
+PLATFORM_IDS: Final = 113
+"""Ids are below it; 0 pads (CONTRACTS.md 5)."""
+MAX_PLATFORM_IDS: Final = 20
+"""The most platforms of a document."""
+STANDARDS: Final = "cpp_std"
+"""The kind of a language standard, which no text of a document tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A platform by its number: of a `kind` (os, rtos, gpu, arch, compiler, cpp_std), told by `signs`."""
+
+    id: int
+    kind: str
+    name: str
+    signs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}={self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Platforms:
+    """All platforms by id, and the ids that a sign tells: a macro, a header in brackets, a suffix, a standard."""
+
+    by_id: Mapping[int, Platform]
+    told: Mapping[str, tuple[int, ...]]
+    standards: Mapping[str, int]
+
+
+@cache
+def platforms() -> Platforms:
+    """The table. `SpecError` where the ids of a kind are not as many as its platforms."""
+    text = resources.files("megacpp_assets.contract").joinpath("platforms.toml").read_text("utf-8")
+    return table_of(tomllib.loads(text))
+
+
+def table_of(raw: Mapping[str, Any]) -> Platforms:
+    """The platforms of a parsed table; as `platforms`."""
+    found = list(_listed(raw))
+    told: dict[str, tuple[int, ...]] = {}
+    for platform in found:
+        for sign in platform.signs if platform.kind != STANDARDS else ():
+            told[sign] = (*told.get(sign, ()), platform.id)
+    standards = {sign: platform.id for platform in found if platform.kind == STANDARDS for sign in platform.signs}
+    return Platforms({platform.id: platform for platform in found}, told, standards)
+
+
+def _listed(raw: Mapping[str, Any]) -> Iterator[Platform]:
+    following = 1
+    for kind in raw["kind"]:
+        where, named = f"platforms of kind {kind['name']}", kind["platforms"]
+        if (kind["first"], kind["last"]) != (following, following + len(named) - 1):
+            expected = f"ids from {following} on, one for each of {len(named)}"
+            raise SpecError(where, expected=expected, found=f"{kind['first']} to {kind['last']}", do="mend the table")
+        for number, (name, signs) in enumerate(named.items(), kind["first"]):
+            yield Platform(number, kind["name"], name, tuple(signs))
+        following = kind["last"] + 1

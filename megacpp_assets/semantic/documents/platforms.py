@@ -1,0 +1,58 @@
+"""The platforms of a document: the language standard that it was parsed with, and what its own text is conditional on
+or includes. Text, standard and file names in, numbers of `contract/platforms.py` out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, platforms
+from megacpp_assets.semantic.outline.lexer import lex
+
+_CONDITIONS: Final = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"})
+_INCLUDES: Final = frozenset({"include", "include_next", "import"})
+_COMMENT: Final = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_JOINED: Final = re.compile(rb"\\\r?\n")
+_WORD: Final = re.compile(rb"[A-Za-z_]\w*")
+_HEADER: Final = re.compile(rb"[ \t]*#[ \t]*\w+[ \t]*<([^>\n]+)>")
+"""A header in quotes is most often the repository's own."""
+_STANDARD: Final = re.compile(r"(?:c|gnu)\+\+(\w+)")
+
+
+def platform_ids(text: str, standard: str, files: Iterable[str]) -> list[int]:
+    """The platforms of a document of `text`, parsed as `standard` (`c++20`, `gnu11`, ""), with slices of `files`;
+    ascending, each once.
+
+    Of more than MAX_PLATFORM_IDS the standard stays, then what file names tell, then what the text tells first.
+    """
+    table, kept = platforms(), dict[int, None]()
+    named = _STANDARD.fullmatch(standard)
+    if named and named[1] in table.standards:
+        kept[table.standards[named[1]]] = None
+    for sign in (*sorted({PurePosixPath(path).suffix for path in files}), *_signs(text)):
+        kept |= dict.fromkeys(table.told.get(sign, ()))
+    return sorted(list(kept)[:MAX_PLATFORM_IDS])
+
+
+def _signs(text: str) -> Iterator[str]:
+    """Macros of conditionals, and headers with their folders, in the order of the text."""
+    if "#" not in text:
+        return
+    code = text.encode()
+    lexed = lex(code)
+    for (start, end), name in zip(lexed.directives.tolist(), lexed.names, strict=True):
+        if name in _CONDITIONS:
+            line = _COMMENT.sub(b" ", _JOINED.sub(b"", code[start:end])).partition(name.encode())[2]
+            yield from (word.decode() for word in _WORD.findall(line))
+        elif name in _INCLUDES and (header := _HEADER.match(code, start, end)):
+            yield from _headers(header[1].decode("utf-8", "replace"))
+
+
+def _headers(path: str) -> Iterator[str]:
+    yield f"<{path}>"
+    folder, slash, _ = path.partition("/")
+    if slash:
+        yield f"<{folder}/>"
