@@ -20,6 +20,9 @@ def shown_url(url: str) -> str:
     if scheme.endswith("ssh") and re.fullmatch(r"\w+", user):
         # A user alone is no secret of ssh, as it may be of https.
         return url
+    if _QUERY.search(user):
+        # A password with a "?" and a query with an "@" look alike: the secret may be on either side.
+        return f"{scheme}://{_HIDDEN}"
     plain, *query = _QUERY.split(place, maxsplit=1)
     return f"{scheme}://{_HIDDEN + '@' if at else ''}{plain}{'?' + _HIDDEN if query and query[0] else ''}"
 
