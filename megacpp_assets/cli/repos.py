@@ -10,6 +10,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry, load_catalogue
 from megacpp_assets.repos.licensing.spdx import spdx_expression
 from megacpp_assets.repos.pins import pin
@@ -30,8 +31,8 @@ def list_command(catalogue: str, data_root: str | None) -> None:
     """Print the catalogue, one repository a line."""
     for entry in load_catalogue(catalogue, resolve_root(data_root)).values():
         submodules = " (with submodules)" if entry.submodules else ""
-        words = (f"{entry.name}@{entry.ref}", entry.license, entry.specialist or "-", entry.size_class, entry.url)
-        click.echo("{:<32} {:<32} {:<12} {} {}".format(*words) + submodules)
+        words = (f"{entry.name}@{entry.ref}", entry.license, entry.specialist or "-", entry.category or "-")
+        click.echo("{:<32} {:<32} {:<12} {:<27}".format(*words) + f"{entry.size_class} {entry.url}{submodules}")
 
 
 @repos_group.command("add")
@@ -42,6 +43,11 @@ def list_command(catalogue: str, data_root: str | None) -> None:
     "--license", "license_id", help="SPDX expression. Default: of a known name its own, else the licence file's."
 )
 @click.option("--specialist", help="The specialist that it defines. Default: of a known name its own, else none.")
+@click.option(
+    "--category",
+    type=click.Choice(REPOSITORY_CATEGORIES),
+    help="What it is, for a recipe that weighs by it. Default: of a known name its own, else none.",
+)
 @click.option(
     "--submodules/--no-submodules", default=None, help="Fetch its submodules too, those of its own HOST/OWNER."
 )
@@ -56,6 +62,7 @@ def add_command(
     name: str,
     license_id: str | None,
     specialist: str | None,
+    category: str | None,
     submodules: bool | None,
     owners: tuple[str, ...],
     data_root: str | None,
@@ -68,7 +75,8 @@ def add_command(
     for owner in owners:
         require_owner(owner, "--submodule-owner")
     known = known_entry(name or _name(url), root)
-    told: dict[str, Any] = {"license": license_id, "specialist": specialist, "submodule_owners": owners or None}
+    told: dict[str, Any] = {"license": license_id, "specialist": specialist, "category": category}
+    told["submodule_owners"] = owners or None
     told["submodules"] = True if owners and submodules is None else submodules
     asked = {key: value for key, value in told.items() if value is not None}
     entry = replace(known or CatalogueEntry(name or _name(url), url, "tip"), url=url, ref="tip", **asked)

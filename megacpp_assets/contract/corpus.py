@@ -71,10 +71,19 @@ class Corpus:
         return pin
 
     def weights(self, specialist: str) -> dict[str, float]:
-        """Times that `specialist` takes the training documents of a repository, where that is not once.
+        """Times that `specialist` takes the training documents of a repository, where that is not once: its own weight
+        times that of the repository's category.
 
-        `SpecError` if neither the recipe nor a pinned repository defines it.
+        `SpecError` if neither the recipe nor a pinned repository defines it, and for a repository of no category where
+        the recipe weighs categories.
         """
+        own, categories = self._own_weights(specialist), self.recipe.mixture.categories
+        if not categories:
+            return own
+        weights = {pin.name: own.get(pin.name, 1.0) * categories.get(_category(pin), 1.0) for pin in self.lock.repos}
+        return {name: weight for name, weight in weights.items() if name in own or weight != 1}
+
+    def _own_weights(self, specialist: str) -> dict[str, float]:
         if specialist == BASE_SPECIALIST:
             return {}
         if weights := self._weights_of_recipe(specialist):
@@ -100,3 +109,11 @@ class Corpus:
         """The mixture `SPECIALIST/PHASE`, checked."""
         specialist, _, phase = key.partition("/")
         return self.mixtures([specialist], [phase])[0]
+
+
+def _category(pin: RepoPin) -> str:
+    if not pin.category:
+        do = f'add category = "…" to [repo.{pin.name}] of the catalogue, and run again'
+        expected = "a category, as mixture.categories of the recipe weighs by it"
+        raise SpecError(f"repository {pin.name}", expected=expected, found="none", do=do)
+    return pin.category

@@ -28,6 +28,26 @@ STRUCTURE_CATEGORIES: Final = (
 )
 """Nine structure categories; a category's id is its index (seed 002)."""
 
+REPOSITORY_CATEGORIES: Final = (
+    "os_kernels",
+    "compilers_and_runtimes",
+    "build_systems",
+    "databases",
+    "networking_and_web_servers",
+    "browsers",
+    "graphics_and_game_engines",
+    "multimedia",
+    "desktop_toolkits",
+    "gnome",
+    "kde",
+    "editors_and_office_suites",
+    "ml_and_scientific",
+    "crypto",
+    "cpp_libraries",
+    "embedded_and_rtos",
+)
+"""What a repository of the catalogue is (CONTRACTS.md 1); nothing to do with the structure categories above."""
+
 CATEGORY_ID: Final = {name: index for index, name in enumerate(STRUCTURE_CATEGORIES)}
 
 DEF_USE_NONE: Final = 0

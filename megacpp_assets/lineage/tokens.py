@@ -177,9 +177,10 @@ def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[
     for enriched in _inputs(packed, "v6_enriched"):
         if enriched.manifest.partition.partition("@")[0] == name:
             tokenized = _input(enriched, "tokenized_parquet")
-            budget = int(packed.manifest.config["document_tokens"])
-            for document in _with_id(shards_of(tokenized, budget, ".parquet"), doc_id):
-                return tokenized, document
+            budgets = (packed.manifest.config["document_tokens"], *packed.manifest.config.get("blend", ()))
+            for budget in map(int, budgets):
+                for document in _with_id(shards_of(tokenized, budget, ".parquet"), doc_id):
+                    return tokenized, document
     raise LineageGap(packed.path, expected=f"document {doc_id} of {name} among its inputs", found="none")
 
 

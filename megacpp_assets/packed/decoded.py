@@ -1,4 +1,4 @@
-"""The documents of a budget, decoded once for all mixtures of a dataset, and kept in the cache of the data root.
+"""The documents of a phase, decoded once for all mixtures of a dataset, and kept in the cache of the data root.
 
 Whoever comes first makes the entry, and the others wait and map it; another corpus of the dataset takes its place. An
 entry that is torn, or of other inputs or code, is not there. It decides no byte: its files are held to their hashes.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
-from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.blend import Origins, origins, shards_of_split
+from megacpp_assets.packed.left_out import left_out
 from megacpp_assets.packed.spool import Spool, open_spool
 from megacpp_assets.packed.spooling import spool_documents
 from megacpp_assets.storage.artifact import Artifact
@@ -30,31 +31,37 @@ from megacpp_assets.storage.layout import decoded_cache_path
 from megacpp_assets.storage.locks import in_turn
 
 _NEAR_FILE: Final = "near"
+_BUDGET_FILE: Final = "budget"
+_AGAIN_FILE: Final = "again"
 _SEAL_FILE: Final = "sealed.json"
 _TRIES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The documents of both splits in the order of their sources, and which training documents stay out of every
-    mixture as near copies of held-out ones."""
+    """The documents of both splits in the order of their sources; of those that train, which stay out of every mixture
+    as near copies of held-out ones, and what budget they are of."""
 
     train: Spool
     valid: Spool
     near: NDArray[np.bool_]
+    origins: Origins
 
 
 @contextmanager
-def decoded(root: Path, dataset: str, inputs: Sequence[Artifact], budget: int, near_copy: float) -> Iterator[Decoded]:
-    """The documents of `budget` in the enriched artifacts `inputs`, mapped for as long as the block lasts.
+def decoded(
+    root: Path, dataset: str, inputs: Sequence[Artifact], budgets: Sequence[int], near_copy: float
+) -> Iterator[Decoded]:
+    """The documents of `budgets` in the enriched artifacts `inputs`, mapped for as long as the block lasts. Only those
+    of the first validate.
 
     Raises what `spool_documents` does, and `SpecError` where the disk does not keep what is written.
     """
-    path = decoded_cache_path(dataset, budget)
+    path = decoded_cache_path(dataset, budgets)
     key = fingerprint(
         {
             "inputs": [artifact.manifest.sha256 for artifact in inputs],
-            "budget": budget,
+            "budgets": list(budgets),
             "near_copy": near_copy,
             "code": code_identity(__name__),
         }
@@ -66,26 +73,35 @@ def decoded(root: Path, dataset: str, inputs: Sequence[Artifact], budget: int, n
                 return
         with in_turn(root, path, writes=True):
             if not _is_whole(root / path, key):
-                _make(root / path, key, inputs, budget, near_copy)
+                _make(root / path, key, inputs, budgets, near_copy)
     raise SpecError(path, expected="the bytes that were written", found="others", do="look at the disk, or remove it")
 
 
-def _make(folder: Path, key: str, inputs: Sequence[Artifact], budget: int, near_copy: float) -> None:
+def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[int], near_copy: float) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shards = {
-        split: [shards_of_split(artifact, budget, split) for artifact in inputs] for split in (TRAIN_SPLIT, VALID_SPLIT)
+        split: [shards_of_split(artifact, budgets, split) for artifact in inputs]
+        for split in (TRAIN_SPLIT, VALID_SPLIT)
     }
     for split, files in shards.items():
-        spool_documents(files, folder / split, budget)
+        spool_documents(files, folder / split, max(budgets))
     near = left_out(shards[TRAIN_SPLIT], shards[VALID_SPLIT], near_copy)
-    (folder / _NEAR_FILE).write_bytes(np.concatenate([np.empty(0, np.bool_), *near]).tobytes())
+    found = [origins(artifact, budgets) for artifact in inputs]
+    _write(folder / _NEAR_FILE, np.bool_, near)
+    _write(folder / _BUDGET_FILE, np.uint8, [one.budget for one in found])
+    _write(folder / _AGAIN_FILE, np.bool_, [one.again for one in found])
     write_atomic(folder / _SEAL_FILE, orjson.dumps({"key": key, "files": _hashes(folder)}))
 
 
+def _write(path: Path, kind: type[np.generic], parts: Sequence[NDArray[Any]]) -> None:
+    path.write_bytes(np.concatenate([np.empty(0, kind), *parts]).tobytes())
+
+
 def _opened(folder: Path) -> Decoded:
-    near = np.frombuffer((folder / _NEAR_FILE).read_bytes(), np.bool_)
-    return Decoded(open_spool(folder / TRAIN_SPLIT), open_spool(folder / VALID_SPLIT), near)
+    near, again = (np.frombuffer((folder / name).read_bytes(), np.bool_) for name in (_NEAR_FILE, _AGAIN_FILE))
+    budget = np.frombuffer((folder / _BUDGET_FILE).read_bytes(), np.uint8)
+    return Decoded(open_spool(folder / TRAIN_SPLIT), open_spool(folder / VALID_SPLIT), near, Origins(budget, again))
 
 
 def _is_whole(folder: Path, key: str) -> bool:

@@ -15,18 +15,10 @@ from numpy.typing import NDArray
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
-from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.budgets import shards_of
+from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.storage.parquet import batches, count_rows
 
 _BATCH_DOCUMENTS: Final = 256
-
-
-def shards_of_split(artifact: Artifact, budget: int, split: str) -> list[Path]:
-    """Data files of a budget and a split of an enriched artifact, in document order."""
-    held = split == VALID_SPLIT
-    return [file for file in shards_of(artifact, budget, ".parquet") if (file.name == c.VAL_SHARD) == held]
 
 
 def left_out(

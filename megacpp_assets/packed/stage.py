@@ -26,24 +26,25 @@ from megacpp_assets.contract.recipe.documents import NEAR_COPY
 from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.packed.blend import shards_of_split
 from megacpp_assets.packed.decoded import decoded
 from megacpp_assets.packed.duplicates import find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw
-from megacpp_assets.packed.left_out import shards_of_split
-from megacpp_assets.packed.mixture import repetitions, repository_weight
+from megacpp_assets.packed.mixture import repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rearranged import with_rearranged
 from megacpp_assets.packed.rows import RowBlock, RowRoom, gather_rows
 from megacpp_assets.packed.spool import Spool
 from megacpp_assets.packed.strategies.choose import STRATEGIES
+from megacpp_assets.packed.taken import Apart, times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "10"
+VERSION = "11"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -51,15 +52,15 @@ FILE_TOKENS = 1 << 24
 BLOCK_TOKENS = 1 << 22
 """Tokens per row group, which bounds memory: 1024 rows of the 4k phase, fewer of longer rows."""
 _SCRATCH = ".scratch"
-_NAME_BATCH = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRowsSpec:
     """One mixture of one dataset, in rows of `row_tokens` tokens, of documents of the budget `document_tokens`.
 
-    `weights` are the times that it takes the training documents of a repository where that is not once; `seed` shuffles
-    the rows, which `packing` says how to fill. Documents with a `near_copy` of what another repository holds out stay
+    `weights` are the times that it takes the training documents of a repository where that is not once; of other
+    budgets it takes those that `blend` names, so often, where its own does not have them too. `seed` shuffles the
+    rows, which `packing` says how to fill. Documents with a `near_copy` of what another repository holds out stay
     out.
     """
 
@@ -74,6 +75,7 @@ class PackedRowsSpec:
     near_copy: float = NEAR_COPY
     packing: PackingRecipe = field(default_factory=PackingRecipe)
     duplicates: str = "ignore"
+    blend: Mapping[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
@@ -82,6 +84,11 @@ class PackedRowsSpec:
         for name in self.weights:
             if name not in names:
                 raise SpecError(f"mixture {self.mixture.key}", expected=f"{name} among its repositories", found=names)
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """Its own budget, then those that it blends in, ascending."""
+        return (self.document_tokens, *sorted(self.blend))
 
     @property
     def limits(self) -> RowLimits:
@@ -110,6 +117,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         near_copy=recipe.holdout.near_copy,
         packing=recipe.packing,
         duplicates=recipe.mixture.duplicates,
+        blend=recipe.blend(mixture.phase),
     )
 
 
@@ -128,6 +136,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "repos": [repo.key for repo in spec.ordered_repos],
             "row_tokens": spec.limits.tokens,
             "document_tokens": spec.document_tokens,
+            "blend": {str(budget): spec.blend[budget] for budget in spec.budgets[1:]},
             "max_chunks": spec.limits.chunks,
             "packing": as_config(spec.packing),
             "duplicates": spec.duplicates,
@@ -145,13 +154,14 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         trained, held = (
-            [shards_of_split(artifact, spec.document_tokens, split) for artifact in inputs]
+            [shards_of_split(artifact, spec.budgets, split) for artifact in inputs]
             for split in (TRAIN_SPLIT, VALID_SPLIT)
         )
-        with decoded(spec.root, spec.dataset, inputs, spec.document_tokens, spec.near_copy) as documents:
-            twice, scratch = _duplicates(spec, publication, trained), publication.directory / _SCRATCH
-            train = _split(spec, TRAIN_SPLIT, documents.train, scratch, near=documents.near, twice=twice)
-            valid = _split(spec, VALID_SPLIT, documents.valid, scratch)
+        with decoded(spec.root, spec.dataset, inputs, spec.budgets, spec.near_copy) as documents:
+            scratch = publication.directory / _SCRATCH
+            twice = _duplicates(spec, publication, trained, documents.train.documents)
+            train = _split(spec, TRAIN_SPLIT, documents.train, scratch, Apart(documents.origins, documents.near, twice))
+            valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Apart.nothing(documents.valid.documents))
             if not len(train.taken):
                 raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
             rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
@@ -169,17 +179,15 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 class _Split:
     """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries.
 
-    `near` flags the documents that stay out as near copies of held-out ones, `over` those that no row holds,
-    `twice` those that an earlier repository has too and the recipe leaves out.
+    `over` flags those that no row holds, `apart` says of others why they stay out.
     """
 
     spool: Spool
     times: NDArray[np.int64]
     taken: NDArray[np.int64]
     plan: RowPlan
-    near: NDArray[np.bool_]
+    apart: Apart
     over: NDArray[np.bool_]
-    twice: NDArray[np.bool_]
 
     def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
         """Sum of a per-document quantity by repository."""
@@ -197,21 +205,11 @@ class _Split:
         return int((self.lengths * self.times).sum()) + ADDED * self.spool.rearranged
 
 
-def _split(
-    spec: PackedRowsSpec,
-    split: str,
-    spool: Spool,
-    scratch: Path,
-    *,
-    near: NDArray[np.bool_] | None = None,
-    twice: NDArray[np.bool_] | None = None,
-) -> _Split:
-    """The documents of `spool`, but for those that are `near` copies or there `twice`, and their rows."""
-    is_near = np.zeros(spool.documents, dtype=np.bool_) if near is None else near
-    is_twice = np.zeros(spool.documents, dtype=np.bool_) if twice is None else twice & ~is_near
-    over = _over(spec, spool) & ~is_near & ~is_twice
-    enters = ~(is_near | is_twice | over)
-    times = np.concatenate([_times(spec, split, spool, index, enters) for index in range(len(spec.repos))])
+def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, apart: Apart) -> _Split:
+    """The documents of `spool`, but for those that stay `apart`, and their rows."""
+    over = _over(spec, spool) & ~apart.out
+    enters = ~(apart.out | over)
+    times = times_taken(spool, enters, apart.origins.budget, _weights(spec, split), spec.seed)
     taken = np.repeat(np.arange(spool.documents), times)
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
@@ -223,15 +221,16 @@ def _split(
         seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
-    return _Split(spool, times, taken, plan, is_near, over, is_twice)
+    return _Split(spool, times, taken, plan, apart, over)
 
 
 def _duplicates(
-    spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]]
-) -> NDArray[np.bool_] | None:
-    """The training documents that the recipe leaves out as duplicates, with the clusters written beside the rows."""
+    spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]], documents: int
+) -> NDArray[np.bool_]:
+    """Of so many training `documents`, those that the recipe leaves out as duplicates; their clusters are written
+    beside the rows."""
     if spec.duplicates == "ignore":
-        return None
+        return np.zeros(documents, dtype=np.bool_)
     clusters = find_clusters(trained, spec.near_copy)
     with publication.file(c.DUPLICATES_FILE) as pending:
         lines = list(clusters.lines())
@@ -248,19 +247,10 @@ def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
     return np.asarray((tokens > spec.limits.tokens) | (chunks > spec.limits.chunks))
 
 
-def _times(spec: PackedRowsSpec, split: str, spool: Spool, source: int, enters: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How often each document of a source is taken; never one that does not enter, which the others make up for."""
-    weight = repository_weight(spec.ordered_repos[source].name, spec.weights, split=split)
-    first, end = int(spool.boundaries[source]), int(spool.boundaries[source + 1])
-    documents = first + np.flatnonzero(enters[first:end])
-    times = np.zeros(end - first, dtype=np.int64)
-    times[documents - first] = repetitions(_names(spool, documents), len(documents), weight, spec.seed)
-    return times
-
-
-def _names(spool: Spool, documents: NDArray[np.int64]) -> Iterator[str]:
-    for start in range(0, len(documents), _NAME_BATCH):
-        yield from spool.strings(c.DOC_ID, documents[start : start + _NAME_BATCH]).to_pylist()
+def _weights(spec: PackedRowsSpec, split: str) -> list[list[float]]:
+    """How often a document is taken, by repository and budget."""
+    repos = [repository_weight(repo.name, spec.weights, split=split) for repo in spec.ordered_repos]
+    return [[weight * spec.blend.get(budget, 1.0) for budget in spec.budgets] for weight in repos]
 
 
 def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:
@@ -293,7 +283,8 @@ def _write_rows(path: Path, packed: _Split, rooms: Iterator[RowRoom], rows: rang
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
     tokens, valid_tokens = train.tokens, valid.tokens
     keys = [repo.key for repo in spec.ordered_repos]
-    ones, near = np.ones_like(train.times), train.near.astype(np.int64)
+    ones, near, budgets = np.ones_like(train.times), train.apart.near.astype(np.int64), train.apart.origins.budget
+    per_budget = np.bincount(budgets, weights=train.times, minlength=len(spec.budgets)).astype(np.int64).tolist()
     return {
         "documents": len(train.taken),
         "tokens": tokens,
@@ -303,12 +294,13 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
         "rearranged_documents": train.spool.rearranged,
-        "duplicate_documents": int(train.twice.sum()),
+        "duplicate_documents": int((train.apart.twice & ~train.apart.near).sum()),
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
         "left_out_per_repo": dict(zip(keys, train.per_source(near), strict=True)),
         "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
+        "documents_per_budget": dict(zip(map(str, spec.budgets), per_budget, strict=True)),
         "tokens_per_repo": dict(zip(keys, train.per_source(train.lengths * train.times), strict=True)),
         "row_tokens": spec.limits.tokens,
         "max_chunks": spec.limits.chunks,

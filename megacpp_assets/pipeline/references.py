@@ -81,12 +81,17 @@ class References:
         return entry
 
     def _kept(self, existing: RepoPin, entry: CatalogueEntry) -> RepoPin:
-        """The known pin. A moved tag is an error; a source that does not answer is one only where its objects are still
-        needed.
+        """The known pin, with what the catalogue says now. A moved tag is an error; a source that does not answer is
+        one only where its objects are still needed.
         """
         try:
             verify_pin(existing, self.root)
         except SourceUnreachable:
             if find_artifact(self.root, raw_path(existing.partition)) is None:
                 raise
-        return replace(existing, submodules=entry.submodules, submodule_owners=entry.submodule_owners)
+        return replace(
+            existing,
+            submodules=entry.submodules,
+            submodule_owners=entry.submodule_owners,
+            category=entry.category,
+        )

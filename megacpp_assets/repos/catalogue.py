@@ -13,6 +13,7 @@ from typing import Any
 import tomlkit
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef, require_label
 from megacpp_assets.repos.licensing.licences import UNKNOWN
 from megacpp_assets.repos.licensing.spdx import spdx_expression
@@ -30,12 +31,13 @@ SIZE_CLASSES = ("S", "M", "L", "H")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or "".
+    """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or "",
+    `category` what it is, one of `REPOSITORY_CATEGORIES`, or "".
 
     Its submodules come from its own HOST/OWNER, or from one that `submodule_owners` names. `tags` is the regular
     expression of those tags that are releases: a backfill and the sensor take no others. `SpecError` for a URL that is
-    neither https without credentials nor local, a licence that is no SPDX expression, an unknown size class, and what
-    is no expression.
+    neither https without credentials nor local, a licence that is no SPDX expression, an unknown size class or
+    category, and what is no expression.
     """
 
     name: str
@@ -43,6 +45,7 @@ class CatalogueEntry:
     ref: str
     license: str = UNKNOWN
     specialist: str = ""
+    category: str = ""
     size_class: str = "S"
     submodules: bool = False
     submodule_owners: tuple[str, ...] = ()
@@ -57,6 +60,9 @@ class CatalogueEntry:
             require_label(f"{where}.specialist", self.specialist)
         if self.size_class not in SIZE_CLASSES:
             raise SpecError(f"{where}.size_class", expected="S, M, L or H", found=repr(self.size_class))
+        if self.category and self.category not in REPOSITORY_CATEGORIES:
+            expected = f"one of {', '.join(REPOSITORY_CATEGORIES)}"
+            raise SpecError(f"{where}.category", expected=expected, found=repr(self.category))
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")

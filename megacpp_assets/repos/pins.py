@@ -85,4 +85,5 @@ def pin_at(entry: CatalogueEntry, ref: str, *, git_ref: str, commit: str) -> Rep
         specialist=entry.specialist,
         submodules=entry.submodules,
         submodule_owners=entry.submodule_owners,
+        category=entry.category,
     )

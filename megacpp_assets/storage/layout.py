@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
@@ -73,9 +74,9 @@ def lineage_cache_path() -> str:
     return f"{CACHE}/lineage"
 
 
-def decoded_cache_path(dataset: str, budget: int) -> str:
-    """The documents of a budget as the mixtures of a dataset take them."""
-    return f"{CACHE}/decoded/{dataset}/{budget}"
+def decoded_cache_path(dataset: str, budgets: Sequence[int]) -> str:
+    """The documents of some budgets as the mixtures of a dataset take them."""
+    return f"{CACHE}/decoded/{dataset}/{'_'.join(map(str, budgets))}"
 
 
 def jsonl_path(dataset: str, repo: RepoRef) -> str:

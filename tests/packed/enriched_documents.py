@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -84,26 +85,39 @@ def publish_enriched(
     train: Sequence[Sequence[dict[str, Any]]],
     valid: Sequence[dict[str, Any]] = (),
     budget: int = DOCUMENT_TOKENS,
+    others: Mapping[int, Sequence[dict[str, Any]]] = MappingProxyType({}),
 ) -> Artifact:
-    """Publish `train`, a shard for each list, and `valid`, the validation shard, of `budget`, below a token parquet."""
+    """Publish `train`, a shard for each list, and `valid`, the validation shard, of `budget`, and the documents of
+    `others`, below a token parquet."""
 
     def tokenized(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         publication.write("nothing", b"")
         return {}
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        shards = {c.parquet_shard(index): records for index, records in enumerate(train)} | {c.VAL_SHARD: valid}
+        own = {c.parquet_shard(index): records for index, records in enumerate(train)} | {c.VAL_SHARD: valid}
+        shards = {c.of_budget(budget, name): records for name, records in own.items()}
+        shards |= {c.of_budget(other, c.parquet_shard(0)): records for other, records in others.items()}
         for name, records in shards.items():
-            with publication.file(c.of_budget(budget, name)) as pending:
+            with publication.file(name) as pending:
                 pq.write_table(table_of(records), pending.path)
                 pending.rows = len(records)
         return {"documents": sum(map(len, shards.values()))}
 
     publish_tokenizer(root)
     below = parquet_path(DATASET, repo)
+    config = {"budgets": sorted({budget, *others})}
     publish(Target(root, below, "tokenized_parquet", repo.key, "1", {}, (tokenizer_path(DATASET),)), tokenized)
     return publish(
-        Target(root, enriched_path(DATASET, repo), "v6_enriched", repo.key, "1", {"budgets": [budget]}, (below,)),
+        Target(
+            root,
+            enriched_path(DATASET, repo),
+            "v6_enriched",
+            repo.key,
+            "1",
+            config,
+            (below,),
+        ),
         produce,
     )
 

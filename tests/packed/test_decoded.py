@@ -38,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def _folder(corpus: Corpus) -> Path:
-    return corpus.root / decoded_cache_path(DATASET, 4096)
+    return corpus.root / decoded_cache_path(DATASET, [4096])
 
 
 def test_all_mixtures_of_a_dataset_take_their_documents_from_one_decoding(corpus: Corpus, made: list[Path]) -> None:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.blend import shards_of_split
+from megacpp_assets.packed.left_out import left_out
 from megacpp_assets.packed.stage import run
 from megacpp_assets.quality.packed import check
 from megacpp_assets.storage.artifact import Artifact
@@ -42,7 +43,7 @@ def _published(root: Path, role: int = ROOT_ROLE) -> tuple[Corpus, list[Artifact
 
 def _left_out(artifacts: list[Artifact]) -> list[list[bool]]:
     trained, held = (
-        [shards_of_split(artifact, 4096, split) for artifact in artifacts] for split in (TRAIN_SPLIT, VALID_SPLIT)
+        [shards_of_split(artifact, [4096], split) for artifact in artifacts] for split in (TRAIN_SPLIT, VALID_SPLIT)
     )
     return [found.tolist() for found in left_out(trained, held, 0.7)]
 

@@ -24,11 +24,13 @@ CATALOGUE = """
 url = "sample://sample-kernel"
 ref = "v1.0.0"
 license = "Apache-2.0"
+category = "os_kernels"
 
 [repo.text]
 url = "sample://sample-format"
 ref = "v1.0.0"
 license = "Apache-2.0"
+category = "cpp_libraries"
 """
 RECIPE = """
 dataset = "mine"
@@ -43,6 +45,9 @@ dataset_version = "mine_8k_v1"
 [specialists.low_level]
 drivers = 2.5
 text = 0.5
+
+[mixture.categories]
+cpp_libraries = 0.75
 
 [tokenizer]
 vocabulary_size = 7680
@@ -81,14 +86,14 @@ def _train_documents(root: Path, repo: str) -> int:
     return sum(pq.read_metadata(file).num_rows for file in files if file.name != c.VAL_SHARD)
 
 
-def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight(root: Path) -> None:
+def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight_and_its_categorys(root: Path) -> None:
     base, special = (open_artifact(root, f"packed/mine/{name}/8k").manifest for name in ("base", "low_level"))
     assert special.stats["row_tokens"] == 8192
     once, taken = base.stats["documents_per_repo"], special.stats["documents_per_repo"]
-    for repo, weight in (("drivers@v1.0.0", 2.5), ("text@v1.0.0", 0.5)):
+    for repo, weight, category in (("drivers@v1.0.0", 2.5, 1), ("text@v1.0.0", 0.5, 0.75)):
         count = _train_documents(root, repo)
-        assert once[repo] == count > 0
-        assert taken[repo] == math.floor(weight * count + 0.5)
+        assert once[repo] == math.floor(category * count + 0.5) > 0
+        assert taken[repo] == math.floor(weight * category * count + 0.5)
     assert special.stats["valid_documents"] == base.stats["valid_documents"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
@@ -177,3 +178,29 @@ def test_a_persons_own_recipe_and_catalogue_are_followed(tmp_path: Path) -> None
     corpus = open_corpus(tmp_path / "data")
     assert (corpus.dataset, corpus.recipe.training.steps, corpus.recipe.curriculum) == ("mine", 9, ("16k",))
     assert [(pin.name, pin.ref) for pin in corpus.lock.repos] == [("mine", "v1.0.0")]
+
+
+def _weighing(tmp_path: Path, category: str) -> Corpus:
+    (tmp_path / "own.toml").write_text(
+        f'[repo.mine]\nurl = "sample://sample-expr"\nref = "v1.0.0"\n{category}\n'
+        '[repo.other]\nurl = "sample://sample-format"\nref = "v1.0.0"\ncategory = "databases"\n'
+    )
+    (tmp_path / "mine.toml").write_text(
+        'dataset = "mine"\ncatalogue = "own.toml"\nrepos = ["mine", "other"]\ncurriculum = ["4k"]\n'
+        "[mixture.categories]\ncrypto = 0.5\n[specialists.numerics]\nmine = 3\nother = 2\n"
+    )
+    recipe = load_recipe(str(tmp_path / "mine.toml"))
+    make_sample_repositories(tmp_path / "data")
+    return pin_corpus(tmp_path / "data", recipe, recipe.repos)
+
+
+def test_a_mixture_takes_a_repository_by_its_own_weight_times_that_of_its_category(tmp_path: Path) -> None:
+    corpus = _weighing(tmp_path, 'category = "crypto"')
+    assert corpus.weights("base") == {"mine": 0.5}
+    assert corpus.weights("numerics") == {"mine": 1.5, "other": 2.0}
+
+
+def test_a_pinned_repository_is_of_the_category_that_the_catalogue_says_now(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"repository mine; expected a category, as .*; found none; .*\[repo.mine\]"):
+        _weighing(tmp_path, "").weights("base")
+    assert _weighing(tmp_path, 'category = "crypto"').weights("base") == {"mine": 0.5}

@@ -31,6 +31,7 @@ def test_what_was_added_is_read_back(root: Path) -> None:
         (_LIB + 'submodule_owners = ["https://github.com"]', "submodule_owners; expected HOST/OWNER"),
         (_LIB + "size_class = 1979-05-27", "repo.lib.size_class; expected a text; found a date or time"),
         (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected S, M, L or H; found 'XL'"),
+        (_LIB + 'category = "games"', "repo.lib.category; expected one of os_kernels, compilers_and_runtimes"),
         (_LIB + 'colour = "red"', "repo.lib.colour; expected one of url, ref, license"),
         (_LIB + 'name = "other"', "repo.lib.name; expected one of url, ref"),
         (_LIB + 'license = "Foo"', "repo.lib.license; expected an SPDX licence expression"),

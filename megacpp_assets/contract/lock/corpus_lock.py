@@ -20,6 +20,7 @@ FORMAT: Final = 3
 _WITHOUT_REMOVALS: Final = 2
 """Written as long as nothing was removed: a release that knows no removals must not read a lock that has some."""
 _FIRST_FORMAT: Final = 1
+_WRITTEN_IF_TOLD: Final = frozenset({"submodule_owners", "category"})
 _MEND: Final = (
     "put back what was there (corpus.lock.d has its earlier states), or move corpus.lock aside and run the recipe "
     "again, which pins anew; what is made of the same commits stays as it is"
@@ -30,6 +31,7 @@ _MEND: Final = (
 class RepoPin:
     """A repository at a commit. `ref` is the tag, or `tip-<12 hex>` for a resolved tip; `specialist` may be "".
 
+    `category` is what the repository is, by which mixtures may weigh it, or "".
     `submodule_owners` are those HOST/OWNER, beside the repository's own, that its submodules may come from.
     """
 
@@ -42,6 +44,7 @@ class RepoPin:
     specialist: str
     submodules: bool = False
     submodule_owners: tuple[str, ...] = ()
+    category: str = ""
 
     @property
     def partition(self) -> RepoRef:
@@ -226,13 +229,12 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
 
 def _pin_table(pin: RepoPin) -> dict[str, Any]:
     table = {key: value for key, value in asdict(pin).items() if key not in {"name", "ref"}}
-    if not pin.submodule_owners:
-        del table["submodule_owners"]
-    return table
+    return {key: value for key, value in table.items() if value or key not in _WRITTEN_IF_TOLD}
 
 
 def _pin(repo: RepoRef, table: Mapping[str, Any]) -> RepoPin:
     require_texts(repo.key, table, "url", "license", "specialist")
+    require_texts(repo.key, {"category": table.get("category", "")}, "category")
     require_forms(repo.key, table, "git_ref", "commit")
     require_same_commit(repo.key, repo.ref, table["commit"])
     owners = tuple(table.get("submodule_owners", ()))

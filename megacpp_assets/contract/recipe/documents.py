@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 DUPLICATES = ("ignore", "report", "drop_exact", "drop_near")
@@ -131,6 +132,9 @@ class TokenizerRecipe:
 class MixtureRecipe:
     """Times that a specialist which the catalogue defines takes its own repository; `seed` of the packing.
 
+    `categories` says how often mixtures take the repositories of a category of the catalogue, where that is not once;
+    of a repository that a specialist weighs too, the product counts.
+
     `duplicates` says what becomes of training documents that another repository has too: they are not looked for
     (`ignore`), told in clusters (`report`), and left out as well, if the same (`drop_exact`) or nearly (`drop_near`, by
     `holdout.near_copy`). The first repository by name keeps its own.
@@ -139,9 +143,15 @@ class MixtureRecipe:
     own_weight: float = 4.0
     seed: int = 42
     duplicates: str = "ignore"
+    categories: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_weight("mixture.own_weight", self.own_weight)
+        for category, weight in self.categories.items():
+            if category not in REPOSITORY_CATEGORIES:
+                expected = f"one of {', '.join(REPOSITORY_CATEGORIES)}"
+                raise SpecError(f"mixture.categories.{category}", expected=expected, found=repr(category))
+            require_weight(f"mixture.categories.{category}", weight)
         if self.duplicates not in DUPLICATES:
             raise SpecError("mixture.duplicates", expected=" or ".join(DUPLICATES), found=repr(self.duplicates))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
@@ -21,12 +22,16 @@ class PhaseRecipe:
     """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
     budget that they are made for.
 
+    `blend` names other phases whose documents it takes too, and how often: short ones among long, so that what an
+    earlier phase taught is not lost. One that its own documents have word for word is not taken again.
+
     `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
     """
 
     row_tokens: int
     document_tokens: int = DOCUMENT_TOKENS
     dataset_version: str = ""
+    blend: Mapping[str, float] = field(default_factory=dict)
 
     def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
         """(key, expected, found) of the first value that cannot be; `longer` if documents may be longer than rows."""

@@ -76,8 +76,18 @@ def recipe_toml(recipe: Recipe) -> str:
     }
     for key in ("phases", "specialists", "stand_ins"):
         document[key] = {name: document[key][name] for name in sorted(document[key])}
+    for phase in document["phases"].values():
+        phase["blend"] = _inline(phase["blend"])
+    document["mixture"]["categories"] = _inline(document["mixture"]["categories"])
     document["promotion"]["failed_units"] = dict(sorted(recipe.promotion.failed_units.items()))
     return tomlkit.dumps(document)
+
+
+def _inline(table: Mapping[str, Any]) -> Any:
+    inline = tomlkit.inline_table()
+    for key in sorted(table):
+        inline.append(key, table[key])
+    return inline
 
 
 def recipe_sha256(recipe: Recipe) -> str:

@@ -74,6 +74,13 @@ class Recipe:
         _require_specialists(self.specialists, names)
         _require_stand_ins(self.stand_ins, names)
 
+    def blend(self, name: str) -> dict[int, float]:
+        """Budget -> how often the phase `name` takes another phase's documents; `SpecError` if nobody makes them."""
+        found = {self.phases[other].document_tokens: weight for other, weight in self.phases[name].blend.items()}
+        for other in self.phases[name].blend:
+            self._require_made(f"phases.{name}.blend.{other}", other)
+        return found
+
     @property
     def budgets(self) -> tuple[int, ...]:
         """The `document_tokens` of the curriculum's phases, each once, ascending: documents are made for each."""
@@ -89,15 +96,19 @@ class Recipe:
     def phase(self, name: str) -> PhaseRecipe:
         """The phase of that name; `SpecError` with those there are, or if nobody makes documents for its budget."""
         self._require_phase("phase", name)
-        phase = self.phases[name]
-        if phase.document_tokens not in self.budgets:
+        self._require_made(f"phases.{name}.document_tokens", name)
+        self.blend(name)
+        return self.phases[name]
+
+    def _require_made(self, where: str, name: str) -> None:
+        """`SpecError` unless documents are made for the budget of the phase `name`."""
+        if self.phases[name].document_tokens not in self.budgets:
             raise SpecError(
-                f"phases.{name}.document_tokens",
+                where,
                 expected=f"the budget of a phase of the curriculum: {', '.join(map(str, self.budgets))}",
-                found=phase.document_tokens,
+                found=self.phases[name].document_tokens,
                 do=f"add {name} to the recipe's curriculum",
             )
-        return phase
 
     def phase_before(self, name: str) -> str:
         """The phase of the curriculum from whose weights the phase `name` starts; "" where it starts from the seed."""
@@ -117,6 +128,21 @@ def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:
         if problem := phase.problem(longer=longer):
             key, expected, found = problem
             raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
+        _require_blend(name, phases)
+
+
+def _require_blend(name: str, phases: Mapping[str, PhaseRecipe]) -> None:
+    phase, seen = phases[name], {phases[name].document_tokens}
+    for other, weight in phase.blend.items():
+        where = f"phases.{name}.blend.{other}"
+        fits = {key for key, one in phases.items() if one.document_tokens <= phase.row_tokens} - {name}
+        if other not in fits:
+            expected = f"a phase whose documents fit its rows: {', '.join(sorted(fits)) or 'none does'}"
+            raise SpecError(where, expected=expected, found=repr(other))
+        if phases[other].document_tokens in seen:
+            raise SpecError(where, expected="documents of another budget", found=phases[other].document_tokens)
+        seen.add(phases[other].document_tokens)
+        require_weight(where, weight)
 
 
 def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: Iterable[str]) -> None:

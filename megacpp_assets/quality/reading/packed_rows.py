@@ -25,15 +25,16 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.packed.blend import origins, shards_of_budget, shards_of_split
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
-from megacpp_assets.packed.left_out import left_out, shards_of_split
+from megacpp_assets.packed.left_out import left_out
 from megacpp_assets.packed.mixture import entries
 from megacpp_assets.quality.reading.fingerprints import fingerprints
 from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.seen import FileState, state_of
-from megacpp_assets.storage.parquet import batches, read_schema
+from megacpp_assets.storage.parquet import batches, count_rows, read_schema
 from megacpp_assets.storage.ragged import list_lengths
 
 _BLOCK_TOKENS = 1 << 18
@@ -54,13 +55,17 @@ def wrong_columns(artifact: Artifact) -> list[str]:
 
 @dataclass(slots=True)
 class Sources:
-    """The documents that a split is made of, sorted by key, and how often rows have taken each of them."""
+    """The documents that a split is made of, sorted by key, and how often rows have taken each of them.
+
+    A `group` is those of one repository and one budget, whose number is that of the repository times that of budgets,
+    and the place of the budget.
+    """
 
     known: Documents
-    repo: NDArray[np.uint16]
+    group: NDArray[np.uint32]
     weights: NDArray[np.float64]
     tokens: NDArray[np.int64]
-    """The times that each document is to be taken in the mean, and `tokens`, by repository."""
+    """The times that each document is to be taken in the mean, and `tokens`, by the number in `group`."""
     taken: NDArray[np.uint32]
     unknown: int = 0
     changed: int = 0
@@ -85,12 +90,11 @@ class Sources:
 
     @property
     def wrong(self) -> int:
-        """Documents that were taken too seldom or too often, or are of no source, and those that a repository's sum
-        is too small or too large by."""
-        outside = (self.taken < self._least[self.repo]) | (self.taken > self._most[self.repo])
-        repos = len(self.weights)
+        """Documents that were taken too seldom or too often, or are of no source, and those that a group's sum is too
+        small or too large by."""
+        outside = (self.taken < self._least[self.group]) | (self.taken > self._most[self.group])
         wanted = [entries(int(count), weight) for count, weight in zip(self._counts, self.weights, strict=True)]
-        missed = np.bincount(self.repo, weights=self.taken, minlength=repos).astype(np.int64) - wanted
+        missed = np.bincount(self.group, weights=self.taken, minlength=len(wanted)).astype(np.int64) - wanted
         return int(outside.sum()) + int(np.abs(missed).sum()) + self.unknown
 
     @property
@@ -103,7 +107,7 @@ class Sources:
 
     @property
     def _counts(self) -> NDArray[np.int64]:
-        return np.bincount(self.repo, minlength=len(self.weights))
+        return np.bincount(self.group, minlength=len(self.weights))
 
     def bounds(self) -> tuple[int, int]:
         """Least and most tokens that the rows of this split may hold."""
@@ -125,7 +129,7 @@ class _Upstream:
     @staticmethod
     def of(packed: Artifact, inputs: Sequence[Artifact]) -> _Upstream:
         config = packed.manifest.config
-        decisive = {name: config[name] for name in ("document_tokens", "near_copy", "duplicates")}
+        decisive = {name: config[name] for name in ("document_tokens", "blend", "near_copy", "duplicates")}
         if config["packing"]["overflow"] == "file":
             decisive |= {name: config[name] for name in ("packing", "row_tokens", "max_chunks")}
         files = tuple((path, state_of(path)) for source in inputs for path in source.files(".parquet"))
@@ -140,46 +144,62 @@ def _outside_and_sides(upstream: _Upstream) -> tuple[Mapping[str, Sequence[NDArr
 
 
 @lru_cache(maxsize=len(SPLITS))
-def _known(upstream: _Upstream, split: str) -> tuple[Documents, NDArray[np.uint16], NDArray[np.int64]]:
-    """The documents of `split` in the sources, sorted by key, but for those left out; the number of the source of each;
-    the tokens of each source."""
-    packed, inputs = upstream.packed, upstream.inputs
+def _known(upstream: _Upstream, split: str) -> tuple[Documents, NDArray[np.uint32], NDArray[np.int64]]:
+    """The documents of `split` in the sources, sorted by key, but for those left out; the number of the group of each;
+    the tokens of each group."""
     outside = _outside_and_sides(upstream)[0][split]
-    budget = int(packed.manifest.config["document_tokens"])
-    tokens = np.zeros(len(inputs), dtype=np.int64)
-    parts: list[tuple[Documents, NDArray[np.uint16]]] = []
-    for number, source in enumerate(inputs):
-        files, count = shards_of_split(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
-        for found, lengths in _source_documents(files, count, outside[number]):
-            tokens[number] += lengths
-            parts.append((found, np.full(len(found.keys), number, dtype=np.uint16)))
+    budgets = _budgets(upstream.packed, split)
+    tokens = np.zeros(len(upstream.inputs) * len(budgets), dtype=np.int64)
+    parts: list[tuple[Documents, NDArray[np.uint32]]] = []
+    for number, source in enumerate(upstream.inputs):
+        done = 0
+        for group, budget in enumerate(budgets, number * len(budgets)):
+            files, count = shards_of_budget(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+            left = outside[number][done:]
+            done += sum(map(count_rows, files))
+            for found, lengths in _source_documents(files, count, left):
+                tokens[group] += lengths
+                parts.append((found, np.full(len(found.keys), group, dtype=np.uint32)))
     keys = _joined((found.keys for found, _ in parts), np.uint64)
     order = np.argsort(keys, kind="stable")
     known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
-    return known, _joined((repo for _, repo in parts), np.uint16)[order], tokens
+    return known, _joined((group for _, group in parts), np.uint32)[order], tokens
 
 
 def _sources(upstream: _Upstream, split: str) -> Sources:
     """The documents of `split`, none of them taken yet."""
-    known, repo, tokens = _known(upstream, split)
-    weights = np.array([_times(upstream.packed, source, split) for source in upstream.inputs])
-    return Sources(known, repo, weights, tokens, np.zeros(len(repo), dtype=np.uint32))
+    known, group, tokens = _known(upstream, split)
+    weights = np.array([_times(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
+    return Sources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
+
+
+def _budgets(packed: Artifact, split: str) -> tuple[int, ...]:
+    """The budgets that the documents of `split` are of: the mixture's own, and where they train those it blends in."""
+    own, blend = int(packed.manifest.config["document_tokens"]), packed.manifest.config["blend"]
+    return (own, *sorted(map(int, blend))) if split == TRAIN_SPLIT else (own,)
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=kind), *parts])
 
 
-def _times(packed: Artifact, source: Artifact, split: str) -> float:
-    """How often, in the mean, the mixture takes a document of `source`; the validation split takes each once."""
-    repo = source.manifest.partition.partition("@")[0]
-    return float(packed.manifest.config["weights"].get(repo, 1.0)) if split == TRAIN_SPLIT else 1.0
+def _times(packed: Artifact, source: Artifact, split: str) -> list[float]:
+    """How often, in the mean, the mixture takes a document of `source` of each budget; the validation split takes each
+    once."""
+    if split != TRAIN_SPLIT:
+        return [1.0]
+    repo, config = source.manifest.partition.partition("@")[0], packed.manifest.config
+    weight = float(config["weights"].get(repo, 1.0))
+    return [weight * float(config["blend"].get(str(budget), 1.0)) for budget in _budgets(packed, split)]
 
 
 def _outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
-    """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, and what no
-    row holds where the recipe keeps it in a file."""
+    """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, what another
+    budget has too, and what no row holds where the recipe keeps it in a file."""
     near, files = _near(packed, inputs, split)
+    if split == TRAIN_SPLIT and packed.manifest.config["blend"]:
+        again = [origins(source, _budgets(packed, split)).again for source in inputs]
+        near = [flags | twice for flags, twice in zip(near, again, strict=True)]
     if split == TRAIN_SPLIT and packed.manifest.config["duplicates"] != "ignore":
         removed = _clusters(packed, files).removed(packed.manifest.config["duplicates"])
         ends = np.cumsum([len(flags) for flags in near])[:-1]
@@ -241,9 +261,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _near(packed: Artifact, inputs: Sequence[Artifact], split: str) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
     """By source, which documents of `split` are left out as near copies, and its files."""
-    budget = int(packed.manifest.config["document_tokens"])
+    budgets = _budgets(packed, TRAIN_SPLIT)
     trained, held = (
-        [shards_of_split(source, budget, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
+        [shards_of_split(source, budgets, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
     )
     if split == TRAIN_SPLIT:
         return left_out(trained, held, float(packed.manifest.config["near_copy"])), trained
@@ -311,9 +331,9 @@ def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str,
     """The documents that the mixture holds, on both sides."""
 
     def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        budget = int(artifact.manifest.config["document_tokens"])
+        budgets = _budgets(artifact, split)
         for source, left in zip(inputs, outside[split], strict=True):
-            files, most = shards_of_split(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+            files, most = shards_of_split(source, budgets, split), documents_at_once(_BLOCK_DOCUMENTS, max(budgets))
             yield from _kept(files, most, columns, left)
 
     held = (document for batch in documents(VALID_SPLIT, [c.TEXT, c.CONSTITUENTS]) for document in batch.to_pylist())

@@ -51,6 +51,11 @@ ABSEIL = RepoPin(
 )
 
 
+def test_a_category_is_written_where_there_is_one() -> None:
+    lock = LockFile().with_corpus(CorpusLock("set", "sample", (replace(FMT, category="cpp_libraries"), TIP)))
+    assert lock.to_bytes().count(b"category") == 1 and LockFile.from_bytes(lock.to_bytes()) == lock
+
+
 def test_the_order_of_pins_does_not_change_the_bytes() -> None:
     one, other = (LockFile().with_corpus(CorpusLock("set", "sample", pins)) for pins in ((FMT, ABSEIL), (ABSEIL, FMT)))
     assert one.to_bytes() == other.to_bytes()

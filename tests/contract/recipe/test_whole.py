@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.documents import SemanticRecipe, SourcesRecipe, TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import MixtureRecipe, SemanticRecipe, SourcesRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.rows import PackingRecipe, PhaseRecipe, standard_phases
 from megacpp_assets.contract.recipe.whole import Recipe
 
@@ -71,3 +71,42 @@ def test_documents_may_be_longer_than_rows_where_the_recipe_says_what_becomes_of
 def test_a_way_of_packing_that_there_is_not_is_refused_by_its_key(key: str) -> None:
     with pytest.raises(SpecError, match=rf"packing.{key}; expected .* or .*; found 'crop'"):
         PackingRecipe(**{key: "crop"})
+
+
+def _blending(**blend: float) -> Recipe:
+    return _recipe("4k", "16k", **{"16k": PhaseRecipe(16_384, 16_384, blend=blend)})
+
+
+def test_a_phase_takes_documents_of_others_by_their_budget() -> None:
+    assert _blending(**{"4k": 0.5}).blend("16k") == {4096: 0.5}
+    assert _blending(**{"4k": 0.5}).blend("4k") == {}
+
+
+@pytest.mark.parametrize(
+    ("blend", "words"),
+    [
+        ({"64k": 1.0}, r"phases.16k.blend.64k; expected a phase whose documents fit its rows: 4k, structure; .*'64k'"),
+        ({"16k": 1.0}, r"phases.16k.blend.16k; expected a phase whose documents fit"),
+        (
+            {"4k": 1.0, "structure": 1.0},
+            r"blend.structure; expected documents of another budget; found 4096",
+        ),
+        ({"4k": 0.0}, r"phases.16k.blend.4k; expected a positive finite number; found 0.0"),
+    ],
+)
+def test_what_no_phase_can_take_is_refused_by_its_key(blend: dict[str, float], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        _blending(**blend)
+
+
+def test_a_phase_that_takes_documents_which_nobody_makes_is_refused_where_it_is_asked_for() -> None:
+    recipe = _recipe("16k", **{"16k": PhaseRecipe(16_384, 16_384, blend={"4k": 0.5})})
+    with pytest.raises(SpecError, match=r"phases.16k.blend.4k; expected the budget of .*: 16384; found 4096; .*add 4k"):
+        recipe.phase("16k")
+
+
+def test_a_category_that_there_is_not_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SpecError, match=r"mixture.categories.games; expected one of os_kernels, .*; found 'games'"):
+        MixtureRecipe(categories={"games": 2.0})
+    with pytest.raises(SpecError, match=r"mixture.categories.crypto; expected a positive finite number; found -1"):
+        MixtureRecipe(categories={"crypto": -1.0})

@@ -1,0 +1,64 @@
+"""What a mixture is made of: the documents of its phase's budget, and those of other budgets that the phase blends in.
+
+A document that another budget has word for word is the same document, by the same id, and is taken as the first's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import shards_of
+from megacpp_assets.storage.parquet import batches, count_rows
+
+_BATCH_DOCUMENTS = 65_536
+
+
+def shards_of_budget(artifact: Artifact, budget: int, split: str) -> list[Path]:
+    """Data files of a budget and a split of an enriched artifact, in document order."""
+    held = split == VALID_SPLIT
+    return [file for file in shards_of(artifact, budget, ".parquet") if (file.name == c.VAL_SHARD) == held]
+
+
+def shards_of_split(artifact: Artifact, budgets: Sequence[int], split: str) -> list[Path]:
+    """Those of each of `budgets` in turn; only of the first where documents validate, which are the same in any."""
+    taken = budgets if split == TRAIN_SPLIT else budgets[:1]
+    return [file for budget in taken for file in shards_of_budget(artifact, budget, split)]
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """By training document, in the order of its files: the place of its budget among those of the mixture, and whether
+    an earlier one of these has it too."""
+
+    budget: NDArray[np.uint8]
+    again: NDArray[np.bool_]
+
+
+def origins(artifact: Artifact, budgets: Sequence[int]) -> Origins:
+    """Those of the training documents of an enriched artifact. Ids are read only where there are several budgets."""
+    files = [shards_of_budget(artifact, budget, TRAIN_SPLIT) for budget in budgets]
+    counts = [sum(map(count_rows, paths)) for paths in files]
+    budget = np.repeat(np.arange(len(budgets), dtype=np.uint8), counts)
+    if len(budgets) == 1:
+        return Origins(budget, np.zeros(len(budget), dtype=np.bool_))
+    seen, again = pa.array([], pa.string()), []
+    for paths in files:
+        ids = _ids(paths)
+        again.append(pc.is_in(ids, value_set=seen).to_numpy(zero_copy_only=False))
+        seen = pa.concat_arrays([seen, ids])
+    return Origins(budget, np.concatenate(again).astype(np.bool_))
+
+
+def _ids(paths: Sequence[Path]) -> pa.StringArray:
+    parts = (batch.column(c.DOC_ID) for path in paths for batch in batches(path, _BATCH_DOCUMENTS, [c.DOC_ID]))
+    return pa.concat_arrays([pa.array([], pa.string()), *parts])
