@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 
 _PROVENANCE: Final = {
     c.DOC_ID: "Identity of the document, from its content and place; parts of a split one end in their number.",
@@ -64,6 +65,7 @@ _ROWS: Final = {
     c.SOURCE_DOC_IDS: "Identity of each document of the row.",
     c.SOURCE_REPOS: "Repository of each document of the row.",
     c.SOURCE_DOC_TOKEN_LENGTHS: "Tokens of each document of the row.",
+    c.SOURCE_PLATFORM_IDS: f"Platforms of the row's documents, {MAX_PLATFORM_IDS} numbers for each, padded with 0.",
     c.SEQUENCE: "Number of the sequence in the Megatron pair, from 0.",
     c.TOKENS: "Tokens of the sequence.",
 }

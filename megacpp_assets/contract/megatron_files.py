@@ -16,6 +16,7 @@ IDX: Final = ".idx"
 SIDECAR_RECORD: Final = ".idx.json"
 ROWS: Final = ".rows.bin"
 DOCUMENTS: Final = ".documents.parquet"
+PLATFORMS: Final = ".platforms.bin"
 
 CHUNK_ROWS: Final = "rows"
 CHUNK_VALUES: Final = ("starts", "ends", "kinds", "dep_levels")
@@ -25,7 +26,7 @@ CHUNK_PARTS: Final = (
 )  # fmt: skip
 _DTYPE: Final = re.compile(r"u?int(8|16|32)|[|<][iu](1|2|4)")
 
-FORMAT = 3
+FORMAT = 4
 
 
 def prefix_name(dataset: str, split: str) -> str:
@@ -50,7 +51,8 @@ class SidecarRecord:
     The files in `side_channel_paths` are as `megatron/channels.py` says: a value for each token of the `.bin`, or runs,
     as many as `side_channel_runs` has for the channel; values are of the little-endian numpy dtype named in
     `side_channel_dtypes`. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
-    last, the number of sequences. `chunk_paths` names the files of `megatron/chunk_sidecars.py` by part,
+    last, the number of sequences. `platforms_path` holds MAX_PLATFORM_IDS bytes for each sequence: the numbers of its
+    platforms, ascending, then 0. `chunk_paths` names the files of `megatron/chunk_sidecars.py` by part,
     `chunk_counts` the number of chunks, call edges and type edges.
     """
 
@@ -61,6 +63,7 @@ class SidecarRecord:
     token_dtype: str
     rows_path: str
     documents_path: str
+    platforms_path: str
     side_channel_paths: Mapping[str, str]
     side_channel_dtypes: Mapping[str, str]
     side_channel_runs: Mapping[str, int]
@@ -90,6 +93,7 @@ class SidecarRecord:
             names = (
                 record.rows_path,
                 record.documents_path,
+                record.platforms_path,
                 *record.side_channel_paths.values(),
                 *record.chunk_paths.values(),
             )

@@ -123,6 +123,7 @@ PACKED: Final = pa.schema(
         pa.field(c.SOURCE_DOC_IDS, pa.list_(pa.string())),
         pa.field(c.SOURCE_REPOS, pa.list_(pa.string())),
         pa.field(c.SOURCE_DOC_TOKEN_LENGTHS, pa.list_(pa.int32())),
+        pa.field(c.SOURCE_PLATFORM_IDS, pa.list_(pa.uint16())),
         pa.field(c.TOKEN_STRUCTURE_IDS_COLUMN, pa.list_(pa.uint8())),
         pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
         pa.field(c.TOKEN_AST_DEPTH_COLUMN, pa.list_(pa.int32())),

@@ -24,14 +24,15 @@ from megacpp_assets.contract.columns import (
 )
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
-from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.contract.names import TRAIN_SPLIT, fixed_max_chunks
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.megatron.channels import Channel, Values
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
 from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
-from megacpp_assets.megatron.sidecars import open_channel
+from megacpp_assets.megatron.sidecars import map_platforms, open_channel
 from megacpp_assets.storage.artifact import Artifact
 
 
@@ -41,7 +42,8 @@ class RowBatch:
 
     `input_ids`, `roles` and the five `structure` channels are (B, T) int32, `valid_token_count` is (B,) int32, and
     `RowDocuments` says what `target_ids` to `cu_seqlens` are. `symbols` are the four symbol channels, (B, T) uint32,
-    and `chunks` the chunks, where rows were opened with them.
+    and `chunks` the chunks, where rows were opened with them; so are `platforms`, (B, max(128, T // 32),
+    MAX_PLATFORM_IDS) int32 by document of the row, ascending numbers and then 0, all 0 where there is no document.
     """
 
     input_ids: NDArray[np.int32]
@@ -55,6 +57,26 @@ class RowBatch:
     roles: NDArray[np.int32]
     symbols: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
     chunks: ChunkBatch | None = None
+    platforms: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlatforms:
+    """Row r has the documents first[r] to first[r + 1]; `ids` has the platforms of each."""
+
+    first: NDArray[np.int64]
+    ids: NDArray[Any]
+
+    def of(self, rows: NDArray[np.int64], row_tokens: int) -> NDArray[np.int32]:
+        """`RowBatch.platforms` of the rows numbered `rows`. `IndexCorrupt` for more documents than places."""
+        out = np.zeros((len(rows), fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), np.int32)
+        for line, row in enumerate(rows.tolist()):
+            start, end = int(self.first[row]), int(self.first[row + 1])
+            if end - start > out.shape[1]:
+                where, do = f"documents of row {row}", "rerun packed_rows"
+                raise IndexCorrupt(where, expected=f"at most {out.shape[1]}", found=end - start, do=do)
+            out[line, : end - start] = self.ids[start:end]
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +88,7 @@ class PackedRows:
     tokens: NDArray[Any]
     channels: Mapping[str, Channel]
     chunk_files: ChunkFiles | None = None
+    platforms: DocumentPlatforms | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -82,7 +105,8 @@ class PackedRows:
         structure = {name: channels[name] for name in STRUCTURE_CHANNELS if name in channels}
         symbols = {name: channels[name].view(np.uint32) for name in SYMBOL_CHANNELS if name in channels}
         chunks = None if self.chunk_files is None else chunk_batch(self.chunk_files, rows, documents.doc_ids)
-        return RowBatch(input_ids, *documents, valid, structure, channels[ROLES], symbols, chunks)
+        platforms = None if self.platforms is None else self.platforms.of(rows, self.row_tokens)
+        return RowBatch(input_ids, *documents, valid, structure, channels[ROLES], symbols, chunks, platforms)
 
     def _lines(self, channel: Channel, rows: NDArray[np.int64], fill: int) -> NDArray[np.int32]:
         out = np.empty((len(rows), self.row_tokens), np.int32)
@@ -91,9 +115,16 @@ class PackedRows:
 
 
 def open_rows(
-    artifact: Artifact, dataset: str, split: str = TRAIN_SPLIT, *, symbols: bool = False, chunks: bool = False
+    artifact: Artifact,
+    dataset: str,
+    split: str = TRAIN_SPLIT,
+    *,
+    symbols: bool = False,
+    chunks: bool = False,
+    platforms: bool = False,
 ) -> PackedRows:
-    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`, with `chunks` if those.
+    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`, with `chunks` if those,
+    with the `platforms` of documents if those.
 
     Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where its files contradict each other:
     a broken index, another token width, a file of another length than the tokens, rows that overlap, are longer than T,
@@ -117,9 +148,9 @@ def open_rows(
         for channel in SIDE_CHANNELS
         if symbols or channel not in SYMBOL_CHANNELS
     }
-    return PackedRows(
-        record.row_tokens, starts, pair.tokens, channels, _mapped_chunks(artifact, record) if chunks else None
-    )
+    told = DocumentPlatforms(first, map_platforms(artifact.file(record.platforms_path), record)) if platforms else None
+    chunk_files = _mapped_chunks(artifact, record) if chunks else None
+    return PackedRows(record.row_tokens, starts, pair.tokens, channels, chunk_files, told)
 
 
 def _mapped_chunks(artifact: Artifact, record: SidecarRecord) -> ChunkFiles:

@@ -97,6 +97,7 @@ def _rows(pair: BinIdx, beside: Sidecars) -> Iterator[EndToEnd]:
                 for name, channel in beside.channels.items()
             },
             chunks=beside.chunks.lists(np.arange(part.start, part.stop)).table(),
+            platforms=beside.platforms[first:end],
         )
 
 

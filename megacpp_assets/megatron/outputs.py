@@ -16,7 +16,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
 from megacpp_assets.megatron.channels import ChannelWriter
 from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
-from megacpp_assets.megatron.sidecars import RowStarts
+from megacpp_assets.megatron.sidecars import PLATFORM_DTYPE, RowStarts
 from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import PendingFile
@@ -27,8 +27,8 @@ Open = Callable[[str], AbstractContextManager[PendingFile]]
 
 @dataclass(frozen=True, slots=True)
 class EndToEnd:
-    """Rows without their pads: tokens, and each channel, document after document, and `chunks`, a table of their
-    `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+    """Rows without their pads: tokens, and each channel, document after document, `chunks`, a table of their
+    `PACKED_ROWS_CHUNK_METADATA_COLUMNS`, and (documents, MAX_PLATFORM_IDS) `platforms`."""
 
     tokens: NDArray[Any]
     lengths: NDArray[np.int32]
@@ -36,6 +36,7 @@ class EndToEnd:
     tokens_per_row: NDArray[np.int64]
     channels: Mapping[str, NDArray[Any]]
     chunks: pa.Table
+    platforms: NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Totals:
             token_dtype=token_dtype,
             rows_path=prefix + files.ROWS,
             documents_path=prefix + files.DOCUMENTS,
+            platforms_path=prefix + files.PLATFORMS,
             side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in c.SIDE_CHANNELS},
             side_channel_dtypes=self.channel_dtypes,
             side_channel_runs=self.channel_runs,
@@ -77,6 +79,7 @@ class Outputs:
     row_starts: RowStarts
     documents: RowGroupWriter
     chunks: ChunkWriter
+    platforms: BinaryIO
     _named: int = 0
 
     def write(self, rows: EndToEnd) -> None:
@@ -86,6 +89,7 @@ class Outputs:
             writer.append(rows.channels[channel], rows.tokens_per_row)
         self.row_starts.append(rows.documents_per_row)
         self.chunks.append(rows.chunks)
+        self.platforms.write(np.ascontiguousarray(rows.platforms, dtype=PLATFORM_DTYPE).data)
 
     def name(self, doc_ids: pa.Array, repos: pa.Array, lengths: NDArray[np.int32]) -> None:
         """Append the lines of documents."""
@@ -129,5 +133,6 @@ def open_outputs(stack: ExitStack, opened: Open, vocabulary_size: int, *, code: 
         },
         row_starts=RowStarts(plain(files.ROWS)),
         documents=stack.enter_context(RowGroupWriter(documents.path, MEGATRON_DOCUMENTS)),
+        platforms=plain(files.PLATFORMS),
         chunks=ChunkWriter({part: plain(files.chunk_suffix(part)) for part in files.CHUNK_PARTS}),
     )

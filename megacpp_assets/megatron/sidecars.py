@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SIDECAR_RECORD, SidecarRecord
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.megatron.channels import Channel, map_channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks, verify_chunks
 from megacpp_assets.megatron.index_format import ROW_DTYPE
 from megacpp_assets.megatron.reader import blocks, mapped
 from megacpp_assets.storage.parquet import count_rows
+
+PLATFORM_DTYPE: Final = np.dtype("u1")
 
 
 class RowStarts:
@@ -51,6 +54,7 @@ class Sidecars:
     channels: dict[str, Channel]
     documents_path: Path
     chunks: ChunkFiles
+    platforms: NDArray[Any]
 
 
 def open_channel(path: Path, record: SidecarRecord, channel: str) -> Channel:
@@ -84,7 +88,24 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
         raise IndexCorrupt(record.documents_path, expected=f"{record.documents} lines", found=found)
     chunks = map_chunks(prefix.parent, record)
     verify_chunks(chunks, record)
-    return Sidecars(record, row_starts, channels, documents_path, chunks)
+    platforms = map_platforms(prefix.with_name(record.platforms_path), record)
+    _verify_platforms(platforms, record.platforms_path)
+    return Sidecars(record, row_starts, channels, documents_path, chunks, platforms)
+
+
+def map_platforms(path: Path, record: SidecarRecord) -> NDArray[Any]:
+    """(sequences, MAX_PLATFORM_IDS) platforms; nothing but the size is read. `IndexCorrupt` for another size."""
+    return _map(path, PLATFORM_DTYPE, record.documents * MAX_PLATFORM_IDS).reshape(-1, MAX_PLATFORM_IDS)
+
+
+def _verify_platforms(platforms: NDArray[Any], where: str) -> None:
+    for part in blocks(len(platforms)):
+        ids = platforms[part].astype(np.int16)
+        rising = (ids[:, 1:] > ids[:, :-1]) | (ids[:, 1:] == 0)
+        ended = (ids[:, :-1] > 0) | (ids[:, 1:] == 0)
+        if not (rising & ended).all() or (ids >= PLATFORM_IDS).any():
+            expected = f"ascending numbers below {PLATFORM_IDS}, then 0"
+            raise IndexCorrupt(where, expected=expected, found="otherwise", do="rerun megatron_bin_idx")
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

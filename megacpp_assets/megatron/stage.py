@@ -21,6 +21,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.index_format import CODES, token_code
@@ -31,12 +32,12 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "5"
+VERSION = "6"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [
     c.INPUT_IDS, c.VALID_TOKEN_COUNT, c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS,
-    *c.SIDE_CHANNELS.values(), *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
+    c.SOURCE_PLATFORM_IDS, *c.SIDE_CHANNELS.values(), *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
 ]  # fmt: skip
 
 
@@ -135,6 +136,7 @@ class _Rows:
             tokens_per_row=self.is_valid.sum(axis=1, dtype=np.int64),
             channels={channel: self.tokens(column) for channel, column in c.SIDE_CHANNELS.items()},
             chunks=self.table,
+            platforms=_flat(self.table, c.SOURCE_PLATFORM_IDS).to_numpy().reshape(len(self.lengths), MAX_PLATFORM_IDS),
         )
 
 
@@ -183,8 +185,18 @@ def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
         lengths = _flat(table, c.SOURCE_DOC_TOKEN_LENGTHS).to_numpy()
         offsets = table[c.SOURCE_DOC_TOKEN_LENGTHS].combine_chunks().offsets.to_numpy().astype(np.int64)
         rows = _Rows(table, np.arange(row_tokens) < valid[:, None], lengths, np.diff(offsets))
+        _require_platforms(table, file.name)
         _require_whole_documents(rows, offsets - offsets[0], valid, file.name)
         yield rows
+
+
+def _require_platforms(table: pa.Table, where: str) -> None:
+    found, documents = (
+        table[name].combine_chunks().value_lengths() for name in (c.SOURCE_PLATFORM_IDS, c.SOURCE_DOC_TOKEN_LENGTHS)
+    )
+    if not np.array_equal(found.to_numpy(), MAX_PLATFORM_IDS * documents.to_numpy()):
+        expected = f"{MAX_PLATFORM_IDS} platforms for each document of a row"
+        raise SchemaViolation(where, expected=expected, found="otherwise", do="rerun packed_rows")
 
 
 def _require_whole_documents(rows: _Rows, offsets: NDArray[np.int64], valid: NDArray[np.int32], where: str) -> None:

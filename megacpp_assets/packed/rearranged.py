@@ -80,6 +80,7 @@ def _batch(spool: Spool, documents: NDArray[np.int64], cuts: list[Cut]) -> pa.Re
     tokens = spool.tokens.lengths(documents)
     orders = [order_of(cut, int(count)) for cut, count in zip(cuts, tokens, strict=True)]
     columns: dict[str, pa.Array] = {name: spool.strings(name, documents) for name in STRING_GROUPS}
+    columns[c.PLATFORM_IDS] = _lists(c.PLATFORM_IDS, _split(spool.groups[c.PLATFORM_IDS], c.PLATFORM_IDS, documents))
     columns |= {name: _token_column(spool, name, documents, orders) for name in TOKEN_GROUP}
     marks = np.concatenate([marks_of(cut) for cut in cuts])
     columns[c.TOKEN_IDS_COLUMN] = _marked(columns[c.TOKEN_IDS_COLUMN], np.concatenate(orders), marks)

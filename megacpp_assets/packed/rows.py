@@ -84,6 +84,8 @@ def gather_rows(spool: Spool, block: RowBlock, room: RowRoom) -> pa.Table:
     arrays[c.SOURCE_DOC_IDS] = _lists(block.offsets, spool.strings(c.DOC_ID, block.documents))
     arrays[c.SOURCE_REPOS] = _lists(block.offsets, spool.strings(c.REPO, block.documents))
     arrays[c.SOURCE_DOC_TOKEN_LENGTHS] = _lists(block.offsets, pa.array(lengths.astype(np.int32)))
+    platforms = spool.platforms(block.documents)
+    arrays[c.SOURCE_PLATFORM_IDS] = _lists(block.offsets * platforms.shape[1], pa.array(platforms.reshape(-1)))
     return pa.Table.from_arrays([arrays[name] for name in PACKED.names], schema=PACKED)
 
 

@@ -17,7 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.packed import _gather
+from megacpp_assets.storage.ragged import padded
 
 EDGE_FROM: Final = "from"
 EDGE_TO: Final = "to"
@@ -28,7 +30,7 @@ CHUNK_GROUP: Final = (
 )  # fmt: skip
 EDGE_GROUPS: Final = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 STRING_GROUPS: Final = (c.DOC_ID, c.REPO)
-COLUMNS: Final = (*STRING_GROUPS, *TOKEN_GROUP, *CHUNK_GROUP, *EDGE_GROUPS)
+COLUMNS: Final = (*STRING_GROUPS, c.PLATFORM_IDS, *TOKEN_GROUP, *CHUNK_GROUP, *EDGE_GROUPS)
 
 RECORD_FILE: Final = "spool.json"
 OFFSETS_FILE: Final = "offsets"
@@ -129,8 +131,9 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Spool:
-    """Documents in source order. `groups` holds tokens and chunks under the name of their first column, edges and
-    strings under their own; `boundaries[r]` is the first document of source r, and the last entry the document count.
+    """Documents in source order. `groups` holds tokens and chunks under the name of their first column, edges, strings
+    and platforms under their own; `boundaries[r]` is the first document of source r, and the last entry the document
+    count.
     """
 
     groups: Mapping[str, Lists]
@@ -145,6 +148,11 @@ class Spool:
     def chunks(self) -> Lists:
         """Chunk starts, ends, kinds and dep levels."""
         return self.groups[CHUNK_GROUP[0]]
+
+    def platforms(self, documents: NDArray[np.int64]) -> NDArray[Any]:
+        """(documents, MAX_PLATFORM_IDS) platforms of `documents`, ascending, padded with 0."""
+        group = self.groups[c.PLATFORM_IDS]
+        return padded(group.take(c.PLATFORM_IDS, documents), group.lengths(documents), MAX_PLATFORM_IDS)
 
     @property
     def documents(self) -> int:

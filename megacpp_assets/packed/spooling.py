@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, documents_at_once
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.spool import (
@@ -123,7 +124,7 @@ class _SpoolWriter:
 
 
 def _group_names() -> tuple[str, ...]:
-    return (TOKEN_GROUP[0], CHUNK_GROUP[0], *EDGE_GROUPS, *STRING_GROUPS)
+    return (TOKEN_GROUP[0], CHUNK_GROUP[0], *EDGE_GROUPS, *STRING_GROUPS, c.PLATFORM_IDS)
 
 
 Flat = tuple[NDArray[np.int64], dict[str, NDArray[Any]]]
@@ -133,6 +134,9 @@ Flat = tuple[NDArray[np.int64], dict[str, NDArray[Any]]]
 def _flatten(batch: pa.RecordBatch, group: str, where: str) -> Flat:
     if group in STRING_GROUPS:
         return _flat_strings(batch.column(group), group, where)
+    if group == c.PLATFORM_IDS:
+        lengths, ids = _flat_list(batch.column(group), group, where)
+        return lengths, {group: ids.to_numpy()}
     if group in EDGE_GROUPS:
         lengths, edges = _flat_list(batch.column(group), group, where)
         return lengths, {end: edges.field(end).to_numpy() for end in (EDGE_FROM, EDGE_TO)}
@@ -169,6 +173,8 @@ def _require_sound(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str
     is_bos = tokens[c.TOKEN_IDS_COLUMN] == BOS_ID
     _require(is_bos[firsts], batch, where, "BOS as its first token")
     _require(np.add.reduceat(is_bos, firsts, dtype=np.int64) == 1, batch, where, "no second BOS")
+    few = groups[c.PLATFORM_IDS][0] <= MAX_PLATFORM_IDS
+    _require(few, batch, where, f"at most {MAX_PLATFORM_IDS} platforms")
     starts, ends = chunks[c.TOKEN_CHUNK_STARTS_COLUMN], chunks[c.TOKEN_CHUNK_ENDS_COLUMN]
     inside = (starts < ends) & (ends <= np.repeat(lengths, chunk_counts))
     _require(_every(inside, chunk_counts), batch, where, "chunk spans inside its tokens")

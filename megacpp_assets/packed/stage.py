@@ -44,7 +44,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "11"
+VERSION = "12"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -216,7 +216,7 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, apart:
         spool, taken = with_rearranged(spool, taken, draw, spec.limits.tokens, scratch)
     plan = STRATEGIES[spec.packing.strategy](
         spool.tokens.lengths(taken),
-        spool.chunks.lengths(taken),
+        np.maximum(spool.chunks.lengths(taken), 1),  # a row has no more documents than slots for chunks
         limits=spec.limits,
         seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),

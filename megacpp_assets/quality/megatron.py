@@ -131,6 +131,11 @@ def _chunks(pair: Pair) -> str:
     return pair.rows.other_chunks
 
 
+def _platforms(pair: Pair) -> str:
+    stray = f"{pair.stray_platforms} bytes too many" if pair.stray_platforms else ""
+    return pair.rows.other_platforms or stray
+
+
 def _structure(pair: Pair) -> str:
     return pair.rows.other_structure
 
@@ -165,5 +170,10 @@ CHECKS: Final[tuple[Check[_Megatron], ...]] = (
         _Each(_structure),
     ),
     Check("chunks_are_those_of_the_rows", "every chunk and edge of the packed rows, in order", _Each(_chunks)),
+    Check(
+        "platforms_are_those_of_the_rows",
+        "the platforms of each document of the packed rows, in order",
+        _Each(_platforms),
+    ),
     Check(NAME, EXPECTED, tokenizer_lineage),
 )

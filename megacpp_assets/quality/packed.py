@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, fixed_max_chunks
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
@@ -51,6 +52,7 @@ def _disagreeing(block: Block) -> int:
     wrong = block.number(c.SLACK_TOKENS) != block.width - valid
     for name in (c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS):
         wrong |= block.lengths(name) != documents
+    wrong |= block.lengths(c.SOURCE_PLATFORM_IDS) != MAX_PLATFORM_IDS * documents
     lengths = block.lists(c.SOURCE_DOC_TOKEN_LENGTHS)
     wrong |= lengths.sums(lengths.values) != valid
     wrong |= block.tokens(c.LOSS_MASK).sum(axis=1, dtype="int64") != block.number(c.TRAINED_TOKEN_COUNT)
@@ -178,7 +180,9 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
     ),
     Check("pads_carry_fill_values", "every pad its column's fill value", _None(_other_pads, "pads")),
     Check("documents_are_taken_as_the_mixture_says", "each source document as often as its weight says", _taken),
-    Check("documents_are_whole_and_unchanged", "every token column as in the source document", _whole),
+    Check(
+        "documents_are_whole_and_unchanged", "every token column and the platforms as in the source document", _whole
+    ),
     Check(
         "fill_in_the_middle_is_of_training_alone",
         "four marks a rearranged document, where the recipe asks for it, and none that validates",

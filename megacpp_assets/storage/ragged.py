@@ -96,6 +96,13 @@ def struct_field(values: pa.StructArray, name: str) -> NDArray[Any]:
     return np.asarray(child.to_numpy(zero_copy_only=False))
 
 
+def padded(values: NDArray[Any], lengths: NDArray[np.int64], width: int) -> NDArray[Any]:
+    """(documents, width) of lists that lie end to end, none longer than `width`, with 0 behind each."""
+    out = np.zeros((len(lengths), width), values.dtype)
+    out[np.arange(width) < lengths[:, None]] = values
+    return out
+
+
 def offsets_from(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Offsets of lists with these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)

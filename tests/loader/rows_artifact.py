@@ -19,6 +19,7 @@ from megacpp_assets.contract.columns import PACKED_ROWS_CHUNK_METADATA_COLUMNS, 
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import ROLE_NAMES, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS, PACKED
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
@@ -46,10 +47,11 @@ DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Tokens of one document, BOS first, and its five channels."""
+    """Tokens of one document, BOS first, its five channels, and its platforms."""
 
     tokens: NDArray[np.int32]
     channels: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+    platforms: tuple[int, ...] = ()
 
 
 def random_document(rng: np.random.Generator, length: int, vocabulary: int) -> Document:
@@ -58,7 +60,7 @@ def random_document(rng: np.random.Generator, length: int, vocabulary: int) -> D
     tokens[0] = BOS_ID
     channels = {channel: rng.integers(0, 9, length).astype(np.int32) for channel in SIDE_CHANNELS}
     channels[ROLES] %= len(ROLE_NAMES)
-    return Document(tokens, channels)
+    return Document(tokens, channels, (1 + length % 30, 107 + length % 3))
 
 
 def random_rows(*, rows: int, row_tokens: int, vocabulary: int = 100, seed: int = 0) -> list[list[Document]]:
@@ -110,6 +112,10 @@ def write_split(publication: Publication, rows: list[list[Document]], row_tokens
     table = pa.Table.from_arrays([pa.array(column) for column in columns], MEGATRON_DOCUMENTS.names)
     with publication.file(prefix + files.DOCUMENTS) as pending:
         pq.write_table(table.cast(MEGATRON_DOCUMENTS), pending.path)
+    platforms = np.zeros((len(documents), MAX_PLATFORM_IDS), "u1")
+    for line, document in zip(platforms, documents, strict=True):
+        line[: len(document.platforms)] = document.platforms
+    write_array(publication, prefix + files.PLATFORMS, [platforms])
     record = SidecarRecord(
         row_tokens=row_tokens,
         rows=len(rows),
@@ -118,6 +124,7 @@ def write_split(publication: Publication, rows: list[list[Document]], row_tokens
         token_dtype="int32",
         rows_path=prefix + files.ROWS,
         documents_path=prefix + files.DOCUMENTS,
+        platforms_path=prefix + files.PLATFORMS,
         side_channel_paths={channel: prefix + files.channel_suffix(channel) for channel in DTYPES},
         side_channel_dtypes=DTYPES,
         side_channel_runs={},

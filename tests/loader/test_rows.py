@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.columns import ROLES
+from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
 from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.storage.artifact import Artifact
@@ -132,3 +133,38 @@ def test_a_split_that_was_not_published_is_refused(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=2, row_tokens=32), 32)
     with pytest.raises(LineageGap):
         open_rows(artifact, DATASET, "valid")
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), lists=st.lists(st.sets(st.integers(1, 112), max_size=20), min_size=8, max_size=8))
+def test_a_batch_has_the_platforms_of_each_document_of_its_rows(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, lists: list[set[int]]
+) -> None:
+    rows = random_rows(rows=3, row_tokens=40, seed=seed)
+    told = iter(lists * 2)
+    rows = [[replace(document, platforms=tuple(sorted(next(told)))) for document in row] for row in rows]
+    packed = open_rows(publish_rows(tmp_path_factory.mktemp("root"), rows, 40), DATASET, platforms=True)
+    chosen = np.array([2, 0, 0])
+    found = packed.batch(chosen).platforms
+    assert found is not None and found.shape == (3, 128, 20) and found.dtype == np.int32
+    for line, number in zip(found, chosen, strict=True):
+        wanted = [[*document.platforms, *[0] * (20 - len(document.platforms))] for document in rows[number]]
+        assert line[: len(wanted)].tolist() == wanted
+        assert not line[len(wanted) :].any()
+
+
+def test_rows_that_are_opened_without_platforms_have_none(tmp_path: Path) -> None:
+    packed = open_rows(publish_rows(tmp_path, random_rows(rows=2, row_tokens=20), 20), DATASET)
+    assert packed.batch(np.array([0])).platforms is None
+
+
+def test_more_documents_than_a_row_has_places_for_are_refused(tmp_path: Path) -> None:
+    rows = [random_rows(rows=1, row_tokens=20)[0], [_one_token()] * 129]
+    packed = open_rows(publish_rows(tmp_path, rows, 200), DATASET, platforms=True)
+    with pytest.raises(IndexCorrupt, match="documents of row 1; expected at most 128; found 129"):
+        packed.batch(np.array([1]))
+
+
+def _one_token() -> Document:
+    channels = {channel: np.zeros(1, np.int32) for channel in SIDE_CHANNELS}
+    return Document(np.array([2], np.int32), channels)

@@ -149,6 +149,7 @@ def _laid_out(prefix: Path) -> dict[str, list[Any]]:
         "tokens": [pair.tokens[row].tolist() for row in rows],
         "documents per row": np.diff(sidecars.row_starts).tolist(),
         "chunks": sidecars.chunks.lists(np.arange(len(rows))).table().to_pylist(),
+        "platforms": sidecars.platforms.tolist(),
         "documents": read_table(sidecars.documents_path).drop_columns(["sequence"]).to_pylist(),
         **{
             name: [channel.stretch(number, starts[number : number + 2]).tolist() for number in range(len(rows))]

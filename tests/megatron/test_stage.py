@@ -68,6 +68,8 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
     assert table[c.DOC_ID].to_pylist() == [doc for row in rows for doc in row[c.SOURCE_DOC_IDS]]
     assert table[c.REPO].to_pylist() == [repo for row in rows for repo in row[c.SOURCE_REPOS]]
     assert table[c.TOKENS].to_pylist() == data.lengths.tolist()
+    assert sidecars.platforms.reshape(-1).tolist() == [each for row in rows for each in row[c.SOURCE_PLATFORM_IDS]]
+    assert sidecars.platforms.any()
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -102,7 +104,7 @@ def test_files_have_the_names_of_the_contract(spec: MegatronBinIdxSpec) -> None:
     channels = [*"structure_ids dep_levels ast_depth_ids sibling_index_ids node_type_ids roles".split(),
                 *"symbol_ids call_targets type_refs def_use".split()]  # fmt: skip
     chunks = "rows starts ends kinds dep_levels call_edges.rows call_edges type_edges.rows type_edges".split()
-    suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet"]
+    suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet", ".platforms.bin"]
     suffixes += [f".{channel}.bin" for channel in channels] + [f".chunks.{name}.bin" for name in chunks]
     names = {f"{DATASET}_{split}{suffix}" for split in ("train", "valid") for suffix in suffixes}
     assert {entry.name for entry in run(spec).manifest.files} == names

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
+from megacpp_assets.contract.platforms import PLATFORM_IDS
 from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import PackedRowsSpec
@@ -35,7 +36,8 @@ def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int,
     cuts = np.sort(rng.choice(np.arange(1, tokens + 1), size=chunks + 1, replace=False)) if chunks else np.empty(0, int)
     values: dict[str, Any] = {field.name: "" for field in ENRICHED if pa.types.is_string(field.type)}
     values |= {c.DOC_ID: doc_id, c.REPO: repo.name, c.REF: repo.ref, c.BYTE_START: 0, c.BYTE_END: 1}
-    values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: [], **told}
+    platforms = sorted({int(each) for each in rng.integers(1, PLATFORM_IDS, seed % 7)})
+    values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: platforms, **told}
     values[c.TOKEN_IDS_COLUMN] = [BOS_ID, *rng.integers(46, VOCABULARY, tokens - 1).tolist()]
     values[c.ACTUAL_TOKEN_COUNT] = tokens
     for name, kind in CHAR_TYPES.items():

@@ -150,6 +150,8 @@ def _drop_last_document(prefix: Path) -> None:
         (_write(files.chunk_suffix("dep_levels"), 0, "<H", 999), "chunks_are_those_of_the_rows"),
         (_write(files.chunk_suffix("call_edges"), 0, "<H", 999), "chunks_are_those_of_the_rows"),
         (_cut(files.chunk_suffix("ends")), "chunks_are_those_of_the_rows"),
+        (_write(files.PLATFORMS, 19, "B", 99), "platforms_are_those_of_the_rows"),
+        (_cut(files.PLATFORMS), "platforms_are_those_of_the_rows"),
     ],
 )
 def test_a_planted_fault_is_seen_by_its_check(megatron: Artifact, plant: Plant, seen: str) -> None:

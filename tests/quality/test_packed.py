@@ -117,6 +117,10 @@ def _loss_on_a_pad(rows: list[Row]) -> None:
     row[c.TRAINED_TOKEN_COUNT] += 1
 
 
+def _other_platform(rows: list[Row]) -> None:
+    rows[0][c.SOURCE_PLATFORM_IDS][0] = 112 - rows[0][c.SOURCE_PLATFORM_IDS][0]
+
+
 def _loss_missing(rows: list[Row]) -> None:
     rows[0][c.LOSS_MASK][0] = 0
     rows[0][c.TRAINED_TOKEN_COUNT] -= 1
@@ -195,6 +199,8 @@ def _null_value(rows: list[Row]) -> None:
         (_pad_without_its_fill, "pads_carry_fill_values"),
         (_other_document_name, "documents_are_taken_as_the_mixture_says"),
         (_other_structure, "documents_are_whole_and_unchanged"),
+        (_other_platform, "documents_are_whole_and_unchanged"),
+        (lambda rows: rows[0][c.SOURCE_PLATFORM_IDS].pop(), "counts_agree"),
         (_cut_across_documents, "documents_are_whole_and_unchanged"),
     ],
 )

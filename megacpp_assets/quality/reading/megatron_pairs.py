@@ -19,18 +19,20 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.channels import Channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
 from megacpp_assets.megatron.index_format import CODES, HEADER_BYTES, ROW_DTYPE, IndexHeader
 from megacpp_assets.megatron.reader import blocks
-from megacpp_assets.megatron.sidecars import open_channel
+from megacpp_assets.megatron.sidecars import PLATFORM_DTYPE, open_channel
 from megacpp_assets.storage.parquet import batches, read_table
 
 _BLOCK_TOKENS = 1 << 18
 _ROW_COLUMNS = [
     c.INPUT_IDS, *c.SIDE_CHANNELS.values(), c.VALID_TOKEN_COUNT,
-    c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS, *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
+    c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS, c.SOURCE_PLATFORM_IDS,
+    *c.PACKED_ROWS_CHUNK_METADATA_COLUMNS,
 ]  # fmt: skip
 
 
@@ -44,6 +46,7 @@ class RowsBeside:
     other_structure: str = ""
     other_lines: str = ""
     other_chunks: str = ""
+    other_platforms: str = ""
     rows: int = 0
 
 
@@ -194,6 +197,15 @@ class Pair:
                 found.other_chunks = found.other_chunks or f"{name} differs after row {first}"
 
     @cached_property
+    def _platforms(self) -> NDArray[Any]:
+        return _map(self.path(files.PLATFORMS), PLATFORM_DTYPE)
+
+    @property
+    def stray_platforms(self) -> int:
+        """Bytes of the file of platforms more than, or less than those of the documents."""
+        return len(self._platforms) - self.documents * MAX_PLATFORM_IDS
+
+    @cached_property
     def _chunks(self) -> ChunkFiles:
         return map_chunks(self.prefix.parent, self._record)
 
@@ -205,6 +217,10 @@ class Pair:
             c.DOC_ID: batch.column(c.SOURCE_DOC_IDS).flatten(),
             c.REPO: batch.column(c.SOURCE_REPOS).flatten(),
         }
+        told = batch.column(c.SOURCE_PLATFORM_IDS).flatten().to_numpy().astype(np.int64)
+        place = found.documents * MAX_PLATFORM_IDS
+        if not np.array_equal(self._platforms[place : place + len(told)], told):
+            found.other_platforms = found.other_platforms or f"other platforms after document {found.documents}"
         lines = self._lines.slice(found.documents, len(lengths))
         same = all(lines[name].combine_chunks().equals(row.cast(lines[name].type)) for name, row in wanted.items())
         if not same:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import FIM_MARKS
 from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
@@ -88,7 +89,9 @@ class Block:
     def documents(self) -> Documents:
         """The documents that the rows say they hold, cut out at the lengths they say."""
         lengths, keys = self.lists(c.SOURCE_DOC_TOKEN_LENGTHS), _names(self._batch)
-        if (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
+        platforms = self.lists(c.SOURCE_PLATFORM_IDS)
+        uneven = (platforms.lengths != MAX_PLATFORM_IDS * lengths.lengths).any()
+        if uneven or (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
             return Documents(keys[:0], keys[:0])  # lists that disagree fail the check of counts
         sizes = np.maximum(lengths.values, 0).astype(np.int64)
         running = np.cumsum(sizes)
@@ -100,7 +103,8 @@ class Block:
         columns = [self.tokens(name).reshape(-1) for name in (c.INPUT_IDS, *c.TOKEN_METADATA_COLUMNS)]
         if self.marks:
             columns, starts, ends = _restored(columns, starts, ends)
-        return Documents(keys, fingerprints(columns, starts, ends))
+        prints = fingerprints(columns, starts, ends) ^ platform_prints(platforms.values.reshape(-1, MAX_PLATFORM_IDS))
+        return Documents(keys, prints)
 
 
 def _restored(
@@ -128,10 +132,16 @@ def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A key for each document's name, and a fingerprint of its tokens and their metadata."""
+    """A key for each document's name, and a fingerprint of its tokens, their metadata and its platforms."""
 
     keys: NDArray[np.uint64]
     prints: NDArray[np.uint64]
+
+
+def platform_prints(platforms: NDArray[Any]) -> NDArray[np.uint64]:
+    """64 bits for the platforms of each document, (documents, MAX_PLATFORM_IDS), by which its fingerprint differs."""
+    starts = np.arange(len(platforms)) * platforms.shape[1]
+    return fingerprints([platforms.reshape(-1)], starts, starts + platforms.shape[1])
 
 
 def keys_of(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:

@@ -24,18 +24,19 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.packed.blend import origins, shards_of_budget, shards_of_split
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.left_out import left_out
 from megacpp_assets.packed.mixture import entries
 from megacpp_assets.quality.reading.fingerprints import fingerprints
-from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of
+from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of, platform_prints
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.seen import FileState, state_of
 from megacpp_assets.storage.parquet import batches, count_rows, read_schema
-from megacpp_assets.storage.ragged import list_lengths
+from megacpp_assets.storage.ragged import list_lengths, padded, tolerant
 
 _BLOCK_TOKENS = 1 << 18
 _BLOCK_DOCUMENTS = 256
@@ -276,11 +277,13 @@ def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) 
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
     for path in paths:
-        for batch in batches(path, most, [c.REPO, c.DOC_ID, *columns]):
+        for batch in batches(path, most, [c.REPO, c.DOC_ID, c.PLATFORM_IDS, *columns]):
             offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
             ends = offsets[1:] - offsets[0]
             values = [batch.column(name).flatten().to_numpy() for name in columns]
-            prints = fingerprints(values, offsets[:-1] - offsets[0], ends)
+            told = tolerant(batch.column(c.PLATFORM_IDS))
+            platforms = padded(told.values, told.lengths, MAX_PLATFORM_IDS)
+            prints = fingerprints(values, offsets[:-1] - offsets[0], ends) ^ platform_prints(platforms)
             kept = ~outside[done : done + batch.num_rows]
             done += batch.num_rows
             keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
