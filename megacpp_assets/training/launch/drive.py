@@ -38,9 +38,15 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
 
     A job whose machine was taken away is started again, `recipe.attempts` times in all. `TrainingFailed` says why it
     ended otherwise, or that it gave no sign of life for `recipe.silence_seconds`. However this ends, nothing of the job
-    is left running; what a killed process had left running is released first.
+    is left running; what a killed process had left running is released first, and asked about again at the end, as a
+    provider may take minutes for it.
     """
     release_lost(job.folder, {recipe.launcher: launcher})
+    _attempts(launcher, recipe, job, directory)
+    release_lost(job.folder, {recipe.launcher: launcher}, patience=recipe)
+
+
+def _attempts(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -> None:
     side, pace = open_side(recipe, job, directory), Pace(directory / LIVE_METRICS_FILE)
     for _ in range(recipe.attempts):
         number = records.next_attempt(job.folder, job.name)
@@ -60,26 +66,35 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     )
 
 
-def release_lost(root: Path, launchers: Mapping[str, Launcher] | None = None) -> list[str]:
-    """Release every attempt that nobody drives any more; their names.
+def release_lost(
+    root: Path, launchers: Mapping[str, Launcher] | None = None, *, patience: LaunchRecipe | None = None
+) -> list[str]:
+    """Release every attempt that nobody drives any more; their names. One of `launchers` is asked for as long as
+    `patience` bears its silence, once without it.
 
     Where that cannot be done now, for want of an answer or of credentials, the log says so and the record stays open
     for the next command.
     """
     known = launchers or {}
-    return [each.name for each in records.records(root) if not each.ended and _released(root, each, known)]
+    return [each.name for each in records.records(root) if not each.ended and _released(root, each, known, patience)]
 
 
-def _released(root: Path, record: Record, launchers: Mapping[str, Launcher]) -> bool:
+def _released(
+    root: Path, record: Record, launchers: Mapping[str, Launcher], patience: LaunchRecipe | None = None
+) -> bool:
     with ExitStack() as held:
         try:
             held.enter_context(records.driving(root, record.name))
         except SpecError:
             return False  # somebody drives it
         try:
-            launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
+            known = launchers.get(record.launch.launcher)
+            launcher = known or open_launcher(record.launch)
             withdraw(record)
-            launcher.release(record.name)
+            if known and patience:
+                _answered(lambda: launcher.release(record.name), patience)
+            else:
+                launcher.release(record.name)
         except (Unanswered, MegacppError) as error:
             _LOG.warning("%s, left by a launcher that has ended, cannot be released now: %s", record.name, error)
             return False

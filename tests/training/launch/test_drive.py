@@ -181,3 +181,21 @@ def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: 
     lost = Order(Job.of(tiny_spec(root)), 1, root.as_uri())
     records.begin(root, lost, LaunchRecipe("slurm", exchange="gs://b/x", settings={"no such": "setting"}))
     assert release_lost(root) == [] and not records.read(root, lost.name).ended
+
+
+def test_what_takes_a_while_to_delete_is_off_the_record_when_the_next_run_has_ended(tmp_path: Path) -> None:
+    job = Job.of(tiny_spec(tiny_root(tmp_path / "root")))
+    lost = Order(job, 1, job.folder.as_uri())
+    records.begin(job.folder, lost, QUICK)
+    launcher, release = Scripted([[Report(State.SUCCEEDED)]]), Scripted.release
+    asked: list[str] = []
+
+    def slow(name: str) -> None:
+        asked.append(name)
+        if name == lost.name and asked.count(name) < 4:
+            raise Unanswered(f"{name}: still being deleted")
+        release(launcher, name)
+
+    launcher.release = slow  # type: ignore[method-assign]
+    drive(launcher, QUICK, job, tmp_path)
+    assert all(record.ended for record in records.records(job.folder)) and asked.count(lost.name) == 4
