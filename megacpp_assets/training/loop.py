@@ -129,9 +129,10 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
     inputs = tuple(open_artifact(spec.root, path) for path in input_paths(spec))
     megatron, tokenizer = inputs[:2]
     data = data_identity(megatron, tokenizer, spec.files_dataset)
-    chunks = spec.recipe.needs_chunks
-    held_out = open_held_out(megatron, tokenizer, spec.files_dataset, spec.recipe.validation_rows, chunks=chunks)
-    rows = open_rows(megatron, spec.files_dataset, chunks=chunks)
+    chunks, platforms = spec.recipe.needs_chunks, spec.recipe.platform_embedding
+    most = spec.recipe.validation_rows
+    held_out = open_held_out(megatron, tokenizer, spec.files_dataset, most, chunks=chunks, platforms=platforms)
+    rows = open_rows(megatron, spec.files_dataset, chunks=chunks, platforms=platforms)
     return Run(spec, ranks, inputs, rows, data, held_out, saver)
 
 

@@ -62,13 +62,19 @@ class Validation:
 
 
 def open_held_out(
-    megatron: Artifact, tokenizer: Artifact, dataset: str, most_rows: int, *, chunks: bool = False
+    megatron: Artifact,
+    tokenizer: Artifact,
+    dataset: str,
+    most_rows: int,
+    *,
+    chunks: bool = False,
+    platforms: bool = False,
 ) -> HeldOut | None:
-    """At most `most_rows` rows of the held-out split, evenly drawn, with their `chunks` where the model knows of them;
-    None where it has none, or none are asked for."""
+    """At most `most_rows` rows of the held-out split, evenly drawn, with their `chunks` and their documents' `platforms`
+    where the model knows of them; None where it has none, or none are asked for."""
     if not most_rows or not int(megatron.manifest.stats.get("valid_rows", 0)):
         return None
-    rows = open_rows(megatron, dataset, VALID_SPLIT, chunks=chunks)
+    rows = open_rows(megatron, dataset, VALID_SPLIT, chunks=chunks, platforms=platforms)
     documents = pq.read_table(megatron.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
     repositories, codes = np.unique(documents[c.REPO].to_numpy(zero_copy_only=False), return_inverse=True)
     return HeldOut(

@@ -199,6 +199,7 @@ def test_a_checkpoint_says_its_bits_per_byte_on_the_held_out_files(undisturbed: 
         {"ngram_heads": 2, "ngram_table": 500},
         {"state_space_every": 1, "optimizer": "muon"},
         {"relation_bias": True, "tree_steps": 2},
+        {"platform_embedding": True},
     ],
     ids=lambda changes: next(iter(changes)),
 )

@@ -13,6 +13,7 @@ from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
 from tests.training.chunked import with_chunks
+from tests.training.platformed import with_platforms
 from tests.training.world import batch_of, tiny_recipe
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ def batches(row_tokens: int = ROW) -> Iterator[RowBatch]:
         cuts = np.sort(rng.choice(np.arange(1, row_tokens - 4), rng.integers(0, 6), replace=False))
         lengths = np.diff([0, *cuts.tolist(), int(rng.integers(row_tokens - 4, row_tokens + 1))])
         documents = [[2] + [5 + seed] * (int(length) - 1) for length in lengths]
-        yield with_chunks(batch_of(documents, row_tokens=row_tokens, structure_seed=seed), seed)
+        batch = with_chunks(batch_of(documents, row_tokens=row_tokens, structure_seed=seed), seed)
+        yield with_platforms(batch, seed)
 
 
 def compiled() -> tuple[torch.nn.Module, GPT, CompileCounterWithBackend]:
     from torch._dynamo.testing import CompileCounterWithBackend
 
     torch.manual_seed(0)
-    chunks: dict[str, Any] = {"relation_bias": True, "tree_steps": 2}
+    chunks: dict[str, Any] = {"relation_bias": True, "tree_steps": 2, "platform_embedding": True}
     states: dict[str, Any] = {"ngram_heads": 2, "ngram_table": 1000, "state_space_every": 2}
     recipe = tiny_recipe(softcap=5.0, kv_heads=1, layers=2, **states, **chunks)
     model, counter = GPT(model_config(recipe, 100)), CompileCounterWithBackend("eager")

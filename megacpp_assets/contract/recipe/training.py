@@ -66,7 +66,8 @@ class TrainingRecipe:
 
     Of chunks that call each other, share a type or a level, or are preamble and code, `relation_bias` learns for each
     relation and head how much more or less they attend to each other. `tree_steps` messages (0: none) of
-    `structure_bottleneck` channels tell a chunk what related chunks before it hold.
+    `structure_bottleneck` channels tell a chunk what related chunks before it hold. A `platform_embedding` adds to each
+    token the vectors of the platforms that its document is for.
 
     A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
     AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
@@ -118,6 +119,7 @@ class TrainingRecipe:
     fast_convolution: bool = False
     relation_bias: bool = False
     tree_steps: int = 0
+    platform_embedding: bool = False
     context_loss: float = 0.0
     validation_rows: int = 16
     from_previous_phase: bool = True

@@ -36,7 +36,7 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     """Write the verified `checkpoint` into the new `folder`, its weights as `dtype`.
 
     `SpecError` for a folder that is there, for another dtype, and for what a Llama has not: capped scores, n-grams,
-    states, chunks.
+    states, chunks, platforms.
     """
     if dtype not in _DTYPES:
         raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype))
@@ -47,6 +47,7 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     for name, value in (
         ("softcap", model.softcap), ("ngram_heads", model.ngrams.heads), ("state_space_every", model.state_space.every),
         ("relation_bias", model.relation_bias), ("tree_steps", model.tree_steps),
+        ("platform_embedding", model.structure.platform_embed_enabled),
     ):  # fmt: skip
         if value:
             raise SpecError(checkpoint.path, expected=f"a model without training.{name}", found=f"{name} {value}")

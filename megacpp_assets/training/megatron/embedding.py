@@ -19,14 +19,16 @@ from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
+from megacpp_assets.training.network.platforms import PlatformEmbedding, PlatformInput
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding, parse_components
 
 STRUCTURE_PREFIX: Final = "structure."
 NGRAM_PREFIX: Final = "ngrams."
+PLATFORM_PREFIX: Final = "platforms."
 
 
 class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Megatron is not typed
-    """Words and positions, then n-grams, then structure: (B, T) ids -> (T, B, hidden).
+    """Words and positions, then n-grams, structure and platforms: (B, T) ids -> (T, B, hidden).
 
     Its parameters are whole on every rank of tensor parallelism. `stage_copy` is 1 for the copy that a later pipeline
     stage keeps to predict several tokens ahead, so that a checkpoint has those of the first stage once.
@@ -37,33 +39,41 @@ class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Mega
         hidden = self.config.hidden_size
         self.structure = StructureEmbedding(structure, hidden) if structure.components else None
         self.ngrams = NgramEmbedding(ngrams, hidden) if ngrams.heads else None
+        self.platforms = PlatformEmbedding(hidden) if structure.platform_embed_enabled else None
         self._stage_copy = stage_copy
         self._channels: Mapping[str, Tensor] = {}
+        self._platforms: PlatformInput | None = None
 
-    def set_structure_inputs(self, channels: Mapping[str, Tensor]) -> None:
-        """The (B, T) channels of the next forward passes, until they are set anew."""
-        self._channels = channels
+    def set_structure_inputs(self, channels: Mapping[str, Tensor], platforms: PlatformInput | None = None) -> None:
+        """The (B, T) channels, and the platforms of documents, of the next forward passes, until they are set anew."""
+        self._channels, self._platforms = channels, platforms
 
     def forward(self, input_ids: Tensor, position_ids: Tensor, tokentype_ids: Tensor | None = None) -> Tensor:
-        """`SpecError` where the channels are not of the shape of `input_ids`, or were never set."""
+        """`SpecError` where the channels are not of the shape of `input_ids`, or they or platforms were never set."""
         words: Tensor = super().forward(input_ids, position_ids, tokentype_ids)
         for part in (
             None if self.ngrams is None else self.ngrams(input_ids, position_ids),
             None if self.structure is None else self.structure(self._channels, input_ids),
+            None if self.platforms is None else self.platforms(self._told()),
         ):
             if part is not None:
                 words = words + self._in_megatrons_order(part).to(words.dtype)
         return words
+
+    def _told(self) -> PlatformInput:
+        if self._platforms is None:
+            do = "give them to set_structure_inputs"
+            raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
+        return self._platforms
 
     def sharded_state_dict(
         self, prefix: str = "", sharded_offsets: tuple[Any, ...] = (), metadata: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """As Megatron's; the replica of what is added here begins with `stage_copy`."""
         found: dict[str, Any] = super().sharded_state_dict(prefix, sharded_offsets, metadata)
+        added = tuple(prefix + part for part in (STRUCTURE_PREFIX, NGRAM_PREFIX, PLATFORM_PREFIX))
         for name, tensor in found.items():
-            if name.startswith((prefix + STRUCTURE_PREFIX, prefix + NGRAM_PREFIX)) and isinstance(
-                tensor, ShardedTensor
-            ):
+            if name.startswith(added) and isinstance(tensor, ShardedTensor):
                 tensor.replica_id = (self._stage_copy, *tensor.replica_id[1:])
         return found
 
@@ -106,6 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     group = parser.add_argument_group("structure of code")
     group.add_argument("--structure-components", default="core", help="core, all, none or a list")
     group.add_argument("--structure-bottleneck", type=int, default=64)
+    group.add_argument("--platform-embedding", action="store_true")
     group.add_argument("--ngram-heads", type=int, default=0)
     group.add_argument("--ngram-table", type=int, default=500_000)
     return parser
@@ -113,5 +124,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 def configs(arguments: argparse.Namespace) -> tuple[StructureConfig, NgramConfig]:
     """What `structured` takes, from Megatron's arguments. `SpecError` for values that are none."""
-    structure = StructureConfig(parse_components(arguments.structure_components), arguments.structure_bottleneck)
+    structure = StructureConfig(
+        parse_components(arguments.structure_components),
+        arguments.structure_bottleneck,
+        platform_embed_enabled=arguments.platform_embedding,
+    )
     return structure, NgramConfig(arguments.ngram_heads, table_size=arguments.ngram_table)

@@ -27,6 +27,7 @@ from megacpp_assets.training.network.chunks import ChunkInput, chunk_input
 from megacpp_assets.training.network.graph import StructureGraphEnricher
 from megacpp_assets.training.network.loss import masked_cross_entropy
 from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
+from megacpp_assets.training.network.platforms import PlatformEmbedding, PlatformInput
 from megacpp_assets.training.network.relation_bias import RelationBias
 from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
@@ -40,7 +41,7 @@ class ModelConfig:
     """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not.
 
     `heads` of queries share `kv_heads` of keys and values; `dtype` is that of the matrix products. With `relation_bias`
-    or `tree_steps` of messages between chunks a batch needs its chunks.
+    or `tree_steps` of messages between chunks a batch needs its chunks, to embed platforms its platforms.
     """
 
     vocabulary_size: int
@@ -77,7 +78,7 @@ class ModelConfig:
 @dataclass(frozen=True, slots=True)
 class ModelInput:
     """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, float32 loss weights, which are 0
-    where the mask is, channels, the attention, and the chunks where the batch has them."""
+    where the mask is, channels, the attention, and the chunks and platforms where the batch has them."""
 
     input_ids: Tensor
     target_ids: Tensor
@@ -87,6 +88,7 @@ class ModelInput:
     structure: Mapping[str, Tensor]
     attend: Attend
     chunks: ChunkInput | None = None
+    platforms: PlatformInput | None = None
 
 
 def model_input(
@@ -113,6 +115,9 @@ def model_input(
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
         attend=attention_for(batch, layout, device, softcap, one_graph=one_graph),
         chunks=None if batch.chunks is None else chunk_input(batch.chunks, device),
+        platforms=None
+        if batch.platforms is None
+        else PlatformInput(tensor(batch.platforms).long(), tensor(batch.doc_ids).long()),
     )
 
 
@@ -133,6 +138,7 @@ class GPT(nn.Module):
         seen = config.structure.components
         self.structure = StructureEmbedding(config.structure, config.hidden) if seen else None
         self.ngrams = NgramEmbedding(config.ngrams, config.hidden) if config.ngrams.heads else None
+        self.platforms = PlatformEmbedding(config.hidden) if config.structure.platform_embed_enabled else None
         self.relation_bias = RelationBias(config.heads) if config.relation_bias else None
         width = config.structure.bottleneck_dim
         self.graph = StructureGraphEnricher(config.hidden, width, config.tree_steps) if config.tree_steps else None
@@ -178,6 +184,8 @@ class GPT(nn.Module):
             x = x + self.structure(batch.structure, batch.input_ids)
         if self.ngrams is not None:
             x = x + self.ngrams(batch.input_ids, batch.positions)
+        if self.platforms is not None:
+            x = x + self.platforms(_platforms(batch))
         if self.graph is not None:
             x = x + self.graph(x, _chunks(batch))
         bias = None if self.relation_bias is None else self.relation_bias(_chunks(batch))
@@ -191,3 +199,10 @@ def _chunks(batch: ModelInput) -> ChunkInput:
         do = "open the rows with their chunks"
         raise SpecError("batch of a model that knows of chunks", expected="its chunks", found="none", do=do)
     return batch.chunks
+
+
+def _platforms(batch: ModelInput) -> PlatformInput:
+    if batch.platforms is None:
+        do = "open the rows with their platforms"
+        raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
+    return batch.platforms

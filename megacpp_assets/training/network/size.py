@@ -33,7 +33,11 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         layers=recipe.layers,
         hidden=recipe.hidden,
         heads=recipe.heads,
-        structure=StructureConfig(parse_components(recipe.structure_components), recipe.structure_bottleneck),
+        structure=StructureConfig(
+            parse_components(recipe.structure_components),
+            recipe.structure_bottleneck,
+            platform_embed_enabled=recipe.platform_embedding,
+        ),
         kv_heads=recipe.kv_heads,
         rope_base=recipe.rope_base or _ROPE_BASE * max(1.0, row_tokens / _ROPE_TOKENS),
         softcap=recipe.softcap,

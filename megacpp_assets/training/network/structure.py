@@ -47,7 +47,8 @@ def parse_components(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StructureConfig:
-    """Which components are embedded, and their caps: values above a cap share its vector (CONTRACTS.md 8)."""
+    """Which components are embedded, and their caps: values above a cap share its vector (CONTRACTS.md 8). Whether the
+    platforms of documents are embedded too does not depend on the components."""
 
     components: tuple[str, ...] = CORE
     bottleneck_dim: int = 64
@@ -55,6 +56,7 @@ class StructureConfig:
     max_ast_depth: int = 20
     max_sibling_index: int = 10
     num_node_types: int = 64
+    platform_embed_enabled: bool = False
 
     def __post_init__(self) -> None:
         for name in ("bottleneck_dim", "max_dep_level", "max_ast_depth", "max_sibling_index", "num_node_types"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.model import ModelConfig, loss_weights
@@ -16,7 +17,8 @@ Arrays = dict[str, NDArray[np.generic]]
 
 def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arrays:
     """(B, T) int32 `input_ids`, `target_ids`, `positions`, `documents` (from 1, 0 for padding) and each channel of the
-    structure by its name, float32 `weights`, which are 0 where there is no loss, and (B, T, tables) int32 `ngrams`.
+    structure by its name, float32 `weights`, which are 0 where there is no loss, (B, T, tables) int32 `ngrams`, and
+    (B, D, MAX_PLATFORM_IDS) int32 `platforms` of documents.
 
     N-grams are hashed here: it takes 64 bits, which a TPU does not have.
     """
@@ -32,6 +34,11 @@ def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arra
     for component in config.structure.components:
         channel = CHANNEL_OF[component]
         found[channel] = batch.structure[channel].astype(np.int32)
+    if config.structure.platform_embed_enabled:
+        if batch.platforms is None:
+            do = "open the rows with their platforms"
+            raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
+        found["platforms"] = batch.platforms
     if config.ngrams.heads:
         found["ngrams"] = _ngram_places(batch.input_ids, positions, config.ngrams)
     return found

@@ -14,6 +14,7 @@ from typing import Final
 import jax
 import jax.numpy as jnp
 
+from megacpp_assets.contract.platforms import PLATFORM_IDS
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
 from megacpp_assets.training.tpu.attention import Attend
@@ -58,6 +59,9 @@ def hidden(weights: Weights, batch: Batch, config: ModelConfig, attend: Attend) 
         vectors = weights["ngrams.table"][batch["ngrams"]]
         x = x + _linear(vectors.reshape(*vectors.shape[:2], -1), weights["ngrams.up"], config)
 
+    if config.structure.platform_embed_enabled:
+        x = x + _platforms(weights["platforms.table"], batch)
+
     def attended(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
         return attend(_rotate(query, turned), _rotate(key, turned), value, batch["documents"])
 
@@ -90,6 +94,14 @@ def _structure(weights: Weights, batch: Batch, config: StructureConfig) -> jax.A
         ids = jnp.clip(batch[CHANNEL_OF[component]], 0, size - 1) + start
         added = added + weights["structure.scale"][number] * weights["structure.table"][ids]
     return _product(added, weights["structure.up"])
+
+
+def _platforms(table: jax.Array, batch: Batch) -> jax.Array:
+    """The sum of the vectors of the platforms of each token's document, as `PlatformEmbedding` has it."""
+    told = jnp.sum(batch["platforms"][..., None] == jnp.arange(1, PLATFORM_IDS), axis=-2).astype(jnp.float32)
+    places = jnp.arange(1, told.shape[1] + 1)
+    member = (batch["documents"][..., None] == places).astype(jnp.float32)
+    return _product(jnp.einsum("btd,bdp->btp", member, told), table[1:].T)
 
 
 def _linear(x: jax.Array, weight: jax.Array, config: ModelConfig) -> jax.Array:

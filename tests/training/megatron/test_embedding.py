@@ -17,11 +17,15 @@ from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.training.network.attention.dense import document_mask
 from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.ngrams import NgramConfig
+from megacpp_assets.training.network.platforms import PlatformInput
 from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
 from tests.loader.rows_artifact import DATASET, PREFIX, publish_rows, random_rows
 
 ROW = 64
-STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8), NgramConfig(2, table_size=100)
+STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8, platform_embed_enabled=True), NgramConfig(2, table_size=100)
+
+
+Told = tuple[dict[str, Tensor], PlatformInput]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,11 +45,12 @@ def gpt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def rows(gpt: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[PackedRows, Any]:
     """Our reader and Megatron's, of the same files."""
     made = publish_rows(tmp_path_factory.mktemp("root"), random_rows(rows=4, row_tokens=ROW), ROW)
-    return open_rows(made, DATASET), gpt.IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
+    return open_rows(made, DATASET, platforms=True), gpt.IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
 
 
-def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor]:
-    """What a GPTModel takes of row `number`, whose tokens Megatron's own dataset reads; channels; mask of the loss."""
+def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], Told, Tensor]:
+    """What a GPTModel takes of row `number`, whose tokens Megatron's own dataset reads; what its embedding is told;
+    mask of the loss."""
     ours, theirs = rows
     batch = ours.batch(np.array([number]))
     documents = np.flatnonzero(np.cumsum([0, *theirs.sequence_lengths]) == ours.starts[number])[0]
@@ -63,7 +68,9 @@ def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any],
         "labels": torch.from_numpy(batch.target_ids).long(),
     }
     channels = {name: torch.from_numpy(values).long() for name, values in batch.structure.items()}
-    return given, channels, torch.from_numpy(batch.loss_mask)
+    assert batch.platforms is not None
+    platforms = PlatformInput(torch.from_numpy(batch.platforms).long(), torch.from_numpy(batch.doc_ids).long())
+    return given, (channels, platforms), torch.from_numpy(batch.loss_mask)
 
 
 def test_twenty_steps_lower_the_loss_and_move_every_parameter(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
@@ -71,8 +78,8 @@ def test_twenty_steps_lower_the_loss_and_move_every_parameter(gpt: Any, rows: tu
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
     for step in range(20):
-        given, channels, mask = batch_of(rows, step % 4)
-        embedding.set_structure_inputs(channels)
+        given, told, mask = batch_of(rows, step % 4)
+        embedding.set_structure_inputs(*told)
         loss = model(**given)[mask].mean()
         optimizer.zero_grad()
         loss.backward()
@@ -86,9 +93,10 @@ def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedR
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     torch.nn.init.normal_(embedding.structure.up)
     torch.nn.init.normal_(embedding.ngrams.up)
+    torch.nn.init.normal_(embedding.platforms.table)
     number = next(n for n in range(4) if rows[0].batch(np.array([n])).doc_ids.max())
-    given, channels, _ = batch_of(rows, number)
-    embedding.set_structure_inputs(channels)
+    given, told, _ = batch_of(rows, number)
+    embedding.set_structure_inputs(*told)
     seen: list[Tensor] = []
 
     def keep(_module: object, _inputs: object, out: Tensor) -> None:
@@ -104,11 +112,11 @@ def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedR
 
 
 def test_at_first_the_model_says_what_it_said_without(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
-    given, channels, _ = batch_of(rows, 0)
+    given, told, _ = batch_of(rows, 0)
     plain, _ = gpt.model_of(ROW, StructureConfig(()), NgramConfig())
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     model.load_state_dict(plain.state_dict(), strict=False)
-    embedding.set_structure_inputs(channels)
+    embedding.set_structure_inputs(*told)
     assert torch.equal(model(**given), plain(**given))
 
 
@@ -122,13 +130,22 @@ def test_channels_that_were_not_set_or_are_of_another_batch_are_refused(
         model(**batch_of(rows, 0)[0])
 
 
+def test_platforms_that_were_not_told_are_refused(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+    model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
+    given, told, _ = batch_of(rows, 0)
+    embedding.set_structure_inputs(told[0])
+    with pytest.raises(SpecError, match="knows of platforms; expected its platforms; found none"):
+        model(**given)
+
+
 @pytest.mark.parametrize("copy", [0, 1])
 def test_a_checkpoint_has_the_tables_of_the_first_stage_once(gpt: Any, copy: int) -> None:
     _, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     embedding._stage_copy = copy
     sharded = embedding.sharded_state_dict(prefix="embedding.")
-    ours = {name: each.replica_id for name, each in sharded.items() if "structure." in name or "ngrams." in name}
-    assert {"embedding.structure.table", "embedding.ngrams.up"} <= set(ours)
+    added = ("structure.", "ngrams.", "platforms.")
+    ours = {name: each.replica_id for name, each in sharded.items() if any(part in name for part in added)}
+    assert {"embedding.structure.table", "embedding.ngrams.up", "embedding.platforms.table"} <= set(ours)
     assert {replica[0] for replica in ours.values()} == {copy}
 
 
@@ -145,6 +162,7 @@ def test_megatrons_arguments_say_what_is_embedded(gpt: Any) -> None:
         "all",
         "--structure-bottleneck",
         "8",
+        "--platform-embedding",
         "--ngram-heads",
         "2",
         "--ngram-table",

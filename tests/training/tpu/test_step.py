@@ -23,12 +23,14 @@ from megacpp_assets.training.tpu.batch import arrays_of  # noqa: E402
 from megacpp_assets.training.tpu.network import hidden  # noqa: E402
 from megacpp_assets.training.tpu.step import placement  # noqa: E402
 from megacpp_assets.training.tpu.stepper import TpuStepper  # noqa: E402
+from tests.training.platformed import with_platforms  # noqa: E402
 from tests.training.world import ROW_TOKENS, VOCABULARY, batch_of, tiny_recipe  # noqa: E402
 
 FORMS: dict[str, dict[str, Any]] = {
     "tokens alone": {"structure_components": "none"},
     "all channels": {"structure_components": "all", "layers": 2},
     "shared keys, bounded scores, n-grams": {"kv_heads": 1, "softcap": 5.0, "ngram_heads": 2, "ngram_table": 1000},
+    "platforms": {"platform_embedding": True},
     "parts of a batch": {"batch_rows": 4, "accumulate": 2, "context_loss": 0.5},
 }
 
@@ -49,7 +51,7 @@ def parts_of(recipe: TrainingRecipe, seed: int, row_tokens: int = ROW_TOKENS) ->
         rows = [
             [document() for _ in range(int(rng.integers(1, 4)))] for _ in range(recipe.batch_rows // recipe.accumulate)
         ]
-        batch = batch_of(*rows, row_tokens=row_tokens, structure_seed=seed)
+        batch = with_platforms(batch_of(*rows, row_tokens=row_tokens, structure_seed=seed), seed)
         batch.roles[:] = rng.integers(0, 2, batch.roles.shape)
         parts.append(batch)
     return parts
@@ -61,7 +63,7 @@ def made(recipe: TrainingRecipe) -> tuple[GPT, AdamW]:
     model = GPT(model_config(recipe, VOCABULARY))
     with torch.no_grad():
         for name, each in model.named_parameters():
-            if name.endswith(".up"):
+            if name.endswith(".up") or name == "platforms.table":
                 each.normal_(std=0.1)
     return model, AdamW(dict(model.named_parameters()), recipe.weight_decay)
 
