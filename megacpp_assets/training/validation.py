@@ -70,7 +70,7 @@ def open_held_out(
     chunks: bool = False,
     platforms: bool = False,
 ) -> HeldOut | None:
-    """At most `most_rows` rows of the held-out split, evenly drawn, with their `chunks` and their documents' `platforms`
+    """At most `most_rows` rows of the held-out split, evenly drawn, with their `chunks` and documents' `platforms`
     where the model knows of them; None where it has none, or none are asked for."""
     if not most_rows or not int(megatron.manifest.stats.get("valid_rows", 0)):
         return None
