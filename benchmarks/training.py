@@ -7,11 +7,11 @@ Rows of 4,096 tokens hold documents of log-normal length, as packing makes them;
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
     steps(runs)
     order(runs)
     compilations()
-    start()
+    start(runs)
 
 
 def steps(runs: int) -> None:
@@ -136,35 +136,54 @@ def compilations() -> None:
     report(Figure(BENCH, "compilations over 20 batches that differ in documents", "times"), counter.frame_count)
 
 
-def start() -> None:
-    """From the start of a training process to the end of its first step."""
-    code = (
-        "import sys, torch; from pathlib import Path; from megacpp_assets.training import trainer;"
-        "sys.exit(trainer.main(sys.argv[1:]))"
-    )
+def start(runs: int) -> None:
+    """From the start of a training process to its first step, by itself and by the local launcher, in turn."""
+    bare, beyond = [], []
+    for _ in range(runs):
+        alone, launched = seconds_to_first_step(launch=False), seconds_to_first_step(launch=True)
+        bare.append(alone)
+        beyond.append(launched - alone)
+    unit = "s by the clock"
+    first = Figure(BENCH, "start of a training process to the end of its first step", unit)
+    report(first, float(np.median(bare)), runs=runs)
+    more = Figure(BENCH, "call of the stage to the first step by the local launcher, beyond a bare process", unit)
+    report(more, float(np.median(beyond)), runs=runs)
+
+
+def seconds_to_first_step(*, launch: bool) -> float:
+    """By the clock, until the first metrics are there; what trains is ended then."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
+    from megacpp_assets.training.launch import records
+    from megacpp_assets.training.processes.trainees import Trainees
+    from megacpp_assets.training.stage import run as run_stage
+    from megacpp_assets.training.stage import scratch_folder
     from tests.training.world import tiny_root, tiny_spec
 
-    seconds = []
-    for _ in range(3):
-        with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
-            folder = Path(name)
-            spec = tiny_spec(tiny_root(folder / "root"), steps=2000, save_every=2000)
-            (folder / JOB_FILE).write_bytes(Job.of(spec).to_bytes())
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name, ThreadPoolExecutor(1) as beside:
+        folder = Path(name)
+        spec = tiny_spec(tiny_root(folder / "root"), steps=2000, save_every=2000)
+        job = Job.of(spec)
+        if launch:
             begun = time.monotonic()
-            process = subprocess.Popen([sys.executable, "-c", code, "--job", str(folder / JOB_FILE)])
-            live = folder / LIVE_METRICS_FILE
-            while process.poll() is None and not (live.is_file() and live.stat().st_size):
-                time.sleep(0.005)
-            seconds.append(time.monotonic() - begun)
-            process.kill()
-            process.wait()
-    report(
-        Figure(BENCH, "start of a training process to the end of its first step", "s"),
-        float(np.median(seconds)),
-        runs=3,
-    )
+            running = beside.submit(run_stage, spec)
+            seconds = until_written(scratch_folder(spec) / LIVE_METRICS_FILE, running.done) - begun
+            records.cancel(spec.root, f"{job.name}-1")
+            running.exception()  # that it was cancelled
+            return seconds
+        (folder / JOB_FILE).write_bytes(job.to_bytes())
+        begun = time.monotonic()
+        with Trainees(job, folder) as trainees:
+            return until_written(folder / LIVE_METRICS_FILE, lambda: trainees.code() is not None) - begun
+
+
+def until_written(file: Path, ended: Callable[[], bool]) -> float:
+    """When `file` had something in it; `SystemExit` where that ended which writes it."""
+    while not (file.is_file() and file.stat().st_size):
+        if ended():
+            raise SystemExit("the training ended before its first step")
+        time.sleep(0.005)
+    return time.monotonic()
 
 
 if __name__ == "__main__":
