@@ -59,6 +59,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
         final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)
         if scratch.exists():
             shutil.rmtree(scratch)
+    release_lost(spec.root, patience=spec.launch)
     progress(spec.recipe.steps, spec.recipe.steps)
     return final
 

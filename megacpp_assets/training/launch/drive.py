@@ -38,15 +38,9 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
 
     A job whose machine was taken away is started again, `recipe.attempts` times in all. `TrainingFailed` says why it
     ended otherwise, or that it gave no sign of life for `recipe.silence_seconds`. However this ends, nothing of the job
-    is left running; what a killed process had left running is released first, and asked about again at the end, as a
-    provider may take minutes for it.
+    is left running; what a killed process had left running is released first.
     """
     release_lost(job.folder, {recipe.launcher: launcher})
-    _attempts(launcher, recipe, job, directory)
-    release_lost(job.folder, {recipe.launcher: launcher}, patience=recipe)
-
-
-def _attempts(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -> None:
     side, pace = open_side(recipe, job, directory), Pace(directory / LIVE_METRICS_FILE)
     for _ in range(recipe.attempts):
         number = records.next_attempt(job.folder, job.name)
@@ -69,8 +63,8 @@ def _attempts(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Pat
 def release_lost(
     root: Path, launchers: Mapping[str, Launcher] | None = None, *, patience: LaunchRecipe | None = None
 ) -> list[str]:
-    """Release every attempt that nobody drives any more; their names. One of `launchers` is asked for as long as
-    `patience` bears its silence, once without it.
+    """Release every attempt that nobody drives any more; their names. A launcher is asked once, that of the recipe
+    `patience` until it has released them or was silent for too long: a provider may take minutes to delete.
 
     Where that cannot be done now, for want of an answer or of credentials, the log says so and the record stays open
     for the next command.
@@ -88,10 +82,9 @@ def _released(
         except SpecError:
             return False  # somebody drives it
         try:
-            known = launchers.get(record.launch.launcher)
-            launcher = known or open_launcher(record.launch)
+            launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
             withdraw(record)
-            if known and patience:
+            if patience and patience.launcher == record.launch.launcher:
                 _answered(lambda: launcher.release(record.name), patience)
             else:
                 launcher.release(record.name)

@@ -183,19 +183,19 @@ def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: 
     assert release_lost(root) == [] and not records.read(root, lost.name).ended
 
 
-def test_what_takes_a_while_to_delete_is_off_the_record_when_the_next_run_has_ended(tmp_path: Path) -> None:
+def test_what_takes_a_while_to_delete_is_waited_for_where_there_is_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = Job.of(tiny_spec(tiny_root(tmp_path / "root")))
     lost = Order(job, 1, job.folder.as_uri())
     records.begin(job.folder, lost, QUICK)
-    launcher, release = Scripted([[Report(State.SUCCEEDED)]]), Scripted.release
-    asked: list[str] = []
+    deleting, launcher = iter(range(4)), Scripted([])
 
-    def slow(name: str) -> None:
-        asked.append(name)
-        if name == lost.name and asked.count(name) < 4:
+    def release(name: str) -> None:
+        if next(deleting, None) is not None:
             raise Unanswered(f"{name}: still being deleted")
-        release(launcher, name)
 
-    launcher.release = slow  # type: ignore[method-assign]
-    drive(launcher, QUICK, job, tmp_path)
-    assert all(record.ended for record in records.records(job.folder)) and asked.count(lost.name) == 4
+    launcher.release = release  # type: ignore[method-assign]
+    monkeypatch.setattr("megacpp_assets.training.launch.drive.open_launcher", lambda recipe: launcher)
+    assert release_lost(job.folder) == [] and not records.read(job.folder, lost.name).ended
+    assert release_lost(job.folder, patience=QUICK) == [lost.name] and records.read(job.folder, lost.name).ended

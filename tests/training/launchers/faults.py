@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,7 @@ def _launch(spec: TrainedCheckpointSpec, recipe: LaunchRecipe, body: Body) -> su
 def _launched(root: str, recipe: str, body: str) -> int:
     """The launching process."""
     told = LaunchRecipe(**json.loads(recipe))
-    spec = _spec(told.launcher, Path(root))
+    spec = replace(_spec(told.launcher, Path(root)), launch=told)
     if told.launcher == "local":
         trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
             *(sys.executable, "-m", "tests.training.launch.quick", body),
