@@ -14,13 +14,15 @@ from typing import Any, Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.storage import layout
+from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import parse_metrics
 from megacpp_assets.training.checkpoints.resume import sealed_checkpoints
 from megacpp_assets.training.schedule import learning_rate
-from megacpp_assets.training.spec import TrainedCheckpointSpec
+from megacpp_assets.training.spec import TrainedCheckpointSpec, data_paths
 from megacpp_assets.training.watch import watching
 
 FOLDER: Final = "tensorboard"
+_TERA: Final = 1e12
 _MEASURED: Final = "validation_bits_per_byte"
 
 
@@ -41,7 +43,7 @@ def events_of(spec: TrainedCheckpointSpec, metrics: Path) -> Iterator[None]:
         return
     folder = events_folder(spec)
     writer = _writer(folder)
-    events = _Events(spec, metrics, writer)
+    events = Events(spec, metrics, writer, work_of(spec))
     try:
         with watching(metrics, spec.recipe.steps, events.heard):
             yield
@@ -64,23 +66,62 @@ def _writer(folder: Path) -> Any:
     return SummaryWriter(str(folder), flush_secs=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a step is: `tokens` that it reads in the mean, pads aside, and floating-point operations for each of them;
+    and what the devices of all processes can do a second together, 0 where nobody said."""
+
+    tokens: float
+    operations: float
+    peak: float
+
+    def rates(self, steps: int, seconds: float) -> dict[str, float]:
+        """Scalars by tag of so many steps in so long."""
+        tokens = self.tokens * steps / seconds
+        found = {"speed/tokens_per_second": tokens, "speed/model_teraflops": tokens * self.operations / _TERA}
+        return found | ({"speed/mfu": tokens * self.operations / self.peak} if self.peak else {})
+
+
+def work_of(spec: TrainedCheckpointSpec) -> Work:
+    """The work of a step of `spec`, whose inputs are made."""
+    from megacpp_assets.training.network.size import model_config, operations_per_token  # noqa: PLC0415 - torch
+
+    megatron, tokenizer = (open_artifact(spec.root, path) for path in data_paths(spec))
+    config = model_config(spec.recipe, int(tokenizer.manifest.stats["vocabulary_size"]))
+    stats = megatron.manifest.stats
+    tokens = spec.recipe.batch_rows * int(stats["tokens"]) / int(stats["rows"])
+    peak = spec.launch.peak_teraflops * _TERA * spec.recipe.processes
+    return Work(tokens, float(operations_per_token(config)), peak)
+
+
 @dataclass
-class _Events:
+class Events:
+    """What was heard of the file `metrics`, as scalars."""
+
     spec: TrainedCheckpointSpec
     metrics: Path
     writer: Any
+    work: Work
     known: int = 0
+    _at: float = 0.0
 
     def heard(self, done: int = 0, total: int = 0) -> None:
         """Write the steps that are new in the file."""
         del done, total
-        data = self.metrics.read_bytes() if self.metrics.is_file() else b""
+        if not self.metrics.is_file():
+            return
+        at, data = self.metrics.stat().st_mtime, self.metrics.read_bytes()
         steps = parse_metrics(data[: data.rfind(b"\n") + 1], str(self.metrics))
         for each in steps[self.known :]:
             self.writer.add_scalar("loss/train_nats_per_token", each.loss, each.step)
             self.writer.add_scalar("tokens/step", each.tokens, each.step)
             self.writer.add_scalar("learning_rate", learning_rate(self.spec.recipe, each.step - 1), each.step)
-        self.known = max(self.known, len(steps))
+        if self.known and self._at < at and self.known < len(steps):
+            # From when the steps before were written until these were: saving and validating count.
+            for tag, value in self.work.rates(len(steps) - self.known, at - self._at).items():
+                self.writer.add_scalar(tag, value, steps[-1].step)
+        if len(steps) > self.known:
+            self.known, self._at = len(steps), at
 
     def measured(self) -> None:
         """Write what the checkpoints that are there were measured at."""

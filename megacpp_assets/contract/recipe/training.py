@@ -168,7 +168,9 @@ class LaunchRecipe:
 
     The processes of the training run on `nodes` machines, as many on each.
 
-    With `tensorboard` the metrics that come of it are also written as event files, below `tensorboard/` of the root.
+    With `tensorboard` the metrics that come of it are also written as event files, below `tensorboard/` of the root;
+    with the share of `peak_teraflops` that the model's operations are, where it says what a process's device can do a
+    second in the recipe's dtype (989 for an H200 and bfloat16).
     """
 
     launcher: str = "local"
@@ -179,6 +181,7 @@ class LaunchRecipe:
     lease_seconds: int = 300
     nodes: int = 1
     tensorboard: bool = False
+    peak_teraflops: float = 0.0
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -188,6 +191,7 @@ class LaunchRecipe:
             ("look_seconds", 0.01),
             ("lease_seconds", 1),
             ("nodes", 1),
+            ("peak_teraflops", 0),
         ):
             value = getattr(self, name)
             if not value >= least:

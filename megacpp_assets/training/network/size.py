@@ -80,6 +80,13 @@ def parameter_count(recipe: Recipe) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
+def operations_per_token(config: ModelConfig) -> int:
+    """Floating-point operations of a step for each token: 6 a parameter that is multiplied, the tied embedding as the
+    output. What is only looked up has none, and attention's own, which documents decide, are left out."""
+    parameters = without_values(config).named_parameters()
+    return 6 * sum(parameter.numel() for name, parameter in parameters if not name.endswith(".table"))
+
+
 def without_values(config: ModelConfig) -> GPT:
     """The model without memory for its values."""
     with torch.device("meta"), _NoInitialValues():
