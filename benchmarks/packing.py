@@ -17,7 +17,7 @@ from _harness import Figure, compare, report
 from numpy.typing import NDArray
 
 from megacpp_assets.packed.plan import RowLimits, RowPlan
-from megacpp_assets.packed.strategies.best_fit import best_fit
+from megacpp_assets.packed.strategies.choose import plan_rows
 
 BENCH = "packing"
 PEER = "per-document BFD (numpy/python)"
@@ -46,7 +46,7 @@ def measure(name: str, lengths: Lengths) -> None:
     limits = RowLimits.of(ROW_TOKENS)
 
     def ours() -> RowPlan:
-        return best_fit(lengths, chunks, limits=limits, seed=0)
+        return plan_rows("best_fit", lengths, chunks, limits=limits, seed=0)
 
     def peer() -> tuple[Lengths, int]:
         return best_fit_decreasing(lengths, ROW_TOKENS)

@@ -36,7 +36,7 @@ from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rearranged import with_rearranged
 from megacpp_assets.packed.rows import RowBlock, RowRoom, gather_rows
 from megacpp_assets.packed.spool import Spool
-from megacpp_assets.packed.strategies.choose import STRATEGIES
+from megacpp_assets.packed.strategies.choose import plan_rows
 from megacpp_assets.packed.taken import Apart, times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
@@ -214,7 +214,8 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, apart:
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
         spool, taken = with_rearranged(spool, taken, draw, spec.limits.tokens, scratch)
-    plan = STRATEGIES[spec.packing.strategy](
+    plan = plan_rows(
+        spec.packing.strategy,
         spool.tokens.lengths(taken),
         np.maximum(spool.chunks.lengths(taken), 1),  # a row has no more documents than slots for chunks
         limits=spec.limits,

@@ -6,13 +6,11 @@ loop over documents is native code (native/packing).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.packed.plan import RowLimits, RowPlan, require_fit
+from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.strategies._best_fit import plan
 
 _LENGTH_BITS = 17
@@ -20,22 +18,11 @@ _INDEX_BITS = 32
 _SEED_BITS = 64
 
 
-def best_fit(
-    lengths: NDArray[np.int64],
-    chunks: NDArray[np.int64],
-    *,
-    limits: RowLimits,
-    seed: int,
-    name_of: Callable[[int], str] = "document {}".format,
-) -> RowPlan:
-    """Plan the rows of documents of `lengths` tokens (each at least 1) and `chunks` chunks.
-
-    Each document, longest first, goes to the row with the least room that still holds it and its chunks; which of
+def best_fit(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, seed: int) -> RowPlan:
+    """Each document, longest first, goes to the row with the least room that still holds it and its chunks; which of
     several equally long documents is taken first, and the order of the rows, follow `seed`. Where chunks are scarcer
-    than tokens, chunks take the place of length. `PackOverflow`, naming the document by `name_of`, if one alone exceeds
-    a limit: nothing is ever cropped.
+    than tokens, chunks take the place of length.
     """
     if not 0 < limits.tokens < 1 << _LENGTH_BITS or len(lengths) >= 1 << _INDEX_BITS:
         raise SpecError("packing", expected="rows below 131,072 tokens, fewer than 2^32 documents", found=limits)
-    require_fit(lengths, chunks, limits, name_of)
     return RowPlan(*plan(lengths, chunks, limits.tokens, limits.chunks, seed % (1 << _SEED_BITS)))

@@ -1,16 +1,38 @@
-"""The strategy of a recipe's `packing.strategy` by its name."""
+"""The plan of rows by a recipe's `packing.strategy`; no strategy sees a document that fits no row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from megacpp_assets.packed.plan import RowPlan
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.packed.plan import RowLimits, RowPlan, require_fit
 from megacpp_assets.packed.strategies.best_fit import best_fit
 from megacpp_assets.packed.strategies.first_fit import first_fit
 from megacpp_assets.packed.strategies.sequential import sequential
 
-Strategy = Callable[..., RowPlan]
-"""(lengths, chunks, *, limits, seed, name_of) -> a plan in which every document is in exactly one row."""
+Strategy = Callable[[NDArray[np.int64], NDArray[np.int64], RowLimits, int], RowPlan]
+"""(tokens of each document, its chunks, limits, seed) -> a plan. Each document has 1 to `limits.tokens` tokens and at
+most `limits.chunks` chunks; `plan_rows` sees to it."""
 
 STRATEGIES: Final[dict[str, Strategy]] = {"best_fit": best_fit, "first_fit": first_fit, "sequential": sequential}
+
+
+def plan_rows(
+    strategy: str,
+    lengths: NDArray[np.int64],
+    chunks: NDArray[np.int64],
+    *,
+    limits: RowLimits,
+    seed: int,
+    name_of: Callable[[int], str] = "document {}".format,
+) -> RowPlan:
+    """Plan the rows of documents of `lengths` tokens and `chunks` chunks, both of shape (documents,).
+
+    `PackOverflow`, naming the document by `name_of`, if one alone exceeds a limit or has no token: nothing is ever
+    cropped.
+    """
+    require_fit(lengths, chunks, limits, name_of)
+    return STRATEGIES[strategy](lengths, chunks, limits, seed)

@@ -5,27 +5,14 @@ Rows mix what lies close in the source with what fills the gaps; a little less i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.packed.plan import RowLimits, RowPlan, require_fit
+from megacpp_assets.packed.plan import RowLimits, RowPlan
 
 
-def first_fit(
-    lengths: NDArray[np.int64],
-    chunks: NDArray[np.int64],
-    *,
-    limits: RowLimits,
-    seed: int,
-    name_of: Callable[[int], str] = "document {}".format,
-) -> RowPlan:
-    """Plan rows by first fit in source order; the order of the rows follows `seed`, their documents ascend.
-
-    `PackOverflow`, naming the document by `name_of`, if one alone exceeds a limit: nothing is ever cropped.
-    """
-    require_fit(lengths, chunks, limits, name_of)
+def first_fit(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, seed: int) -> RowPlan:
+    """Each document in source order goes to the first row with room; the order of the rows follows `seed`."""
     rooms = _Rooms(limits)
     row_of = np.fromiter(
         (rooms.place(size, parts) for size, parts in zip(lengths.tolist(), chunks.tolist(), strict=True)), np.int64

@@ -5,24 +5,14 @@ What a row holds lies together in the source, at the cost of room: 79 % of it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.packed.plan import RowLimits, RowPlan, require_fit
+from megacpp_assets.packed.plan import RowLimits, RowPlan
 
 
-def sequential(
-    lengths: NDArray[np.int64],
-    chunks: NDArray[np.int64],
-    *,
-    limits: RowLimits,
-    seed: int,
-    name_of: Callable[[int], str] = "document {}".format,
-) -> RowPlan:
-    """Plan rows in source order; `seed` decides nothing. `PackOverflow` if a document alone exceeds a limit."""
-    require_fit(lengths, chunks, limits, name_of)
+def sequential(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, _seed: int) -> RowPlan:
+    """Documents and rows keep their order; the seed decides nothing."""
     tokens, parts = (np.concatenate([[0], np.cumsum(amounts, dtype=np.int64)]) for amounts in (lengths, chunks))
     offsets = [0]
     while offsets[-1] < len(lengths):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import PackOverflow, SpecError
 from megacpp_assets.packed.plan import RowLimits, RowPlan
-from megacpp_assets.packed.strategies.best_fit import best_fit
+from megacpp_assets.packed.strategies.choose import plan_rows
 from tests.packed.slow_packer import best_fit_residuals
 
 LIMITS = RowLimits(tokens=64, chunks=10)
@@ -36,7 +36,7 @@ def _sums(plan: RowPlan, amounts: NDArray[np.int64]) -> list[int]:
 @settings(max_examples=150)
 def test_every_document_is_in_one_row_and_no_row_exceeds_a_limit(sizes: list[tuple[int, int]], seed: int) -> None:
     lengths, chunks = _columns(sizes)
-    plan = best_fit(lengths, chunks, limits=LIMITS, seed=seed)
+    plan = plan_rows("best_fit", lengths, chunks, limits=LIMITS, seed=seed)
     assert sorted(plan.documents.tolist()) == list(range(len(sizes)))
     assert all(0 < tokens <= LIMITS.tokens for tokens in _sums(plan, lengths))
     assert all(count <= LIMITS.chunks for count in _sums(plan, chunks))
@@ -45,7 +45,9 @@ def test_every_document_is_in_one_row_and_no_row_exceeds_a_limit(sizes: list[tup
 
 @given(st.lists(st.integers(1, 64), max_size=120), st.integers(0, 9))
 def test_without_a_binding_cap_the_rows_are_those_of_the_per_document_twin(lengths: list[int], seed: int) -> None:
-    plan = best_fit(np.array(lengths, np.int64), np.zeros(len(lengths), np.int64), limits=LIMITS, seed=seed)
+    plan = plan_rows(
+        "best_fit", np.array(lengths, np.int64), np.zeros(len(lengths), np.int64), limits=LIMITS, seed=seed
+    )
     rooms = sorted(LIMITS.tokens - total for total in _sums(plan, np.array(lengths, np.int64)))
     assert rooms == best_fit_residuals(lengths, LIMITS.tokens)
 
@@ -53,14 +55,16 @@ def test_without_a_binding_cap_the_rows_are_those_of_the_per_document_twin(lengt
 @given(st.lists(st.integers(1, 10), max_size=120), st.integers(0, 9))
 def test_where_chunks_are_scarcer_rows_are_filled_by_chunks(chunks: list[int], seed: int) -> None:
     counts = np.array(chunks, np.int64)
-    plan = best_fit(np.ones(len(chunks), np.int64), counts, limits=RowLimits(tokens=1000, chunks=10), seed=seed)
+    plan = plan_rows(
+        "best_fit", np.ones(len(chunks), np.int64), counts, limits=RowLimits(tokens=1000, chunks=10), seed=seed
+    )
     assert sorted(10 - total for total in _sums(plan, counts)) == best_fit_residuals(chunks, 10)
 
 
 @given(SIZES, st.integers(0, 99))
 def test_documents_of_a_row_ascend_and_a_seed_repeats_its_plan(sizes: list[tuple[int, int]], seed: int) -> None:
     lengths, chunks = _columns(sizes)
-    plan, again = (best_fit(lengths, chunks, limits=LIMITS, seed=seed) for _ in range(2))
+    plan, again = (plan_rows("best_fit", lengths, chunks, limits=LIMITS, seed=seed) for _ in range(2))
     assert plan.documents.tolist() == again.documents.tolist() and plan.offsets.tolist() == again.offsets.tolist()
     for first, end in zip(plan.offsets[:-1], plan.offsets[1:], strict=True):
         assert (np.diff(plan.documents[first:end]) > 0).all()
@@ -68,14 +72,14 @@ def test_documents_of_a_row_ascend_and_a_seed_repeats_its_plan(sizes: list[tuple
 
 def test_a_seed_decides_which_of_equal_documents_share_a_row_and_the_order_of_rows() -> None:
     lengths, chunks = np.full(64, 16, np.int64), np.ones(64, np.int64)
-    plans = [best_fit(lengths, chunks, limits=LIMITS, seed=seed) for seed in range(3)]
+    plans = [plan_rows("best_fit", lengths, chunks, limits=LIMITS, seed=seed) for seed in range(3)]
     assert len({tuple(plan.documents.tolist()) for plan in plans}) == 3
     assert {plan.rows for plan in plans} == {16}
 
 
 def test_rows_do_not_follow_the_order_of_lengths() -> None:
     lengths = np.repeat(np.arange(33, 65), 4)
-    plan = best_fit(lengths, np.ones_like(lengths), limits=LIMITS, seed=1)
+    plan = plan_rows("best_fit", lengths, np.ones_like(lengths), limits=LIMITS, seed=1)
     totals = _sums(plan, lengths)
     assert totals != sorted(totals) and totals != sorted(totals, reverse=True)
 
@@ -88,7 +92,7 @@ def test_rows_stay_close_to_the_lower_bound_of_both_limits(median: int, sigma: f
     chunks = np.minimum(128, 1 + rng.poisson(lengths / tokens_per_chunk))
     limits = RowLimits.of(4096)
     bound = max(-(-int(lengths.sum()) // limits.tokens), -(-int(chunks.sum()) // limits.chunks))
-    assert best_fit(lengths, chunks, limits=limits, seed=42).rows <= bound * 1.01 + 2
+    assert plan_rows("best_fit", lengths, chunks, limits=limits, seed=42).rows <= bound * 1.01 + 2
 
 
 def test_a_cap_on_chunks_that_short_documents_near_costs_no_more_than_a_twentieth_of_a_point() -> None:
@@ -96,30 +100,32 @@ def test_a_cap_on_chunks_that_short_documents_near_costs_no_more_than_a_twentiet
     long, short = rng.integers(2000, 3900, 4000), rng.integers(300, 1000, 6000)
     lengths = np.concatenate([long, short])
     chunks = np.concatenate([long // rng.integers(35, 90, 4000), short // rng.integers(20, 50, 6000)])
-    capped = best_fit(lengths, chunks, limits=RowLimits.of(4096), seed=0)
-    free = best_fit(lengths, np.zeros_like(chunks), limits=RowLimits.of(4096), seed=0)
+    capped = plan_rows("best_fit", lengths, chunks, limits=RowLimits.of(4096), seed=0)
+    free = plan_rows("best_fit", lengths, np.zeros_like(chunks), limits=RowLimits.of(4096), seed=0)
     assert 100 * int(lengths.sum()) / 4096 * (1 / free.rows - 1 / capped.rows) <= 0.05
 
 
 def test_a_document_longer_than_the_row_is_refused_by_name() -> None:
     with pytest.raises(PackOverflow, match=r"fmt:abc; expected at most 64 tokens in one row; found 65 tokens"):
-        best_fit(np.array([3, 65]), np.array([1, 1]), limits=LIMITS, seed=0, name_of=["x", "fmt:abc"].__getitem__)
+        plan_rows(
+            "best_fit", np.array([3, 65]), np.array([1, 1]), limits=LIMITS, seed=0, name_of=["x", "fmt:abc"].__getitem__
+        )
 
 
 def test_a_document_with_more_chunks_than_the_cap_is_refused_by_name() -> None:
     with pytest.raises(PackOverflow, match=r"document 0; expected at most 10 chunks in one row; found 11 chunks"):
-        best_fit(np.array([30, 5]), np.array([11, 1]), limits=LIMITS, seed=0)
+        plan_rows("best_fit", np.array([30, 5]), np.array([11, 1]), limits=LIMITS, seed=0)
 
 
 def test_an_empty_document_and_rows_wider_than_the_key_are_refused() -> None:
     with pytest.raises(PackOverflow, match="at least one token"):
-        best_fit(np.array([3, 0]), np.array([1, 1]), limits=LIMITS, seed=0)
+        plan_rows("best_fit", np.array([3, 0]), np.array([1, 1]), limits=LIMITS, seed=0)
     with pytest.raises(SpecError, match="131,072"):
-        best_fit(np.array([3]), np.array([1]), limits=RowLimits.of(1 << 17), seed=0)
+        plan_rows("best_fit", np.array([3]), np.array([1]), limits=RowLimits.of(1 << 17), seed=0)
 
 
 def test_no_documents_make_no_rows() -> None:
-    assert best_fit(np.empty(0, np.int64), np.empty(0, np.int64), limits=LIMITS, seed=0).rows == 0
+    assert plan_rows("best_fit", np.empty(0, np.int64), np.empty(0, np.int64), limits=LIMITS, seed=0).rows == 0
 
 
 def test_the_chunk_cap_is_the_one_that_loader_and_model_share() -> None:
@@ -130,5 +136,5 @@ def test_the_chunk_cap_is_the_one_that_loader_and_model_share() -> None:
 @pytest.mark.parametrize("row_tokens", [4096, 16_384, 65_536])
 def test_every_phase_length_packs_documents_of_exactly_the_row(row_tokens: int) -> None:
     lengths = np.array([row_tokens, 1, row_tokens - 1, row_tokens // 2, row_tokens // 2])
-    plan = best_fit(lengths, np.ones_like(lengths), limits=RowLimits.of(row_tokens), seed=0)
+    plan = plan_rows("best_fit", lengths, np.ones_like(lengths), limits=RowLimits.of(row_tokens), seed=0)
     assert _sums(plan, lengths) == [row_tokens] * 3
