@@ -7,6 +7,7 @@ Rows of 4,096 tokens hold documents of log-normal length, as packing makes them;
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +24,10 @@ BENCH = "training"
 ROW_TOKENS = 4096
 VOCABULARY = 8192
 TEN_MILLION = 10_000_000
+_TRAINER = (
+    "import sys, torch; from pathlib import Path; from megacpp_assets.training import trainer;"
+    "sys.exit(trainer.main(sys.argv[1:]))"
+)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -33,13 +38,16 @@ def main(arguments: Sequence[str]) -> None:
     )
     runs = parser.parse_args(arguments).runs
     hold(choose(1))
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' data
     import torch
 
     torch.set_num_threads(1)
     steps(runs)
+    loading(runs)
     order(runs)
     compilations()
     start(runs)
+    many_rows()
 
 
 def steps(runs: int) -> None:
@@ -47,6 +55,7 @@ def steps(runs: int) -> None:
     import torch
 
     from megacpp_assets.training.network.model import model_input
+    from tests.training.platformed import with_platforms
 
     cpu = torch.device("cpu")
     batch, whole = rows_of([400, 1.0]), rows_of([10**9, 0.0])
@@ -61,6 +70,10 @@ def steps(runs: int) -> None:
         peer_name="tokens alone",
         runs=runs,
     )
+    told = with_platforms(batch)
+    embedding = stepper("core", platform_embedding=True)
+    unit = Figure(BENCH, f"{name}: platforms of documents", "CPU-s")
+    compare(unit, lambda: embedding(told), lambda: step(batch), peer_name="without", runs=runs)
     prepared = [cpu_seconds(lambda: model_input(batch, cpu)) for _ in range(runs)]
     taken = [cpu_seconds(lambda: step(batch)) for _ in range(runs)]
     share = 100 * float(np.median(prepared)) / float(np.median(taken))
@@ -85,8 +98,8 @@ def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
     return RowBatch(ids, *row_documents(ids, valid), valid, channels, roles)
 
 
-def stepper(components: str) -> Callable[[object], None]:
-    """Forward and backward of a model with these structure components."""
+def stepper(components: str, *, platform_embedding: bool = False) -> Callable[[object], None]:
+    """Forward and backward of a model with these structure components, and with the platforms of documents or not."""
     import torch
 
     from megacpp_assets.contract.recipe.training import TrainingRecipe
@@ -94,13 +107,77 @@ def stepper(components: str) -> Callable[[object], None]:
     from megacpp_assets.training.network.size import model_config
 
     torch.manual_seed(0)
-    model = GPT(model_config(TrainingRecipe(structure_components=components), VOCABULARY))
+    model = GPT(
+        model_config(TrainingRecipe(structure_components=components, platform_embedding=platform_embedding), VOCABULARY)
+    )
 
     def step(batch: object) -> None:
         model(model_input(batch, torch.device("cpu"))).backward()  # type: ignore[arg-type]
         model.zero_grad()
 
     return step
+
+
+def loading(runs: int) -> None:
+    """What a step waits for its batch: reading a row of 4,096 tokens of mapped files, all that follows from it too."""
+    from megacpp_assets.loader.rows import open_rows
+    from tests.loader.rows_artifact import DATASET, publish_rows, random_rows
+
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
+        made = publish_rows(Path(name), random_rows(rows=16, row_tokens=ROW_TOKENS, vocabulary=VOCABULARY), ROW_TOKENS)
+        rows, step = open_rows(made, DATASET), stepper("core")
+        batches = [np.array([row]) for row in range(16)]
+        waited = [cpu_seconds(lambda: [rows.batch(batch) for batch in batches]) / 16 for _ in range(runs)]
+        batch = rows.batch(batches[0])
+        taken = [cpu_seconds(lambda: step(batch)) for _ in range(runs)]
+    share = 100 * float(np.median(waited)) / float(np.median(taken))
+    report(Figure(BENCH, "waiting for a batch, of a step", "%"), share, runs=runs)
+
+
+def many_rows() -> None:
+    """The start of a training process, and what a save costs beside a step, where there are ten million rows."""
+    few, many = (training_of(rows) for rows in (1000, TEN_MILLION))
+    rows = "10,000,000 rows of 4 tokens"
+    for figure, ours, peer in zip(
+        (Figure(BENCH, f"start to the end of the first step, {rows}", "s"), Figure(BENCH, f"a save, {rows}", "CPU-s")),
+        many,
+        few,
+        strict=True,
+    ):
+        report(figure, ours, peer, peer_name="1,000 rows")
+
+
+def training_of(rows: int) -> tuple[float, float]:
+    """Seconds to the end of the first step, and CPU seconds of a save beside a step, of a tiny model on `rows` rows."""
+    from _many_rows import root_of
+
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
+        root = root_of(Path(name) / "root", rows)
+        begun, _ = trained(root, steps=4, save_every=4)
+        _, seldom = trained(root, steps=41, save_every=41)
+        _, often = trained(root, steps=40, save_every=1)
+    return begun, (often - seldom) / 39
+
+
+def trained(root: Path, *, steps: int, save_every: int) -> tuple[float, float]:
+    """Seconds from the start of a training process to the end of its first step, and its CPU seconds to its end."""
+    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
+    from tests.training.world import tiny_spec
+
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
+        folder, seconds = Path(name), [0.0]
+        spec = tiny_spec(root, steps=steps, save_every=save_every, validation_rows=0)
+        (folder / JOB_FILE).write_bytes(Job.of(spec).to_bytes())
+
+        def run_it() -> None:
+            begun = time.monotonic()
+            process = subprocess.Popen([sys.executable, "-c", _TRAINER, "--job", str(folder / JOB_FILE)])
+            seconds[0] = until_written(folder / LIVE_METRICS_FILE, lambda: process.poll() is not None) - begun
+            if process.wait():
+                raise SystemExit(f"training ended with {process.returncode}")
+
+        taken = cpu_seconds(run_it)
+    return seconds[0], taken
 
 
 def order(runs: int) -> None:
@@ -152,7 +229,6 @@ def start(runs: int) -> None:
 
 def seconds_to_first_step(*, launch: bool) -> float:
     """By the clock, until the first metrics are there; what trains is ended then."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
     from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
     from megacpp_assets.training.launch import records
     from megacpp_assets.training.processes.trainees import Trainees
