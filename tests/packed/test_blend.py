@@ -13,13 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.corpus import Corpus as RecipesCorpus
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.recipe.documents import MixtureRecipe
+from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.packed.mixture import entries
 from megacpp_assets.packed.stage import PackedRowsSpec, run
+from megacpp_assets.packed.stage import spec as spec_of
 from megacpp_assets.quality.packed import check
 from megacpp_assets.storage.artifact import Artifact
-from tests.packed.enriched_documents import ABSEIL, FMT, Corpus, documents, publish_enriched
+from tests.packed.enriched_documents import ABSEIL, DATASET, FMT, Corpus, documents, publish_enriched
 
 _COUNTS = {FMT: (9, 30), ABSEIL: (4, 14)}
 """Documents of the own budget, and of the other one, in which one stands that the own has too."""
@@ -52,16 +58,34 @@ def _failing(artifact: Artifact) -> list[Any]:
     return [result for result in check(artifact) if not result.passed]
 
 
-@given(own=st.floats(0.2, 3), other=st.floats(0.05, 3), seed=st.integers(0, 5))
+WEIGHT = st.floats(0.5, 2)
+_CATEGORIES = {FMT: "cpp_libraries", ABSEIL: "databases"}
+
+
+def _recipe(own: dict[str, float], categories: dict[str, float], other: float, seed: int) -> Recipe:
+    return Recipe(
+        DATASET,
+        "sample",
+        (FMT.name, ABSEIL.name),
+        ("4k", "16k"),
+        phases={**standard_phases(), "16k": PhaseRecipe(16_384, 16_384, blend={"4k": other})},
+        specialists={"numerics": own},
+        mixture=MixtureRecipe(seed=seed, categories=categories),
+    )
+
+
+@given(own=WEIGHT, categories=st.tuples(WEIGHT, WEIGHT), other=st.floats(0.05, 3), seed=st.integers(0, 5))
 @settings(max_examples=8, deadline=None)
-def test_each_repository_and_budget_is_taken_exactly_as_often_as_its_weights_say(
-    spec: PackedRowsSpec, own: float, other: float, seed: int
+def test_each_repository_and_budget_is_taken_exactly_as_often_as_the_recipe_says(
+    spec: PackedRowsSpec, own: float, categories: tuple[float, float], other: float, seed: int
 ) -> None:
-    weights = {FMT.name: own}
-    made = run(replace(spec, weights=weights, blend={4096: other}, seed=seed))
+    of_category = dict(zip(_CATEGORIES.values(), categories, strict=True))
+    recipe = _recipe({FMT.name: own}, of_category, other, seed)
+    pins = (RepoPin(*repo.key.split("@"), "", "", "", "", "", category=name) for repo, name in _CATEGORIES.items())
+    made = run(spec_of(RecipesCorpus(spec.root, CorpusLock(DATASET, "", tuple(pins)), recipe), "numerics/16k"))
     taken = _taken(made, TRAIN_SPLIT)
     for number, (repo, (long, short)) in enumerate(_COUNTS.items()):
-        weight = weights.get(repo.name, 1.0)
+        weight = (own if repo == FMT else 1.0) * of_category[_CATEGORIES[repo]]
         assert _sum(taken, f"{repo.name}-10{number}-") == entries(long, weight)
         assert _sum(taken, f"{repo.name}-20{number}-") == entries(short - 1, weight * other)
     assert made.manifest.stats["documents_per_budget"] == {
