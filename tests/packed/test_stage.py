@@ -53,6 +53,13 @@ def corpus(tmp_path: Path) -> Corpus:
     return small_corpus(tmp_path / "root")
 
 
+def test_a_row_holds_no_more_documents_than_slots_for_chunks_where_they_have_none(tmp_path: Path) -> None:
+    made = [document(FMT, f"d{number}", tokens=3, chunks=0, seed=number) for number in range(300)]
+    publish_enriched(tmp_path, FMT, [made])
+    rows = _rows(run(Corpus(tmp_path, {FMT: made}, {}).spec()), TRAIN_SPLIT)
+    assert max(rows[c.NUM_DOCS].to_pylist()) == 128 and sum(rows[c.NUM_DOCS].to_pylist()) == 300
+
+
 def test_the_base_model_sees_every_document_once(corpus: Corpus) -> None:
     artifact = run(corpus.spec())
     assert _taken(artifact) == Counter(record[c.DOC_ID] for records in corpus.train.values() for record in records)

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from jax.experimental import topologies
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.size import model_config, without_values
@@ -71,6 +73,8 @@ def _batch(config: ModelConfig, recipe: TrainingRecipe, where: Placement, row_to
     names += [CHANNEL_OF[component] for component in config.structure.components]
     found = {name: _array(shape, jnp.int32, where.rows) for name in names}
     found["weights"] = _array(shape, jnp.float32, where.rows)
+    if config.structure.platform_embed_enabled:
+        found["platforms"] = _array((*shape[:2], fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), jnp.int32, where.rows)
     if config.ngrams.heads:
         found["ngrams"] = _array((*shape, len(config.ngrams.tables)), jnp.int32, where.rows)
     return found

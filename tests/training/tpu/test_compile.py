@@ -19,6 +19,7 @@ def test_loss_and_gradient_with_splash_attention_compile_for_a_v6e_slice() -> No
     recipe = tiny_recipe(
         device="tpu", dtype="bfloat16", layers=1, hidden=256, heads=4, kv_heads=2, softcap=30.0,
         batch_rows=8, accumulate=2, structure_components="all", ngram_heads=1, ngram_table=1000,
+        platform_embedding=True,
     )  # fmt: skip
     found = compile_for(SLICE, recipe, 8192, ROW_TOKENS)
     assert found.devices == 4 and 0 < found.bytes_a_device < 32e9
