@@ -23,7 +23,7 @@ from tests.training.forked import STOPPED, fork_ranks, train_forked
 from tests.training.test_loop import run
 from tests.training.world import tiny_recipe, tiny_root, tiny_spec
 
-SHAPE: dict[str, Any] = {"layers": 2, "batch_rows": 4, "steps": 8, "save_every": 8}
+SHAPE: dict[str, Any] = {"layers": 2, "batch_rows": 4, "steps": 8, "save_every": 8, "platform_embedding": True}
 FSDP: dict[str, Any] = SHAPE | {"processes": 2, "parallel": "fsdp", "accumulate": 2}
 
 
