@@ -118,6 +118,14 @@ def dropped_nodes(
             yield from _region(around, start, end, holder)
 
 
+def whole_file(around: Around) -> list[Node]:
+    """tree-sitter's nodes of all of it, read without the macros that defeat the syntax where some do."""
+    code = around.code
+    if has_errors(code):
+        return list(_region(around, 0, len(code), None))
+    return around.braces.made_whole(joined(code, syntax_outline(code)), len(code))
+
+
 def _region(around: Around, start: int, end: int, holder: Node | None) -> Iterator[Node]:
     opening, scope = _opening(holder)
     closing = b"}" * around.braces.left_open(start, end) + (b"};" if opening else b"")

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.clang import clang_outline
-from megacpp_assets.semantic.outline.dropped import Around, Braces, dropped_nodes
+from megacpp_assets.semantic.outline.dropped import Around, Braces, dropped_nodes, whole_file
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
 from megacpp_assets.semantic.outline.ranges import paint
-from megacpp_assets.semantic.outline.torn import joined, left_over
-from megacpp_assets.semantic.outline.treesitter import syntax_outline
+from megacpp_assets.semantic.outline.torn import left_over
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))
@@ -81,34 +81,39 @@ def _owners(size: int, nodes: Outline) -> NDArray[np.int32]:
     return paint(size, nodes.start, nodes.end, 2 * nodes.depth + (nodes.role == Role.FUNCTION))
 
 
+def _around(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> Around:
+    uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
+    return Around(code, lexed, known.solid, Braces(code, lexed), macro_names(code, uses, known.nodes))
+
+
 def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
     """Nodes of the text that the preprocessor dropped outside functions."""
     if parsed.cursors is None or not parsed.skipped_ranges:
         return []
-    names = macro_names(code, invocations(lexed, parsed.cursors), known.nodes)
-    around = Around(code, lexed, known.solid, Braces(code, lexed), names)
-    found = dropped_nodes(around, known.nodes, known.owner, parsed.skipped_ranges)
+    found = dropped_nodes(_around(code, lexed, parsed, known), known.nodes, known.owner, parsed.skipped_ranges)
     return [node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
 
 
 def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
     """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte.
 
-    Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable or a class without a body
-    what goes on behind it: of `class EXPORT Box { … };` libclang sees those two if it lacks the macro.
+    Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable, a class without a body or
+    a macro what goes on behind it: of `class EXPORT Box { … };` libclang sees the first two if it lacks the macro, of
+    `INLINE Box::Box() { … }` nothing but the macro if it lacks the class.
     """
     gap, cut = known.solid & (known.owner < 0), np.zeros(len(code), dtype=bool)
     if parsed.errors and len(known.nodes):
-        role, bodied = known.nodes.role[known.owner], known.nodes.definition[known.owner]
+        nodes = known.nodes
+        role, kind, bodied = (each[known.owner] for each in (nodes.role, nodes.kind, nodes.definition))
         held = known.solid & (known.owner >= 0)
         gap |= held & (role == Role.NAMESPACE)
-        cut = held & ((role == Role.VARIABLE) | ((role == Role.CLASS) & ~bodied))
+        cut = held & ((role == Role.VARIABLE) | ((role == Role.CLASS) & ~bodied) | (kind == k.MACRO_USE))
     if not gap.any():
         return []
     claimed = np.concatenate(([0], np.cumsum(known.solid & ~gap & ~cut)))
     return [
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
-        for node in Braces(code, lexed).made_whole(joined(code, syntax_outline(code)), len(code))
+        for node in whole_file(_around(code, lexed, parsed, known))
         if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
         if node.role is not Role.NAMESPACE or known.owner[node.start] < 0
     ]

@@ -35,3 +35,21 @@ def test_a_class_that_is_only_named_stays_one_where_the_parse_has_errors() -> No
     assert found["class_decl"] == "classNamed;"
     assert found["func_sig"] == "intf(Named*);"
     assert found["namespace"] == "namespacen{}"
+
+
+_OUT_OF_CLASS = (
+    "INLINE box::box(const int &value)\n    : held{value}\n{\n    grow(value + 1);\n    shrink(value);\n}",
+    "INLINE box::box(box &&other) NOEXCEPT : held{other.held}, size{std::move(other.size)}\n{\n    grow(2);\n}",
+    "INLINE box &box::operator=(box &&other) NOEXCEPT\n{\n    base::operator=(other);\n    return *this;\n}",
+    "INLINE void box::grow(int value)\n{\n    held = range{value, value};\n}",
+)
+
+
+def test_methods_behind_macros_are_whole_though_their_class_is_not_there(tmp_path: Path) -> None:
+    head = (
+        "#pragma once\n#define INLINE inline\n#define NOEXCEPT noexcept\n#ifndef NONE\n#include <missing.h>\n#endif\n"
+    )
+    text = head + "namespace n {\nnamespace m {\n\n" + "\n\n".join(_OUT_OF_CLASS) + "\n\n}\n}\n"
+    documents = [entry for entry in assembled(tmp_path, {"a.cc": text}) if isinstance(entry, Document)]
+    for definition in _OUT_OF_CLASS:
+        assert sum(definition in document.text for document in documents) == 1, definition
