@@ -14,6 +14,9 @@ namespace {
 using Column = std::span<const std::int64_t>;
 using Numbers = std::vector<std::uint32_t>;
 
+// Documents are taken in an order that jumps through memory; the one so many places on is fetched meanwhile.
+constexpr std::size_t ahead = 16;
+
 // A quantity of documents, and how much of it a row holds.
 struct Quantity {
   Column amounts;
@@ -78,7 +81,13 @@ Plan best_fit(Column tokens, Column chunks, Limits limits, std::uint64_t seed) {
   Draws draws(seed);
   Rows rows(static_cast<std::uint32_t>(packed.limit), static_cast<std::uint32_t>(other.limit));
   Numbers row_of(tokens.size());
-  for (const std::uint32_t document : decreasing(packed, other, draws)) {
+  const Numbers order = decreasing(packed, other, draws);
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::uint32_t document = order[place];
+    const std::uint32_t later = order[std::min(place + ahead, order.size() - 1)];
+    __builtin_prefetch(&packed.amounts[later]);
+    __builtin_prefetch(&other.amounts[later]);
+    __builtin_prefetch(&row_of[later], 1);
     const auto size = static_cast<std::uint32_t>(packed.amounts[document]);
     row_of[document] = rows.place(size, static_cast<std::uint32_t>(other.amounts[document]));
   }
