@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -40,7 +40,21 @@ class _None:
 
     def __call__(self, packed: Packed) -> Verdict:
         broken = packed.broken[self.count]
-        return Verdict(not broken, f"{broken} {self.unit} otherwise")
+        return Verdict(not broken, f"{broken} {self.unit} otherwise" + _by_name([packed.first.get(self.count, "")]))
+
+
+def _by_name(firsts: Iterable[str]) -> str:
+    """What is added to what was found, so that its reader knows where to look: the first of the names that are told."""
+    return next((f"; the first is {name}" for name in firsts if name), "")
+
+
+def _documents(packed: Packed, wrong: int, *faults: str) -> Verdict:
+    firsts = (
+        f"{name} of {split}" if (name := sources.first.get(fault)) else ""
+        for split, sources in packed.sources.items()
+        for fault in faults
+    )
+    return Verdict(not wrong, f"{wrong} documents otherwise" + _by_name(firsts))
 
 
 def _uneven(block: Block) -> int:
@@ -117,12 +131,12 @@ def _columns(packed: Packed) -> Verdict:
 
 def _taken(packed: Packed) -> Verdict:
     wrong = sum(sources.wrong for sources in packed.sources.values())
-    return Verdict(not wrong, f"{wrong} documents otherwise")
+    return _documents(packed, wrong, "unknown", "misfit")
 
 
 def _whole(packed: Packed) -> Verdict:
     changed = sum(sources.changed for sources in packed.sources.values())
-    return Verdict(not changed, f"{changed} documents otherwise")
+    return _documents(packed, changed, "changed")
 
 
 def _rearranged(packed: Packed) -> Verdict:

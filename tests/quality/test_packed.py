@@ -176,6 +176,51 @@ def _null_value(rows: list[Row]) -> None:
     _two_documents(rows)[c.TOKEN_DEF_USE_COLUMN][-1] = None
 
 
+def _found(artifact: Artifact, name: str) -> str:
+    return next(result.found for result in check(artifact) if result.name == name)
+
+
+@pytest.mark.parametrize(
+    ("plant", "seen", "unit"),
+    [
+        (_null_value, "rows_are_exactly_t_tokens", "rows"),
+        (lambda rows: rows[2].update({c.PACK_ID: 0}), "pack_ids_are_row_numbers", "rows"),
+        (_pad_without_its_fill, "pads_carry_fill_values", "pads"),
+    ],
+)
+def test_a_failed_check_of_rows_names_the_first_of_them(
+    packed: Artifact, plant: Callable[[list[Row]], object], seen: str, unit: str
+) -> None:
+    before = pq.read_table(packed.file(shard(packed))).to_pylist()
+    planted = _plant(packed, plant)
+    after = pq.read_table(planted.file(shard(planted))).to_pylist()
+    first = next(row for row, (one, other) in enumerate(zip(before, after, strict=True)) if one != other)
+    assert _found(planted, seen) == f"1 {unit} otherwise; the first is row {first} of train"
+
+
+def test_a_failed_check_of_documents_names_the_first_of_them(packed: Artifact) -> None:
+    rows = pq.read_table(packed.file(shard(packed))).to_pylist()
+    last = rows[-1][c.SOURCE_DOC_IDS][-1], rows[-1][c.SOURCE_REPOS][-1], len(rows) - 1
+
+    def change(rows: list[Row]) -> None:
+        rows[-1][c.TOKEN_STRUCTURE_IDS_COLUMN][rows[-1][c.VALID_TOKEN_COUNT] - 1] += 1
+
+    planted = _plant(packed, change)
+    told = _found(planted, "documents_are_whole_and_unchanged")
+    assert told == "1 documents otherwise; the first is document {} of {}, row {} of train".format(*last)
+    planted = _plant(planted, lambda rows: rows[-1][c.SOURCE_DOC_IDS].__setitem__(-1, "nobody"))
+    told = _found(planted, "documents_are_taken_as_the_mixture_says")
+    assert told.endswith(f"; the first is document nobody of {last[1]}, row {last[2]} of train")
+
+
+def test_a_document_that_no_row_takes_is_named(packed: Artifact) -> None:
+    rows = pq.read_table(packed.file(shard(packed))).to_pylist()
+    lost = zip(rows[-1][c.SOURCE_DOC_IDS], rows[-1][c.SOURCE_REPOS], strict=True)
+    planted = _plant(packed, lambda rows: rows.pop())
+    told = _found(planted, "documents_are_taken_as_the_mixture_says")
+    assert any(told.endswith(f"; the first is document {name} of {repo} of train") for name, repo in lost)
+
+
 @pytest.mark.parametrize(
     ("plant", "seen"),
     [

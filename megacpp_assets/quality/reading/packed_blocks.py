@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,7 @@ class Block:
         self.numbers = np.arange(first, first + batch.num_rows)[even]
         self.names = _names(batch)
         self.held = int(pc.sum(batch.column(c.VALID_TOKEN_COUNT)).as_py() or 0)
+        self._first, self._all = first, batch
         self._batch = batch.filter(pa.array(even)) if self.uneven else batch
         self._tokens: dict[str, NDArray[Any]] = {}
 
@@ -40,6 +42,21 @@ class Block:
     def rows(self) -> int:
         """Number of rows."""
         return len(self.numbers)
+
+    def first_row(self, rule: Callable[[Block], int]) -> int:
+        """The number, within the split, of the first row that breaks `rule` by itself."""
+        alone = (
+            Block(self._all.take(pa.array([row])), self._first + row, self.width) for row in range(self._all.num_rows)
+        )
+        return self._first + next((row for row, block in enumerate(alone) if rule(block)), 0)
+
+    def name_of(self, key: np.uint64) -> str:
+        """Id, repository and row of the first document that has this key."""
+        batch = self._all if len(self.names) else self._batch
+        place = int(np.flatnonzero(_names(batch) == key)[0])
+        repos, doc_ids = batch.column(c.SOURCE_REPOS), batch.column(c.SOURCE_DOC_IDS)
+        row = self._first + pc.list_parent_indices(repos)[place].as_py()
+        return f"document {doc_ids.flatten()[place]} of {repos.flatten()[place]}, row {row}"
 
     def number(self, name: str) -> NDArray[np.int64]:
         """One integer per row; -1 where there is none."""

@@ -70,17 +70,32 @@ class Sources:
     taken: NDArray[np.uint32]
     unknown: int = 0
     changed: int = 0
+    first: dict[str, str] = field(default_factory=dict)
+    """The first document by name that is `unknown`, `changed` or taken otherwise (`misfit`)."""
 
-    def take(self, keys: NDArray[np.uint64]) -> None:
-        """Count the documents of `keys` as taken."""
-        place, known = self._find(keys)
+    def take(self, block: Block) -> None:
+        """Count the documents of `block` as taken."""
+        place, known = self._find(block.names)
+        self._name_first("unknown", block, block.names[~known])
         self.unknown += int((~known).sum())
         np.add.at(self.taken, place[known], np.uint32(1))
 
-    def compare(self, found: Documents) -> None:
-        """Count those of `found` that are not as in their source."""
+    def compare(self, block: Block) -> None:
+        """Count the documents of `block` that are not as in their source."""
+        found = block.documents()
         place, known = self._find(found.keys)
-        self.changed += int((self.known.prints[place[known]] != found.prints[known]).sum())
+        changed = self.known.prints[place[known]] != found.prints[known]
+        self._name_first("changed", block, found.keys[known][changed])
+        self.changed += int(changed.sum())
+
+    def _name_first(self, fault: str, block: Block, keys: NDArray[np.uint64]) -> None:
+        if len(keys) and fault not in self.first:
+            self.first[fault] = block.name_of(keys[0])
+
+    def misfits(self) -> NDArray[np.uint64]:
+        """The keys of the documents that were taken too seldom or too often."""
+        outside = (self.taken < self._least[self.group]) | (self.taken > self._most[self.group])
+        return self.known.keys[outside]
 
     def _find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The place of each key among the known ones, and whether it is there."""
@@ -93,10 +108,9 @@ class Sources:
     def wrong(self) -> int:
         """Documents that were taken too seldom or too often, or are of no source, and those that a group's sum is too
         small or too large by."""
-        outside = (self.taken < self._least[self.group]) | (self.taken > self._most[self.group])
         wanted = [entries(int(count), weight) for count, weight in zip(self._counts, self.weights, strict=True)]
         missed = np.bincount(self.group, weights=self.taken, minlength=len(wanted)).astype(np.int64) - wanted
-        return int(outside.sum()) + int(np.abs(missed).sum()) + self.unknown
+        return len(self.misfits()) + int(np.abs(missed).sum()) + self.unknown
 
     @property
     def _least(self) -> NDArray[np.int64]:
@@ -302,6 +316,8 @@ class Packed:
     artifact: Artifact
     broken: dict[Rule, int]
     sides: Sides
+    first: dict[Rule, str] = field(default_factory=dict)
+    """The first row that breaks a rule, where one does."""
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
@@ -322,12 +338,28 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
         found.tokens[split] = found.marks[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:
-                found.broken[rule] += rule(block)
-            sources.take(block.names)
-            sources.compare(block.documents())
+                count = rule(block)
+                found.broken[rule] += count
+                if count and rule not in found.first:
+                    found.first[rule] = f"row {block.first_row(rule)} of {split}"
+            sources.take(block)
+            sources.compare(block)
             found.tokens[split] += block.held
             found.marks[split] += block.marks
+        if len(misfits := sources.misfits()):
+            sources.first["misfit"] = _first_misfit(upstream, split, misfits)
     return found
+
+
+def _first_misfit(upstream: _Upstream, split: str, keys: NDArray[np.uint64]) -> str:
+    """The first document of the sources whose key is one of `keys`, by name."""
+    for source in upstream.inputs:
+        for file in shards_of_split(source, _budgets(upstream.packed, split), split):
+            for batch in batches(file, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID]):
+                repos, doc_ids = batch.column(c.REPO), batch.column(c.DOC_ID)
+                for place in np.flatnonzero(np.isin(keys_of(repos, doc_ids), keys))[:1].tolist():
+                    return f"document {doc_ids[place]} of {repos[place]}"
+    raise AssertionError("a key of the sources that none of their documents has")
 
 
 def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str, Sequence[NDArray[np.bool_]]]) -> Sides:
