@@ -24,7 +24,6 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.contract.recipe.whole import as_config
-from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
@@ -34,8 +33,9 @@ from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.worth import Worth
-from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files, unread
+from megacpp_assets.semantic.graph.analyses import Analysed, Item, unread
 from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.kept_analyses import analyses
 from megacpp_assets.semantic.graph.link import EDGES
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
@@ -43,12 +43,10 @@ from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
-from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers
-from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
@@ -205,17 +203,13 @@ def _index(
         )  # fmt: skip
         outcomes = {file.path: file for file in parsed}
         del parsed
-        return _analyse(scratch, sources.taken, outcomes, spec.recipe, executor), reports[-1]
+        items = [Item(file, source, outcomes.pop(file.path)) for file, source in sources.taken]
+        return _analyse(scratch, items, spec.recipe, executor, memory.store), reports[-1]
 
 
 def _analyse(
-    scratch: Path,
-    taken: Sequence[tuple[SourceFile, SourceText]],
-    outcomes: dict[str, ParsedFile],
-    recipe: SemanticRecipe,
-    executor: BatchExecutor,
+    scratch: Path, items: Sequence[Item], recipe: SemanticRecipe, executor: BatchExecutor, known: Cache
 ) -> _Index:
-    items = [Item(file, source, outcomes.pop(file.path)) for file, source in taken]
     limits = options_of(recipe)
     cpu_s = recipe.file_cpu_seconds // ANALYSIS_SHARE
     purse = Purse([item.path for item in items], limits.budget, limits.limits.wall_s)
@@ -225,7 +219,7 @@ def _analyse(
     wanted = [item for item in items if item.parsed.reason != OVER_BUDGET]
     with tempfile.TemporaryDirectory(prefix="journals-", dir=scratch) as journals:
         crew = Crew(executor, purse, Path(journals))
-        for analysed in analyse_files(wanted, crew, cpu_s=cpu_s, wall_s=float(cpu_s * recipe.wall_per_cpu)):
+        for analysed in analyses(wanted, crew, known, cpu_s=cpu_s, wall_s=float(cpu_s * recipe.wall_per_cpu)):
             path = analysed.facts.file.path
             purse.charge(path, analysed.cpu_ms)
             store.put(number[path], analysed.chars)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ class InProcess:
     """Runs batches here and now, in the order given."""
 
     def run(
-        self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
+        self, function: Callable[[Any], Any], batches: Iterable[Any], *, timeout_s: float
     ) -> Iterator[Outcome[Any]]:
         return (Outcome(index, here(function, batch)) for index, batch in enumerate(batches))
 

@@ -13,7 +13,7 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.coverage import coverage_of
 from megacpp_assets.semantic.documents.documents import Skipped
 from megacpp_assets.semantic.graph.analysis import FileFacts
-from megacpp_assets.semantic.graph.symbol_rows import declared_in, met_in, without_place
+from megacpp_assets.semantic.graph.symbol_rows import KINDS, Entities, without_place
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
 
@@ -73,18 +73,25 @@ class Symbols(NamedTuple):
 
 def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> Symbols:
     """Write the symbol table of `files`, which come in path order."""
-    met: set[tuple[str, str]] = set()
+    used: set[tuple[str, str]] = set()
     placed: set[tuple[str, str]] = set()
     with publication.file(SYMBOLS_FILE) as pending:
         with RowGroupWriter(pending.path, SYMBOLS) as writer:
             for facts in files:
-                rows = declared_in(facts)
-                writer.write(_table(SYMBOLS, rows))
-                placed.update((row.name, row.kind) for row in rows)
-                met.update(met_in(facts))
-            writer.write(_table(SYMBOLS, without_place(met - placed)))
+                writer.write(_places(facts.source.path, facts.entities))
+                placed.update(facts.entities.declared())
+                used.update(facts.entities.used)
+            writer.write(_table(SYMBOLS, without_place(used - placed)))
         pending.rows = writer.rows
     return Symbols(writer.rows, placed)
+
+
+def _places(path: str, entities: Entities) -> pa.Table:
+    """The rows of a file."""
+    kinds = pa.DictionaryArray.from_arrays(entities.kind, pa.array(KINDS)).cast(pa.string())
+    names, paths = pa.array(entities.name, pa.string()), pa.repeat(path, len(entities.id))
+    arrays = [pa.array(entities.id), names, kinds, pa.array(entities.definition), paths]
+    return pa.Table.from_arrays([*arrays, pa.array(entities.start), pa.array(entities.end)], schema=SYMBOLS)
 
 
 def write_coverage(

@@ -16,6 +16,7 @@ from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_c
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
 from megacpp_assets.semantic.graph.link import no_links
+from megacpp_assets.semantic.graph.symbol_rows import entities_of
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.outline.nodes import EMPTY
 from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, kept_journal, ran_out, run_lots
@@ -108,7 +109,7 @@ def unread(item: Item, reason: str) -> Analysed:
         links=no_links(),
         includes=(),
         spaces=(),
-        declarations=EMPTY,
+        entities=entities_of(EMPTY, _NOT_PARSED),
         unlabelled=len(item.source.text),
     )
     return Analysed(facts, np.zeros(len(item.source.text), dtype=CHAR_DTYPE), 0, reason)

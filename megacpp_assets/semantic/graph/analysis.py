@@ -17,6 +17,7 @@ from megacpp_assets.semantic.graph.chunks import Chunk, Root, chunk_file
 from megacpp_assets.semantic.graph.link import FileLinks, file_links, no_links
 from megacpp_assets.semantic.graph.signatures import NO_SIGNATURE, signatures_of
 from megacpp_assets.semantic.graph.spaces import Space, Span, around, spaces_of, spans_of
+from megacpp_assets.semantic.graph.symbol_rows import Entities, entities_of
 from megacpp_assets.semantic.labels.paint import paint_file
 from megacpp_assets.semantic.labels.symbol_names import symbol_table
 from megacpp_assets.semantic.outline.file_outline import outline_file
@@ -35,7 +36,7 @@ class FileFacts:
 
     `chunks`, their `spans` and `signatures` (None for what has none), `roots` and their `root_spans` are in file order;
     `includes` are its include directives that no condition drops, ascending; `spaces` the (at most eight innermost)
-    namespaces around each root; `declarations` the named nodes of its outline.
+    namespaces around each root.
     """
 
     file: SourceFile
@@ -49,7 +50,7 @@ class FileFacts:
     links: FileLinks
     includes: tuple[Span, ...]
     spaces: tuple[tuple[Space, ...], ...]
-    declarations: Outline
+    entities: Entities
     unlabelled: int
 
 
@@ -77,7 +78,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         links=links,
         includes=tuple(spans_of(source, _includes(lexed, parsed.skipped_ranges))),
         spaces=tuple(around(spaces_of(source, nodes, uses), [cut.chunks[root.first].start for root in cut.roots])),
-        declarations=nodes.take((nodes.name != "") & (nodes.role != Role.NAMESPACE)),
+        entities=entities_of(nodes.take((nodes.name != "") & (nodes.role != Role.NAMESPACE)), parsed),
         unlabelled=painted.unlabelled,
     )
     return facts, painted.chars

@@ -1,20 +1,22 @@
-"""Rows of the symbol table: where each entity of a file is declared, and entities of which no place is known.
+"""What a file tells the symbol table: where each entity is declared, and entities of which it knows no place.
 
-The ids that paint gives to characters come from a parse's symbols, and each of those gets a row here or there.
+The ids that paint gives to characters come from a parse's symbols, and each of those is here in one way or the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 from megacpp_assets.semantic.outline import kinds as k
-from megacpp_assets.semantic.outline.nodes import Role
-from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION
+from megacpp_assets.semantic.outline.nodes import Outline, Role
+from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, ParsedFile
 
 MACRO, NAMESPACE = "macro", "namespace"
 _KIND_NAMES = {
@@ -34,6 +36,9 @@ _KIND_NAMES = {
 }
 _ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: "function", Role.PROTOTYPE: "function", Role.TYPEDEF: "typedef"}
 _OTHER = "other"
+KINDS = tuple(sorted({*_KIND_NAMES.values(), _OTHER}))
+"""What an entity may be."""
+_PLACE_IN_KINDS = {kind: place for place, kind in enumerate(KINDS)}
 
 
 class SymbolRow(NamedTuple):
@@ -48,23 +53,44 @@ class SymbolRow(NamedTuple):
     end: int | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Entities:
+    """The places of a file that declare an entity, each once, by offset and name, as parallel columns: its id, name,
+    kind (an index of KINDS), whether it defines, and its range. `used` are (name, kind) of what the file refers to and
+    has no place of, sorted.
+    """
+
+    id: NDArray[np.uint32]
+    name: Sequence[str]
+    kind: NDArray[np.uint8]
+    definition: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    used: Sequence[tuple[str, str]]
+
+    def declared(self) -> Iterator[tuple[str, str]]:
+        """(name, kind) of each place."""
+        return zip(self.name, map(KINDS.__getitem__, self.kind.tolist()), strict=True)
+
+
 _Place = tuple[int, str, int, str, bool]
 """Start, name, end, kind and whether it defines: what orders the rows of a file."""
 
 
-def declared_in(facts: FileFacts) -> list[SymbolRow]:
-    """Where the entities of a file are declared, each row once, by offset and name."""
-    path = facts.source.path
-    places = sorted({*_outlined(facts), *_inside(facts)})
-    return [
-        SymbolRow(symbol_id(name), name, kind, definition, path, start, end)
-        for start, name, end, kind, definition in places
-    ]
-
-
-def met_in(facts: FileFacts) -> Iterator[tuple[str, str]]:
-    """(name, kind) of every entity that a file declares or refers to, with repetitions."""
-    return ((symbol.qualified_name, _KIND_NAMES.get(symbol.kind, _OTHER)) for symbol in facts.parsed.symbols)
+def entities_of(declarations: Outline, parsed: ParsedFile) -> Entities:
+    """Those of a file whose outline has the named `declarations`."""
+    places = sorted({*_outlined(declarations), *_inside(declarations, parsed)})
+    start, name, end, kind, definition = zip(*places, strict=True) if places else repeat((), 5)
+    met = {(symbol.qualified_name, _KIND_NAMES.get(symbol.kind, _OTHER)) for symbol in parsed.symbols}
+    return Entities(
+        id=np.array(list(map(symbol_id, name)), dtype=np.uint32),
+        name=name,
+        kind=np.array(list(map(_PLACE_IN_KINDS.__getitem__, kind)), dtype=np.uint8),
+        definition=np.array(definition, dtype=np.bool_),
+        start=np.array(start, dtype=np.int64),
+        end=np.array(end, dtype=np.int64),
+        used=sorted(met.difference(zip(name, kind, strict=True))),
+    )
 
 
 def without_place(entities: set[tuple[str, str]]) -> list[SymbolRow]:
@@ -72,21 +98,21 @@ def without_place(entities: set[tuple[str, str]]) -> list[SymbolRow]:
     return sorted(SymbolRow(symbol_id(name), name, kind) for name, kind in entities)
 
 
-def _outlined(facts: FileFacts) -> Iterator[_Place]:
+def _outlined(declarations: Outline) -> Iterator[_Place]:
     """Declarations outside function bodies, with what stands before them and up to their semicolon."""
-    for node in facts.declarations:
+    for node in declarations:
         kind = _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, _OTHER)
         yield node.start, node.name, node.end, kind, node.definition
 
 
-def _inside(facts: FileFacts) -> Iterator[_Place]:
+def _inside(declarations: Outline, parsed: ParsedFile) -> Iterator[_Place]:
     """What the outline does not hold: parameters, what functions declare, macros, namespaces."""
-    cursors = facts.parsed.cursors
+    cursors = parsed.cursors
     if cursors is None:
         return
-    symbols = list(facts.parsed.symbols)
+    symbols = list(parsed.symbols)
     chosen = np.flatnonzero(cursors.declares >= 0)
-    chosen = chosen[~np.isin(facts.parsed.symbols.usrs(cursors.declares[chosen]), facts.declarations.usr)]
+    chosen = chosen[~np.isin(parsed.symbols.usrs(cursors.declares[chosen]), declarations.usr)]
     columns = (cursors.declares, cursors.flags & FLAG_DEFINITION, cursors.start, cursors.end)
     for row, definition, start, end in zip(*(column[chosen].tolist() for column in columns), strict=True):
         symbol = symbols[row]

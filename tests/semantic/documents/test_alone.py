@@ -11,7 +11,6 @@ import pytest
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.documents import alone
 from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
-from megacpp_assets.semantic.graph.symbol_rows import declared_in
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import InProcess, toolchain
@@ -86,5 +85,5 @@ def test_names_are_what_stands_outside_of_functions() -> None:
     facts, _ = one(
         "#define LIMIT 1\nnamespace n { struct Box { int width; }; int f(int given) { int own = 1; return own; } }\n"
     )
-    names = names_defined((row.name, row.kind) for row in declared_in(facts))
+    names = names_defined(facts.entities.declared())
     assert {"LIMIT", "n", "Box", "width", "f"} <= names and names.isdisjoint({"given", "own"})

@@ -1,0 +1,60 @@
+"""Analyses of earlier runs, by everything that decides them: one is given out only if analysing would give it again.
+
+What could not be analysed is not kept: that may be the machine's doing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.metadata import version
+
+import orjson
+
+from megacpp_assets.semantic.graph import analysis_entry
+from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files
+from megacpp_assets.semantic.parsing import unit_entry
+from megacpp_assets.semantic.parsing.lots import Crew
+from megacpp_assets.semantic.parsing.worker import UnitResult
+from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.caching.code import code_identity
+
+_LIBRARIES = ("numpy", "tree-sitter", "tree-sitter-cpp")
+"""What analyses a text beside this package's code and the parser."""
+
+
+def analyses(items: Sequence[Item], crew: Crew, store: Cache, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
+    """As `analyse_files`: known from `store`, or analysed now and known from now on."""
+    left: list[Item] = []
+    keys: dict[str, str] = {}
+    for item in items:
+        key = keys[item.path] = _key(item, cpu_s, wall_s)
+        kept = store.get(key)
+        if kept is None:
+            left.append(item)
+        else:
+            yield analysis_entry.from_bytes(kept, item)
+    for analysed in analyse_files(left, crew, cpu_s=cpu_s, wall_s=wall_s):
+        if not analysed.reason:
+            store.put(keys[analysed.facts.file.path], analysis_entry.to_bytes(analysed))
+        yield analysed
+
+
+def _key(item: Item, cpu_s: int, wall_s: float) -> str:
+    digest = hashlib.sha256(_code())
+    content = hashlib.sha256(item.source.data).hexdigest()
+    digest.update(orjson.dumps([content, item.source.flags, cpu_s, wall_s]))
+    digest.update(unit_entry.to_bytes(UnitResult(item.parsed)))
+    return digest.hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    facts = {
+        "code": code_identity(__name__),
+        "python": sys.version,
+        **{library: version(library) for library in _LIBRARIES},
+    }
+    return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
