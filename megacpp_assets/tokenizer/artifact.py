@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPECIAL_NAMES
 from megacpp_assets.tokenizer.model import Model
@@ -28,6 +29,7 @@ def dump_model(model: Model) -> bytes:
     return orjson.dumps(_document(model))
 
 
+@uncollected
 def load_model(data: bytes, whitespace: Whitespace) -> Model:
     """The model in `data`; `TokenizerDrift` unless the file is byte for byte what `dump_model` writes for it."""
     try:

@@ -31,7 +31,7 @@ def told_by(ids: Sequence[int], text: str, standard: str, files: Sequence[str]) 
     year = re.sub(r"^(?:c|gnu)\+\+", "", standard) if "++" in standard else ""
     expected = {table.standards[year]} if year in table.standards else set()
     found = {each for each in ids if table.by_id[each].kind == STANDARDS}
-    suffixes = {PurePosixPath(path).suffix for path in files}
+    suffixes = {PurePosixPath(path).suffix for path in set(files)}
     shown = all(_stands(table.by_id[each], text, suffixes) for each in ids if each not in found)
     return found == expected and shown and (len(ids) == MAX_PLATFORM_IDS or _plain(text) <= set(ids))
 

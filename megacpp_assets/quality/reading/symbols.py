@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +29,9 @@ def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[st
     columns = ["qualified_name", "filepath", "byte_start", "byte_end"]
     definitions = symbols.filter(pc.and_(symbols["definition"], in_documents)).select(columns)
     return [
-        f"{row['qualified_name']} ({row['filepath']}:{row['byte_start']})"
-        for batch in definitions.to_batches()
-        for row in batch.to_pylist()
-        if not _holds(merged.get(row["filepath"], []), row["byte_start"], row["byte_end"])
+        f"{name} ({path}:{start})"
+        for name, path, start, end in _rows(definitions)
+        if not _holds(merged.get(path, []), start, end)
     ]
 
 
@@ -41,10 +41,15 @@ def nameless(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
     missing = ids[~np.isin(ids, symbols["symbol_id"].to_numpy())]
     yield from (f"{number} has no row" for number in missing.tolist())
     named = symbols.group_by(["symbol_id", "qualified_name"], use_threads=False).aggregate([])
-    for batch in named.to_batches():
-        for row in batch.to_pylist():
-            if symbol_id(row["qualified_name"]) != row["symbol_id"]:
-                yield f"{row['symbol_id']} is not the id of {row['qualified_name']}"
+    for number, name in _rows(named):
+        if symbol_id(name) != number:
+            yield f"{number} is not the id of {name}"
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """The rows as tuples: a dictionary for each takes twice as long."""
+    for batch in table.to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:

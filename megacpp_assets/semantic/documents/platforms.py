@@ -32,7 +32,7 @@ def platform_ids(text: str, standard: str, files: Iterable[str]) -> list[int]:
     named = _STANDARD.fullmatch(standard)
     if named and named[1] in table.standards:
         kept[table.standards[named[1]]] = None
-    for sign in (*sorted({PurePosixPath(path).suffix for path in files}), *_signs(text)):
+    for sign in (*sorted({PurePosixPath(path).suffix for path in set(files)}), *_signs(text)):
         kept |= dict.fromkeys(table.told.get(sign, ()))
     return sorted(list(kept)[:MAX_PLATFORM_IDS])
 
