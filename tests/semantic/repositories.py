@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
@@ -41,12 +42,16 @@ int main() { return shape::area(shape::Box{SIDE, SIDE}); }
 
 
 def semantic_spec(
-    base: Path, root: Path, toolchain: Toolchain, budgets: tuple[int, ...] = (DOCUMENT_TOKENS,)
+    base: Path,
+    root: Path,
+    toolchain: Toolchain,
+    budgets: tuple[int, ...] = (DOCUMENT_TOKENS,),
+    files: Mapping[str, bytes] = FILES,
 ) -> SemanticJsonlSpec:
-    """Stage 2 of a repository of `FILES`, its upstream under `base`, stage 1 done in the data root `root`."""
+    """Stage 2 of a repository of `files`, its upstream under `base`, stage 1 done in the data root `root`."""
     upstream = base / "upstream"
     if not upstream.exists():
-        make_repository(upstream, FILES)
+        make_repository(upstream, dict(files))
     root.mkdir(parents=True, exist_ok=True)
     chosen = pin(CatalogueEntry("shape", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))

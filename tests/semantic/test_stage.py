@@ -26,7 +26,7 @@ from megacpp_assets.storage.git_objects import source_files
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.work import read_work
 from tests.compute.dask_cluster import cluster
-from tests.semantic.repositories import semantic_spec
+from tests.semantic.repositories import FILES, semantic_spec
 from tests.storage.records import plain_records
 
 
@@ -157,3 +157,29 @@ def test_a_stage_that_finds_every_unit_known_publishes_the_same_bytes(
     again = run(semantic_spec(base, root, toolchain))
     assert again.manifest.to_bytes() == first.manifest.to_bytes() == artifact.manifest.to_bytes()
     assert read_work(again) == {"units_parsed": 0, "units_reused": 3}
+
+
+EDITS = (
+    lambda text: b"// One comment more.\n" + text,
+    lambda text: text + b"// One at the end.\n",
+    lambda text: text + b"inline int more(int given) { const int own = given; return own; }\n",
+    lambda text: text + b"#define LATE(x) (x)\n",
+    lambda text: text.replace(b"width", b"breadth"),
+    lambda text: text.replace(b"int ", b"long ", 1),
+    lambda text: text.rpartition(b"}")[0],
+    lambda text: b"",
+)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_edits_what_is_known_from_before_changes_no_byte(base: Path, toolchain: Toolchain, seed: int) -> None:
+    rng, files, reused = random.Random(seed), dict(FILES), 0
+    for turn in range(4):
+        path = rng.choice(["include/shape.h", "src/shape.cc", "src/main.cc"])
+        files[path] = rng.choice(EDITS)(files[path])
+        place = base / f"edits {seed} {turn}"
+        known = run(semantic_spec(place, base / f"edited {seed}", toolchain, files=files))
+        fresh = run(semantic_spec(place, place / "alone", toolchain, files=files))
+        assert known.manifest.to_bytes() == fresh.manifest.to_bytes()
+        reused += int(read_work(known)["units_reused"])
+    assert reused > 0
