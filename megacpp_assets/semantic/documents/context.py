@@ -1,14 +1,15 @@
 """What a document brings along for its roots: nearest first, declarations before bodies, within a budget.
 
 Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, what is
-used most for its length first, with all that this form names or not at all; then classes show their members and
-functions their bodies, as far as the recipe lets them, where they fit with the declarations that they need.
+used most for its length first, with all that this form names or not at all, and classes with the members that the roots
+use; then classes show all their members and functions their bodies, as far as the recipe lets them, where they fit with
+the declarations that they need.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,8 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.members import OPENING, Members
+from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.graph.repository import Repository
 
 SEPARATOR_CHARS = 2
@@ -23,6 +26,7 @@ _BY_NAME = 3
 """What a use counts that the text spells, in uses that a macro's expansion or a conversion makes."""
 _LONGEST_STAND_IN = 200
 """Of a definition that is barred, a signature up to so many characters may stand in."""
+_HEAD, _ALL = -2, -1
 
 
 @dataclass(slots=True)
@@ -51,11 +55,12 @@ class Reach:
 
 @dataclass(slots=True)
 class Context:
-    """What was chosen: of each item the bodies shown; `heads`, classes of which the head alone is; `distance` of items,
-    roots included, from the nearest root."""
+    """What was chosen: of each item the bodies shown; `heads`, classes of which the head alone is, or the head and some
+    `members`, by number; `distance` of items, roots included, from the nearest root."""
 
     whole: dict[Item, set[int]] = field(default_factory=dict)
     heads: set[Item] = field(default_factory=set)
+    members: dict[Item, set[int]] = field(default_factory=dict)
     distance: dict[Item, int] = field(default_factory=dict)
 
 
@@ -69,6 +74,13 @@ class _Growth:
     distance: int
 
 
+class _Offer(NamedTuple):
+    """What may be shown of an item: a member by its number, its shortest form (_HEAD) or all members (_ALL)."""
+
+    item: Item
+    number: int
+
+
 class _Closure(NamedTuple):
     """Items that come together or not at all, and what they take."""
 
@@ -80,9 +92,13 @@ class _Closure(NamedTuple):
 class Surroundings:
     """The surroundings of roots of one repository."""
 
-    def __init__(self, repository: Repository, items: Items, reach: Reach) -> None:
+    def __init__(
+        self, repository: Repository, items: Items, members: Members, mentions: Mentions, reach: Reach
+    ) -> None:
         self._repository = repository
         self._items = items
+        self._members = members
+        self._mentions = mentions
         self._reach = reach
         self._least_chars = cache(self._least_chars_of)
         self._needed = cache(self._needed_by)
@@ -95,10 +111,11 @@ class Surroundings:
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
         frontier = [number for root in roots for number in range(*root)]
+        wanted = self._wanted(roots)
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reached(frontier)
             growth = _Growth(context, room, barred, distance)
-            fresh = self._declare_cheapest(reached, growth)
+            fresh = self._show_cheapest(reached, wanted if distance == 1 else {}, growth)
             for item in self._order(reached):
                 fresh += self._open_class(item, growth)
                 if distance <= self._reach.bodies:
@@ -107,6 +124,14 @@ class Surroundings:
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
         return context
+
+    def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
+        """The entities that roots use, each with how many do; and methods defined outside of their classes, once."""
+        wanted: Counter[int] = Counter()
+        for root in roots:
+            wanted.update(dict.fromkeys(self._mentions.used(root), _BY_NAME))
+            wanted.update(self._members.own(root))
+        return wanted
 
     def _order(self, reached: Mapping[Item, Counter[int]]) -> list[Item]:
         """What is used most for its length first, then the lowest level."""
@@ -123,32 +148,80 @@ class Surroundings:
                 reached[self._items.of[target]][target] += _BY_NAME if by_name else 1
         return reached
 
-    def _declare_cheapest(self, reached: Mapping[Item, Counter[int]], growth: _Growth) -> list[Item]:
-        """Declare what is used most for what it costs with all that it names beyond what stands there already."""
+    def _show_cheapest(
+        self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: _Growth
+    ) -> list[Item]:
+        """Declare what is used most for what it costs with all that it names beyond what stands there already, and of
+        classes that are declared show the members that are `wanted`. Which items are new."""
         fresh: list[Item] = []
-        levels = {item: self._repository.unit_level(item) for item in reached}
-        waiting = [
-            (-uses.total() / self._cost(self._least_chars(item)), levels[item], item) for item, uses in reached.items()
-        ]
+        uses = {_Offer(item, _HEAD): used.total() for item, used in reached.items()}
+        waiting = [self._ranked(offer, used, self._least_chars(offer.item)) for offer, used in uses.items()]
         heapify(waiting)
         while waiting:
-            rank, level, item = heappop(waiting)
-            closure = self._closure([item], growth)
-            worth = reached[item].total() / self._cost(closure.chars)
+            rank, level, offer = heappop(waiting)
+            closure = self._offered(offer, growth)
+            worth = uses[offer] / self._cost(closure.chars)
             if waiting and -worth > max(rank, waiting[0][0]):
-                heappush(waiting, (-worth, level, item))
-            else:
-                fresh += self._take(closure, growth)
+                heappush(waiting, (-worth, level, offer))
+            elif self._take(closure, growth):
+                self._note(offer, growth)
+                fresh += closure.items
+                for more, used, chars in (
+                    *self._members_of(closure.items, wanted, growth),
+                    *self._bases_of(offer, growth),
+                ):
+                    uses[more] = used
+                    heappush(waiting, self._ranked(more, used, chars))
         return fresh
 
-    @staticmethod
-    def _cost(chars: int) -> int:
-        return chars + SEPARATOR_CHARS
+    def _ranked(self, offer: _Offer, uses: int, chars: int) -> tuple[float, int, _Offer]:
+        return -uses / self._cost(chars), self._repository.unit_level(offer.item), offer
 
-    def _declare(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> list[Item]:
-        """Take room for `chars` in `chunks`, and for `items` in their shortest form with all that those forms name, if
-        there is enough for all together: a part would name what is missing. Which items are new."""
-        return self._take(self._closure(items, growth, chars, chunks), growth)
+    def _members_of(
+        self, items: Iterable[Item], wanted: Mapping[int, int], growth: _Growth
+    ) -> Iterator[tuple[_Offer, int, int]]:
+        """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
+        enumeration, which has no excerpts, all together."""
+        for item in growth.context.heads.intersection(items) - growth.barred if wanted else ():
+            excerpt = self._members.of(item)
+            offers = (
+                [(number, member.ids, member.chars) for number, member in enumerate(excerpt.members)]
+                if excerpt
+                else [(_ALL, self._members.declared(item), self._items.declared_chars(item))]
+            )
+            for number, ids, chars in offers:
+                if used := sum(wanted.get(each, 0) for each in ids):
+                    yield _Offer(item, number), used, chars
+
+    def _bases_of(self, offer: _Offer, growth: _Growth) -> Iterator[tuple[_Offer, int, int]]:
+        """The classes named in the opening of a class that shows members: a base is to be more than declared."""
+        needed = self._members.needs(offer.item, OPENING) if offer.number not in (_HEAD, _ALL) else ()
+        named = {self._items.of[number] for number in needed}
+        for item in named & growth.context.heads - growth.barred:
+            yield _Offer(item, _ALL), _BY_NAME, self._items.declared_chars(item)
+
+    def _offered(self, offer: _Offer, growth: _Growth) -> _Closure:
+        """What an offer takes, with all that it names."""
+        item, number = offer
+        if number == _HEAD:
+            return self._closure([item], growth)
+        shown = growth.context.members.get(item, set())
+        if number == _ALL:
+            return self._opened(item, growth) if item in growth.context.heads else _Closure((), 0, 0)
+        more = self._members.with_named(item, number) - shown
+        chars = self._members.chars(item, shown | more) - self._members.chars(item, shown)
+        places = more if shown else {OPENING, *more}
+        named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
+        return self._closure(self._by_use(named), growth, chars)
+
+    def _note(self, offer: _Offer, growth: _Growth) -> None:
+        """What is shown of a class from now on."""
+        item, number = offer
+        if number == _ALL:
+            growth.context.heads.discard(item)
+            growth.context.members.pop(item, None)
+        elif number != _HEAD:
+            growth.context.members.setdefault(item, set()).update(self._members.with_named(item, number))
 
     def _closure(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> _Closure:
         """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
@@ -166,19 +239,23 @@ class Surroundings:
             pending.extend(self._needed(item))
         return _Closure(tuple(taken), chars, chunks)
 
-    def _take(self, closure: _Closure, growth: _Growth) -> list[Item]:
-        """Show `closure` if there is room for all of it; which items are new."""
+    @staticmethod
+    def _cost(chars: int) -> int:
+        return chars + SEPARATOR_CHARS
+
+    def _take(self, closure: _Closure, growth: _Growth) -> bool:
+        """Show `closure` if there is room for all of it: a part would name what is missing."""
         if not growth.room.takes(closure.chars, closure.chunks):
-            return []
+            return False
         for item in closure.items:
             growth.context.distance[item] = growth.distance
             growth.context.whole[item] = set()
             growth.context.heads |= {item} if self._items.head_chars(item) else set()
-        return list(closure.items)
+        return True
 
     def _needed_by(self, item: Item) -> list[Item]:
         """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
-        holder = self._items.owner(item)
+        holder = self._items.holder(item)
         leads = [-1 - item[0]] if self._items.head_chars(item) else self._short_leads(item, ())
         return [*([] if holder is None else [holder]), *self._order(self._reached(leads))]
 
@@ -191,17 +268,27 @@ class Surroundings:
     def _least_chars_of(self, item: Item) -> int:
         return self._items.head_chars(item) or self._items.declared_chars(item)
 
+    def _by_use(self, chunks: Iterable[int]) -> list[Item]:
+        reached: dict[Item, Counter[int]] = defaultdict(Counter)
+        for number in chunks:
+            reached[self._items.of[number]][number] += 1
+        return self._order(reached)
+
     def _open_class(self, item: Item, growth: _Growth) -> list[Item]:
         """Show the members of a class whose head stands there, if they and what they name fit; where to go on from."""
         if item not in growth.context.heads or item in growth.barred:
             return []
-        more = self._items.declared_chars(item) - self._items.head_chars(item)
-        left = growth.room.chars
-        fresh = self._declare(self._members_need(item), growth, more, item[1] - item[0] - 1)
-        if growth.room.chars == left:
+        opened = self._opened(item, growth)
+        if not self._take(opened, growth):
             return []
-        growth.context.heads.discard(item)
-        return [item, *fresh]
+        self._note(_Offer(item, _ALL), growth)
+        return [item, *opened.items]
+
+    def _opened(self, item: Item, growth: _Growth) -> _Closure:
+        """What all members of a class take beyond those that are shown, with all that they name."""
+        shown = self._members.chars(item, growth.context.members.get(item, ()))
+        more = self._items.declared_chars(item) - self._items.head_chars(item) - shown
+        return self._closure(self._members_need(item), growth, max(0, more), item[1] - item[0] - 1)
 
     def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, if they and what they name fit; gives where to go on."""
@@ -211,11 +298,10 @@ class Surroundings:
         for number in (number for number in self._items.bodies(item) if used[number]):
             hidden = self._items.declared_chars(item) == 0
             cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(item, number)
-            left = growth.room.chars
-            named = self._declare(self._body_needs(number), growth, cost, int(hidden))
-            if growth.room.chars < left:
+            shown = self._closure(self._body_needs(number), growth, cost, int(hidden))
+            if self._take(shown, growth):
                 growth.context.whole[item].add(number)
-                fresh += [item, *named]
+                fresh += [item, *shown.items]
         return fresh
 
     def _needed_by_members(self, item: Item) -> list[Item]:

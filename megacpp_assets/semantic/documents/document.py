@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -42,7 +42,8 @@ class Boundary:
 
 
 class Recall(NamedTuple):
-    """Of the uses that the roots of a document make of the repository, how many it declares or defines."""
+    """Of what the roots of a document use of the repository and do not declare, each entity once for each root, how
+    many it declares."""
 
     uses: int
     found: int
@@ -103,7 +104,7 @@ class Pen:
         self._store = store
         self._texts: list[str] = []
         self._roles: list[tuple[int, int]] = []
-        self._parts: list[Part] = []
+        self.parts: list[Part] = []
         self._constituents: list[Constituent] = []
         self._taken: set[tuple[int, int]] = set()
         self._users: set[int] = set()
@@ -122,7 +123,7 @@ class Pen:
         source = self._repository.files[file].source
         begin = self.size
         self._append(source.text[span.char_start : span.char_end], role)
-        self._parts.append(Part(begin, file, span.char_start, span.char_end))
+        self.parts.append(Part(begin, file, span.char_start, span.char_end))
         self._constituents.append(Constituent(source.path, span.start, span.end, begin, self.size, role))
         self._taken.add((file, span.start))
         return begin
@@ -152,6 +153,10 @@ class Pen:
         self._last = number
         if uses:
             self._users.add(number)
+
+    def stands(self, numbers: Iterable[int]) -> None:
+        """The chunks `numbers` stand, in part, where the last chunk was told to be."""
+        self.place.update((number, len(self.boundaries) - 1) for number in numbers)
 
     def _goes_on(self, number: int, boundary: Boundary) -> bool:
         """Whether the chunk `number` at `boundary` is one with the chunk before it: small declarations of one kind and
@@ -196,7 +201,7 @@ class Pen:
             validates=validates,
             text="".join(self._texts),
             store=self._store,
-            parts=tuple(self._parts),
+            parts=tuple(self.parts),
             roles=np.repeat(np.array(values, dtype=np.uint8), lengths),
             boundaries=tuple(self.boundaries),
             chunks=tuple(self.place),

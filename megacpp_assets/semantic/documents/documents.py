@@ -11,15 +11,18 @@ from functools import cache
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.clusters import GroupSizes
-from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
+from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, Pen, Recall
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
-from megacpp_assets.semantic.documents.layout import Layout, Piece
+from megacpp_assets.semantic.documents.layout import Layout
+from megacpp_assets.semantic.documents.members import Members
+from megacpp_assets.semantic.documents.mentions import Mentions
+from megacpp_assets.semantic.documents.order import Piece
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
-from megacpp_assets.semantic.labels.char_store import CharStore
+from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
@@ -102,8 +105,11 @@ class _Assembly:
         self._chars = chars
         self._items = Items(repository)
         self._includes = cache(self._spelled)
-        self._layout = Layout(repository, self._items)
-        self._surroundings = Surroundings(repository, self._items, Reach(recipe.dependency_depth, recipe.body_depth))
+        self._mentions = Mentions(repository, chars)
+        members = Members(repository, self._items, self._mentions)
+        self._layout = Layout(repository, self._items, members)
+        reach = Reach(recipe.dependency_depth, recipe.body_depth)
+        self._surroundings = Surroundings(repository, self._items, members, self._mentions, reach)
         self._strategy = STRATEGIES[recipe.strategy]
         self._most = int(budget * recipe.chars_per_token * _FILLED_SHARE)
         clustered = recipe.strategy == "clustered"
@@ -136,7 +142,7 @@ class _Assembly:
         pen = Pen(self._repository, self._chars)
         self._head(pen, pieces, head)
         self._layout.write(pen, pieces)
-        return pen.finish(roots, validates=validate, recall=self._recall(items, context))
+        return pen.finish(roots, validates=validate, recall=self._recall(items, pen.parts))
 
     def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
         """Include directives, as many as there is room for: of each file of which a definition stands here those of
@@ -174,17 +180,11 @@ class _Assembly:
             (span, match.groups() if match else ("", text[span.char_start : span.char_end])) for span, match in found
         ]
 
-    def _recall(self, roots: Sequence[Item], context: Context) -> Recall:
-        """How many of the roots' uses of other chunks have a declaration or a definition here."""
-        here = {self._items.of[number] for root in roots for number in range(*root)}
-        here |= {item for item, whole in context.whole.items() if whole or self._items.declared_chars(item)}
-        uses = found = 0
-        for number in (number for item in roots for number in range(*item)):
-            for target, _, _ in self._repository.out[number]:
-                item = self._items.of[target]
-                uses += 1
-                found += item in here or self._items.owner(item) in here
-        return Recall(uses, found)
+    def _recall(self, roots: Sequence[Item], parts: Sequence[Part]) -> Recall:
+        """Of what each root uses of the repository and does not declare, how much is declared here."""
+        here = frozenset[int]().union(*(self._mentions.declared(part.file, part.start, part.end) for part in parts))
+        used = [self._mentions.used(root).keys() for root in roots]
+        return Recall(sum(map(len, used)), sum(len(ids & here) for ids in used))
 
 
 def _holds(piece: Piece, span: Span) -> bool:

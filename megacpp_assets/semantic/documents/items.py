@@ -38,14 +38,22 @@ class Items:
         """Characters of comments in front of a chunk, which its declaration does without."""
         self.named = cache(self._named)
         """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
-        self._names = cache(self._names_of)
+        self.holder = cache(self._holder)
+        """The class that `item` is defined outside of as a member, perhaps of one of its own classes."""
+        self.names = cache(self._names_of)
+        """What a chunk may be called by where another uses it."""
         self._declared = cache(self._declared_by)
         self._spelled = cache(self._words)
 
     def owner(self, item: Item) -> Item | None:
         """The class whose method the function `item` defines outside of it."""
-        chunk = self._repository.nodes[item[0]].chunk
-        holder = self._class_of.get(chunk.name.rpartition("::")[0]) if chunk.kind == "func_body" else None
+        return self.holder(item) if self._repository.nodes[item[0]].chunk.kind == "func_body" else None
+
+    def _holder(self, item: Item) -> Item | None:
+        name = self._repository.nodes[item[0]].chunk.name.rpartition("::")[0]
+        while name and name not in self._class_of:
+            name = name.rpartition("::")[0]
+        holder = self._class_of.get(name)
         return None if holder == item else holder
 
     def bodies(self, item: Item) -> list[int]:
@@ -107,7 +115,7 @@ class Items:
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
         words |= {name for space in self._spaces[self._repository.nodes[number].root] for name in space.macros}
-        return tuple(target for target in self.used(number) if not words.isdisjoint(self._names(target)))
+        return tuple(target for target in self.used(number) if not words.isdisjoint(self.names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
         """What chunk `number` may be called by: its name, or of short declarations in a run any of their words, since a

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context import Context
 from megacpp_assets.semantic.documents.document import Pen
 from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
+from megacpp_assets.semantic.documents.order import Piece, ordered
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 
@@ -23,37 +24,15 @@ _FORWARD = re.compile(
     r"(?:(template\s*<[^;{}]*>)\s*)?(?:class|struct|union)\s+(?:[A-Z_]\w*(?:\s*\([^()]*\))?\s+)*(\w+)", re.S
 )
 """A class that is declared, perhaps with macros for attributes before its name."""
-_EARLY = ("preamble", "typedef", "class_decl", "func_sig")
-"""Where pieces use each other in a circle, these kinds come first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A root or an item in a document, `distance` edges from a root; `whole` are the chunks whose bodies are shown,
-    `head`: no more of a class than its head is."""
-
-    item: Item
-    file: int
-    span: Span
-    whole: frozenset[int]
-    head: bool
-    distance: int
-    spaces: tuple[Space, ...]
-    names: tuple[str, ...]
-    """Of its namespaces."""
-
-    @property
-    def is_root(self) -> bool:
-        """Whether the document was made for it."""
-        return self.distance == 0
 
 
 class Layout:
     """How documents of one repository are laid out."""
 
-    def __init__(self, repository: Repository, items: Items) -> None:
+    def __init__(self, repository: Repository, items: Items, members: Members) -> None:
         self._repository = repository
         self._items = items
+        self._members = members
         self._roots = {place.unit: place for place in repository.roots}
 
     def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
@@ -61,10 +40,10 @@ class Layout:
         found = [self._piece(root, frozenset(range(*root)), 0) for root in roots]
         for item, whole in context.whole.items():
             if whole or self._items.declared_chars(item):
-                head = item in context.heads
-                found.append(self._piece(item, frozenset(whole), context.distance[item], head=head))
+                members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
+                found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(found)
-        return _ordered(distinct, self._needs(distinct, instead), self._repository)
+        return ordered(distinct, self._needs(distinct, instead))
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
         """`pieces` without context that says what other pieces say, as a class's head does beside its forward
@@ -80,31 +59,42 @@ class Layout:
         return [piece for piece in pieces if piece.item not in instead], instead
 
     def _says(self, piece: Piece) -> str:
-        if piece.head:
+        if piece.head and not piece.members:
             return self._items.signature_text(piece.item[0]) + ";"
         return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
 
-    def _piece(self, item: Item, whole: frozenset[int], distance: int, *, head: bool = False) -> Piece:
+    def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
+        """`members`: those shown of a class of which no more than that is, behind its head."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._roots[first.root]
         span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
         names = tuple(space.name for space in place.spaces)
-        return Piece(item, first.file, span, whole, head, distance, place.spaces, names)
+        holder = self._items.holder(item)
+        ahead = "" if holder is not None or "=" in (text := self._items.signature_text(item[0])) else text
+        kind = first.chunk.kind
+        head = members is not None, members or ()
+        return Piece(item, first.file, span, whole, *head, distance, place.spaces, names, holder, kind, ahead)
 
     def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
-        """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides."""
+        """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides. A class
+        needs nothing that is defined outside of it as its own."""
         number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
         needs: list[set[int]] = []
         for place, piece in enumerate(pieces):
             used = {self._items.of[target] for target in self._uses(piece)}
-            used |= {holder} if (holder := self._items.owner(piece.item)) is not None else set()
+            used |= {piece.holder} if piece.holder is not None else set()
             used = {item for one in used for item in instead.get(one, {one})}
             found = {number[item] for item in used if item in number}
-            needs.append(found - {place})
+            needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
         return needs
 
     def _uses(self, piece: Piece) -> Iterator[int]:
-        shown = set() if piece.head else set(self._items.shown(piece.item, piece.whole))
+        if piece.head:
+            yield from self._items.named(piece.item[0])
+            for member in (OPENING, *piece.members) if piece.members else ():
+                yield from self._members.needs(piece.item, member)
+            return
+        shown = set(self._items.shown(piece.item, piece.whole))
         for number in range(*piece.item):
             yield from self._items.used(number) if number in shown else self._items.named(number)
 
@@ -156,7 +146,11 @@ class Layout:
 
     def _write(self, pen: Pen, piece: Piece) -> None:
         """Write one piece: its text without the bodies that are left out, and its chunks."""
-        if piece.is_root:
+        if piece.is_ahead:
+            begin = pen.size
+            pen.synthetic(f"{piece.ahead};")
+            pen.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
+        elif piece.is_root:
             shift = pen.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
             self._chunks(pen, range(*piece.item), shift, piece.span.char_start)
         else:
@@ -164,6 +158,9 @@ class Layout:
 
     def _write_context(self, pen: Pen, piece: Piece) -> None:
         first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
+        if piece.members:
+            self._write_excerpt(pen, piece)
+            return
         if piece.head and first.signature is not None:
             begin = pen.slice(piece.file, first.signature, CONTEXT_ROLE)
             pen.synthetic(";")
@@ -192,6 +189,25 @@ class Layout:
                 pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE) - char_start
             )
             self._chunks(pen, waiting, shift, char_start)
+
+    def _write_excerpt(self, pen: Pen, piece: Piece) -> None:
+        """Write a class with some of its members, each on a line of its own below its access label."""
+        excerpt = self._members.of(piece.item)
+        if excerpt is None:
+            return
+        begin = pen.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
+        label = ""
+        for member in (excerpt.members[number] for number in piece.members):
+            if member.label != label:
+                label = member.label
+                pen.synthetic(f"\n {label}:")
+            pen.synthetic("\n  ")
+            pen.slice(piece.file, member.span, CONTEXT_ROLE)
+            if member.closing:
+                pen.synthetic(member.closing)
+        pen.synthetic(CLOSING)
+        pen.chunk(piece.item[0], begin, pen.size, piece.kind, uses=False)
+        pen.stands(self._members.chunks(piece.item, piece.members))
 
     def _begin(self, piece: Piece) -> tuple[int, int]:
         """The byte and the character where context begins: a function that is shown whole with its comment, and all
@@ -227,46 +243,3 @@ def _same(repository: Repository, first: tuple[Space, int], second: tuple[Space,
         for space, file in (first, second)
     ]
     return first[0].name == second[0].name and texts[0] == texts[1]
-
-
-def _ordered(pieces: Sequence[Piece], needs: Sequence[set[int]], repository: Repository) -> list[Piece]:
-    """`pieces` with what each needs before it; in a circle, declarations first, then as files stand."""
-    lacks = [set(needed) for needed in needs]
-    left = set(range(len(pieces)))
-    result: list[Piece] = []
-    while left:
-        last = result[-1] if result else None
-        ready = [number for number in left if not lacks[number]]
-        best = (
-            min(ready, key=lambda number: _next(pieces[number], last))
-            if ready
-            else _broken(pieces, lacks, left, repository)
-        )
-        result.append(pieces[best])
-        left.discard(best)
-        for lacking in lacks:
-            lacking.discard(best)
-    return result
-
-
-def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
-    goes_on = last is not None and piece.file == last.file and piece.span.start > last.span.start
-    stays = last is not None and piece.names == last.names
-    as_in_file = goes_on and piece.is_root
-    return (
-        not (as_in_file or (goes_on and stays)),
-        not (as_in_file or stays),
-        -piece.distance,
-        piece.file,
-        piece.span.start,
-    )
-
-
-def _broken(pieces: Sequence[Piece], lacks: Sequence[set[int]], left: set[int], repository: Repository) -> int:
-    def key(number: int) -> tuple[int, int, int, int, int]:
-        piece = pieces[number]
-        kind = repository.nodes[piece.item[0]].chunk.kind
-        rank = _EARLY.index(kind) if kind in _EARLY else len(_EARLY)
-        return rank, len(lacks[number]), -piece.distance, piece.file, piece.span.start
-
-    return min(left, key=key)

@@ -42,7 +42,8 @@ class Worth:
 
     def as_stats(self) -> dict[str, Any]:
         """`replication` (characters of documents for each distinct one of the sources that stand in them), root share,
-        context recall and budget use, each in parts of one; the chunks that stand in the most documents."""
+        context recall (of what roots use, the part that their
+        document declares) and budget use, each in parts of one; the chunks that stand in the most documents."""
         sums, distinct = self._sums, sum(map(_covered, self._covered.values()))
         room = self._budget * sums["documents"]
         return {

@@ -69,6 +69,18 @@ def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
     return start
 
 
+def declared_end(code: bytes, start: int, end: int) -> int:
+    """Where the signature of the function with a body at [start, end) ends: before its initialisers or its body."""
+    end = _before_initialisers(code, start, end)
+    depth = 0
+    for match in _MARK.finditer(code, start, end):
+        if depth == 0 and match[0] == b"{":
+            end = match.start()
+            break
+        depth += (match[0] in (b"(", b"[")) - (match[0] in (b")", b"]"))
+    return start + len(code[start:end].rstrip())
+
+
 def _constructs(name: str) -> bool:
     """Whether the function called `name` is a constructor: the last two parts of its name are equal."""
     parts = [found[1] for part in name.rsplit("::", 2)[-2:] if (found := _SPELLED.match(part))]

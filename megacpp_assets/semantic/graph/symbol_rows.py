@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 from itertools import repeat
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, ParsedFile
 
-MACRO, NAMESPACE = "macro", "namespace"
+FUNCTION, MACRO, NAMESPACE = "function", "macro", "namespace"
 _KIND_NAMES = {
-    **dict.fromkeys(sorted(k.FUNCTIONS), "function"),
+    **dict.fromkeys(sorted(k.FUNCTIONS), FUNCTION),
     **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), "class"),
     **dict.fromkeys(sorted(k.ALIASES), "typedef"),
     **dict.fromkeys((k.TEMPLATE_TYPE, k.TEMPLATE_VALUE, k.TEMPLATE_TEMPLATE), "template_parameter"),
@@ -34,7 +35,7 @@ _KIND_NAMES = {
     k.NAMESPACE: NAMESPACE,
     k.NAMESPACE_ALIAS: NAMESPACE,
 }
-_ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: "function", Role.PROTOTYPE: "function", Role.TYPEDEF: "typedef"}
+_ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: FUNCTION, Role.PROTOTYPE: FUNCTION, Role.TYPEDEF: "typedef"}
 _OTHER = "other"
 KINDS = tuple(sorted({*_KIND_NAMES.values(), _OTHER}))
 """What an entity may be."""
@@ -53,11 +54,22 @@ class SymbolRow(NamedTuple):
     end: int | None = None
 
 
+class Form(IntFlag):
+    """How an entity is declared in a place."""
+
+    OUTER = 1
+    """Outside of functions."""
+    BODY = 2
+    """A function with its body."""
+    PARSED = 4
+    """The parser saw it: no other arm of a conditional has it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Entities:
     """The places of a file that declare an entity, each once, by offset and name, as parallel columns: its id, name,
-    kind (an index of KINDS), whether it defines, and its range. `used` are (name, kind) of what the file refers to and
-    has no place of, sorted.
+    kind (an index of KINDS), whether it defines, its range, and as bits its Form. `used` are (name, kind) of what the
+    file refers to and has no place of, sorted.
     """
 
     id: NDArray[np.uint32]
@@ -66,6 +78,7 @@ class Entities:
     definition: NDArray[np.bool_]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    form: NDArray[np.uint8]
     used: Sequence[tuple[str, str]]
 
     def declared(self) -> Iterator[tuple[str, str]]:
@@ -79,7 +92,8 @@ _Place = tuple[int, str, int, str, bool]
 
 def entities_of(declarations: Outline, parsed: ParsedFile) -> Entities:
     """Those of a file whose outline has the named `declarations`."""
-    places = sorted({*_outlined(declarations), *_inside(declarations, parsed)})
+    forms = dict.fromkeys(_inside(declarations, parsed), Form(0)) | dict(_outlined(declarations))
+    places = sorted(forms)
     start, name, end, kind, definition = zip(*places, strict=True) if places else repeat((), 5)
     met = {(symbol.qualified_name, _KIND_NAMES.get(symbol.kind, _OTHER)) for symbol in parsed.symbols}
     return Entities(
@@ -89,6 +103,7 @@ def entities_of(declarations: Outline, parsed: ParsedFile) -> Entities:
         definition=np.array(definition, dtype=np.bool_),
         start=np.array(start, dtype=np.int64),
         end=np.array(end, dtype=np.int64),
+        form=np.array([forms[place] for place in places], dtype=np.uint8),
         used=sorted(met.difference(zip(name, kind, strict=True))),
     )
 
@@ -98,11 +113,12 @@ def without_place(entities: set[tuple[str, str]]) -> list[SymbolRow]:
     return sorted(SymbolRow(symbol_id(name), name, kind) for name, kind in entities)
 
 
-def _outlined(declarations: Outline) -> Iterator[_Place]:
-    """Declarations outside function bodies, with what stands before them and up to their semicolon."""
+def _outlined(declarations: Outline) -> Iterator[tuple[_Place, Form]]:
+    """Declarations outside function bodies, with what stands before them and up to their semicolon, and their forms."""
     for node in declarations:
         kind = _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, _OTHER)
-        yield node.start, node.name, node.end, kind, node.definition
+        form = Form.OUTER | (Form.BODY if node.role == Role.FUNCTION else 0) | (Form.PARSED if node.usr else 0)
+        yield (node.start, node.name, node.end, kind, node.definition), form
 
 
 def _inside(declarations: Outline, parsed: ParsedFile) -> Iterator[_Place]:

@@ -1,0 +1,201 @@
+"""The members of classes one by one, so that a class can stand in a document with those alone that its roots use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from megacpp_assets.semantic.documents.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.mentions import Mentions
+from megacpp_assets.semantic.graph.repository import Node, Repository
+from megacpp_assets.semantic.graph.signatures import declared_end
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.graph.symbol_rows import FUNCTION, KINDS, Entities, Form
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
+
+CLOSING = "\n};"
+OPENING = -1
+"""In place of a member's number: the head of a class with its bases."""
+_ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_BRACE = re.compile(rb"(?:" + _ASIDE.pattern + rb"|[^{};/]|/(?![/*]))*?\{", re.S)
+_LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
+_ENUM = re.compile(r"enum\b")
+
+
+class Member(NamedTuple):
+    """A declaration in a class: its text, or a function's signature, which needs `closing`; the access label above it
+    ("" for none), the ids of what it declares, and its names if other members may be declared by them."""
+
+    span: Span
+    closing: str
+    label: str
+    ids: AbstractSet[int]
+    names: AbstractSet[str]
+
+    @property
+    def chars(self) -> int:
+        """Characters that it takes on a line of its own."""
+        return self.span.char_end - self.span.char_start + len(self.closing) + 3
+
+
+class _Cut(NamedTuple):
+    """A member whose `place` is in bytes alone."""
+
+    place: tuple[int, int]
+    closing: str
+    label: str
+    ids: AbstractSet[int]
+    names: AbstractSet[str]
+
+
+class Excerpt(NamedTuple):
+    """What can be shown of a class: its head with its bases up to the brace, and its members."""
+
+    opening: Span
+    members: Sequence[Member]
+
+
+class Members:
+    """The members of the classes of one repository."""
+
+    def __init__(self, repository: Repository, items: Items, mentions: Mentions) -> None:
+        self._repository = repository
+        self._items = items
+        self._mentions = mentions
+        self.of = cache(self._of)
+        """The excerpt of a class, without members if none can be cut out of it."""
+        self.with_named = cache(self._with_named)
+        """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
+        self.needs = cache(self._needs)
+        """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
+
+    def _of(self, item: Item) -> Excerpt | None:
+        node = self._repository.nodes[item[0]]
+        if (
+            node.signature is None
+            or not self._items.head_chars(item)
+            or _ENUM.match(self._items.signature_text(item[0]))
+        ):
+            return None
+        source = self._repository.files[node.file].source
+        end = self._repository.nodes[item[1] - 1].chunk.end
+        brace = _BRACE.match(source.code, node.signature.end, end)
+        if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
+            return None
+        found = list(self._cut(node, brace.end(), end))
+        opening, *spans = spans_of(source, [(node.signature.start, brace.end()), *(each.place for each in found)])
+        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
+        return Excerpt(opening, members)
+
+    def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+        """The declarations between the braces that the parser saw and that hold no directive."""
+        facts = self._repository.files[node.file]
+        code = facts.source.code
+        reached, label = start, ""
+        for first, *held in _outermost(_places(facts.entities, start, end)):
+            labels = _LABEL.findall(_ASIDE.sub(b" ", code[reached : first.start]))
+            label = labels[-1].decode() if labels else label
+            reached = first.end
+            text = code[first.start : first.end]
+            if not first.form & Form.PARSED or b"\n#" in text.replace(b" ", b"") or not text.endswith((b";", b"}")):
+                continue
+            ids = frozenset(symbol_id(each.name) for each in (first, *held))
+            names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
+            if first.form & Form.BODY:
+                yield _Cut((first.start, declared_end(code, first.start, first.end)), ";", label, ids, frozenset())
+            else:
+                yield _Cut((first.start, first.end), "", label, ids, names if first.kind != FUNCTION else frozenset())
+
+    def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
+        excerpt = self.of(item)
+        found, pending = {number}, [number]
+        while pending and excerpt is not None:
+            words = self._words(item, excerpt.members[pending.pop()].span)
+            fresh = {each for each, member in enumerate(excerpt.members) if not member.names.isdisjoint(words)} - found
+            found |= fresh
+            pending += fresh
+        return found
+
+    def _words(self, item: Item, span: Span) -> AbstractSet[str]:
+        text = self._repository.files[self._repository.nodes[item[0]].file].source.text
+        return set(WORD.findall(text, span.char_start, span.char_end))
+
+    def _needs(self, item: Item, number: int) -> tuple[int, ...]:
+        excerpt = self.of(item)
+        if excerpt is None:
+            return ()
+        words = self._words(item, excerpt.opening if number == OPENING else excerpt.members[number].span)
+        targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
+        return tuple(target for target in targets if not words.isdisjoint(self._items.names(target)))
+
+    def chars(self, item: Item, numbers: Collection[int]) -> int:
+        """Characters that an excerpt with the members `numbers` takes beyond the head."""
+        excerpt = self.of(item)
+        if excerpt is None or not numbers:
+            return 0
+        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.head_chars(item) + len(CLOSING)
+        labels = {excerpt.members[number].label for number in numbers}
+        return (
+            opening + sum(excerpt.members[number].chars for number in numbers) + sum(len(each) + 3 for each in labels)
+        )
+
+    def declared(self, item: Item) -> AbstractSet[int]:
+        """The ids of what a class declares between its braces."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        start = first.signature.char_end if first.signature else first.char_start
+        return self._mentions.declared(first.file, start, last.char_end)
+
+    def own(self, unit: Item) -> list[int]:
+        """The id of the method that `unit` defines outside of its class."""
+        chunk = self._repository.nodes[unit[0]].chunk
+        return [symbol_id(chunk.name)] if self._items.owner(self._items.of[unit[0]]) is not None else []
+
+    def chunks(self, item: Item, numbers: Collection[int]) -> list[int]:
+        """The chunks of `item` that hold some of the members `numbers`."""
+        excerpt = self.of(item)
+        starts = [excerpt.members[number].span.start for number in numbers] if excerpt else []
+        places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
+        return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    name: str
+    kind: str
+    form: int
+
+
+def _places(entities: Entities, start: int, end: int) -> list[_Place]:
+    """Where entities are declared in bytes [start, end), but for what functions hold; a larger place before what is in
+    it."""
+    first, last = np.searchsorted(entities.start, (start, end)).tolist()
+    rows = (
+        _Place(
+            int(entities.start[row]),
+            int(entities.end[row]),
+            entities.name[row],
+            KINDS[entities.kind[row]],
+            int(entities.form[row]),
+        )
+        for row in range(first, last)
+    )
+    inside = (place for place in rows if place.form & Form.OUTER and place.end <= end)
+    return sorted(inside, key=lambda place: (place.start, -place.end))
+
+
+def _outermost(places: Iterable[_Place]) -> Iterator[list[_Place]]:
+    """Each place that no other holds, with those that it holds."""
+    held: list[_Place] = []
+    for place in places:
+        if held and place.start >= held[0].end:
+            yield held
+            held = []
+        held.append(place)
+    if held:
+        yield held

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.document import Document
+from tests.semantic.sources import Sources, assembled, by_root
+
+UNUSED = "".join(f"  int never_used_{n}(int first, int second) const;\n" for n in range(60))
+RECIPE = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0)
+
+
+def _document(tree: Path, sources: Sources, root: str, budget: int = 200, recipe: SemanticRecipe = RECIPE) -> Document:
+    return by_root(assembled(tree, sources, recipe, budget))[root]
+
+
+def _box(members: str, root: str) -> Sources:
+    return {"box.h": f"struct Base {{ int id; }};\n{members}", "box.cc": f'#include "box.h"\n{root}\n'}
+
+
+def test_a_class_that_there_is_no_room_for_shows_the_members_that_its_user_uses(tmp_path: Path) -> None:
+    members = f"class Box : public Base {{\n public:\n  int area(int side);\n{UNUSED}\n private:\n  int side_;\n}};\n"
+    root = "int Box::area(int side) { return side_ = side * side + 1000000; }"
+    document = _document(tmp_path, _box(members, root), "Box::area")
+    assert document.text == (
+        "struct Base { int id; };\n"
+        "class Box : public Base {\n public:\n  int area(int side);\n private:\n  int side_;\n};\n\n"
+        "int Box::area(int side) { return side_ = side * side + 1000000; }"
+    )
+    assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
+        ("class_decl", "Base"),
+        ("class_decl", "Box"),
+        ("func_body", "Box::area"),
+    ]
+
+
+def test_what_a_member_names_comes_with_it(tmp_path: Path) -> None:
+    members = f"struct Part;\nstruct Box {{\n{UNUSED}  Part *part;\n  int side;\n}};\n"
+    document = _document(tmp_path, _box(members, "Part *first(Box &box) { return box.part + 1000000; }"), "first")
+    assert "struct Part;" in document.text and "  Part *part;\n};" in document.text
+    assert "side" not in document.text and "never_used" not in document.text
+
+
+def test_a_member_with_a_long_body_comes_as_its_signature(tmp_path: Path) -> None:
+    body = "int x = 0; " * 40
+    members = f"struct Box {{\n{UNUSED}  int turn(int by) {{ {body} return x + by; }}\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.turn(1000000); }"), "user")
+    assert "struct Box {\n  int turn(int by);\n};" in document.text
+
+
+def test_all_overloads_of_a_member_that_is_used_are_shown(tmp_path: Path) -> None:
+    members = f"struct Box {{\n  int at(int);\n{UNUSED}  int at(long);\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
+    assert "struct Box {\n  int at(int);\n  int at(long);\n};" in document.text
+
+
+def test_a_member_that_holds_a_directive_is_not_cut_out(tmp_path: Path) -> None:
+    members = f"struct Box {{\n{UNUSED}  int at(int\n#ifdef WIDE\n    , int\n#endif\n  );\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
+    assert document.text.startswith("struct Box;")
+
+
+@pytest.mark.parametrize(("budget", "shown"), [(400, True), (110, False)])
+def test_an_enumeration_shows_all_its_enumerators_or_none(budget: int, shown: bool, tmp_path: Path) -> None:
+    names = ", ".join(f"level_number_{number}" for number in range(20))
+    members = f"enum class Level {{ low_level, {names}, the_last_level }};\n"
+    root = "int user(Level level) { return level == Level::low_level ? 1000000 : 2000000; }"
+    text = _document(tmp_path, _box(members, root), "user", budget=budget).text
+    assert ("the_last_level };" in text) is shown and ("enum class Level" in text)
+
+
+def test_labels_and_braces_of_an_excerpt_are_of_no_file(tmp_path: Path) -> None:
+    members = f"class Box {{\n{UNUSED} public:\n  int side;\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.side + 1000000; }"), "user")
+    roles = document.roles.tolist()
+    for text in (" public:", "\n};"):
+        begin = document.text.index(text)
+        assert set(roles[begin : begin + len(text)]) == {SYNTHETIC_ROLE}
+    source = (tmp_path / "tree" / "box.h").read_text()
+    for part in document.constituents:
+        if part.filepath == "box.h":
+            assert document.text[part.char_start : part.char_end] == source[part.byte_start : part.byte_end]
+
+
+def test_recall_counts_a_member_only_where_it_is_shown(tmp_path: Path) -> None:
+    members = f"class Box {{\n{UNUSED} public:\n  int side = {'1 + ' * 100} 1;\n}};\n"
+    sources = _box(members, "int user(Box *box) { return box->side + 1000000; }")
+    shown = _document(tmp_path / "shown", sources, "user").recall
+    hidden = _document(tmp_path / "hidden", sources, "user", budget=100).recall
+    assert (shown.uses, shown.found) == (2, 2) and (hidden.uses, hidden.found) == (2, 1)
