@@ -32,8 +32,8 @@ class Mentions:
         self.used = cache(self._used)
         """Of chunks, a range of their numbers, what they use and do not declare: ids, each with how often."""
         self.declared = cache(self._declared)
-        """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations begin,
-        since an operator has no name of one token, and what a macro makes none at all."""
+        """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations
+        begin, since an operator has no name of one token, and what a macro makes none at all."""
 
     def _used(self, unit: Item) -> Mapping[int, int]:
         first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]
