@@ -10,7 +10,7 @@ from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.lineage.history import History, Made
-from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE
+from megacpp_assets.training.checkpoints.record import weights_sha256
 
 NOTHING: Final = "none"
 _OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
@@ -96,7 +96,7 @@ def _weights(manifest: Manifest) -> Facts:
     yield "steps", manifest.stats.get("steps", NOTHING)
     yield "tokens trained on", manifest.stats.get("tokens", NOTHING)
     yield "parameters", manifest.stats.get("parameters", NOTHING)
-    yield "weights", next((entry.sha256 for entry in manifest.files if entry.name == WEIGHTS_FILE), NOTHING)
+    yield "weights", weights_sha256(manifest) or NOTHING
 
 
 def _nothing(_: Manifest) -> Facts:

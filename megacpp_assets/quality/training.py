@@ -9,14 +9,15 @@ from typing import Final
 
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.table import Check, Verdict, judged
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.record import (
-    OPTIMIZER_FILE,
-    WEIGHTS_FILE,
+    MODEL,
+    OPTIMIZER,
     CheckpointConfig,
     StepMetrics,
     loss_fell,
@@ -76,16 +77,17 @@ def _finite_weights(checkpoint: _Checkpoint) -> str | None:
 
 def _not_finite(artifact: Artifact) -> Iterator[str]:
     import numpy as np
-    from safetensors import SafetensorError, safe_open
 
-    for name in (WEIGHTS_FILE, OPTIMIZER_FILE):
-        try:
-            with safe_open(artifact.file(name), framework="numpy") as tensors:
-                for key in tensors.keys():
-                    if not bool(np.isfinite(tensors.get_tensor(key)).all()):
-                        yield f"{name}: {key}"
-        except SafetensorError as error:
-            yield f"{name}: {error}"
+    from megacpp_assets.training.checkpoints.shards import Shards
+
+    try:
+        shards = Shards(artifact, "np")
+        for kind in (MODEL, OPTIMIZER):
+            for name in shards.tensors(kind):
+                if not all(bool(np.isfinite(piece).all()) for piece in shards.pieces(kind, name)):
+                    yield f"{kind}: {name}"
+    except LineageGap as gap:
+        yield str(gap)
 
 
 def _train_bin(checkpoint: _Checkpoint) -> str | None:

@@ -41,6 +41,7 @@ from megacpp_assets.training.network.size import model_config, require_memory
 from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks
+from megacpp_assets.training.processes.writers import Writers
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.stepper import Stepper, stepper_for
@@ -141,7 +142,8 @@ def _start(run: Run) -> RunState:
     recipe, ranks = run.spec.recipe, run.ranks
     configure_torch(recipe)
     config = model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)
-    require_memory(config, ranks.device, recipe.processes, parts=ranks.world if ranks.sharded else 1)
+    parts, nodes = (ranks.world, ranks.writers.nodes) if ranks.sharded and ranks.writers else (1, 1)
+    require_memory(config, ranks.device, recipe.processes, parts, nodes)
     # Made on the CPU and then moved, so that the seed means the same on every device.
     model = GPT(config).to(ranks.device)
     ranks.share(model, model.blocks, "token_losses")
@@ -184,26 +186,26 @@ def _total(columns: Iterable[NDArray[np.generic]]) -> Tensor:
 
 
 def _save(run: Run, state: RunState) -> None:
-    """Begin to publish this step, from rank 0; the next step does not wait for it."""
-    recipe, first_rank = run.spec.recipe, run.ranks.rank == 0
+    """Begin to publish this step; the next step does not wait for it."""
+    recipe, writers = run.spec.recipe, run.ranks.writers
     losses = [metrics.loss for metrics in state.metrics]
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
         raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
-    measured = {}
+    measured: Mapping[str, Any] = {}
     # A request to stop has seconds: what it saves off the schedule is gone on from and removed, and is not measured.
     if run.held_out is not None and is_saved(recipe, state.step):
         measured = validate(state.model, run.held_out, run.ranks).as_stats()
     run.saver.wait()  # before the copies: no more than one state beside the run's own is in memory
-    copied = snapshot(state, keep=first_rank)
-    if first_rank:
-        run.saver.save(lambda: _publish(run, copied, measured))
+    if writers is not None:
+        copied = snapshot(state)
+        run.saver.save(lambda: _publish(run, copied, measured, writers))
 
 
-def _publish(run: Run, state: Snapshot, measured: Mapping[str, Any]) -> None:
-    if state.step == run.spec.recipe.steps:
-        remove(interim_checkpoints(run.spec))
-    save(run.spec, state, run.data, run.inputs, measured)
+def _publish(run: Run, state: Snapshot, measured: Mapping[str, Any], writers: Writers) -> None:
+    save(run.spec, state, run.data, run.inputs, measured=measured, writers=writers)
+    if run.ranks.rank == 0 and state.step == run.spec.recipe.steps:
+        remove(interim_checkpoints(run.spec))  # not before: a run that is killed meanwhile goes on from one of them
 
 
 @contextmanager

@@ -47,20 +47,10 @@ def local(tensor: Tensor) -> Tensor:
     return cast(Tensor, cast(Any, tensor).to_local()) if is_sharded(tensor) else tensor
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """All of it."""
-    return cast(Tensor, cast(Any, tensor).full_tensor()) if is_sharded(tensor) else tensor
-
-
-def fill(tensor: Tensor, values: Tensor) -> None:
-    """Copy `values`, all of them and on every process the same, into `tensor`, as far as it lies here."""
+def first_row(tensor: Tensor) -> int:
+    """The row of all of it that this process's part begins with."""
     if not is_sharded(tensor):
-        tensor.copy_(values)
-        return
-    from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415 - as above
-
-    parts = cast(Any, tensor)
-    moved = values.to(tensor.device)
-    # Without a source rank nothing is sent: each process cuts its part out of what it has read itself.
-    cut = distribute_tensor(moved, parts.device_mesh, parts.placements, src_data_rank=None)
-    local(tensor).copy_(local(cut))
+        return 0
+    mesh = cast(Any, tensor).device_mesh
+    rows, number = -(-len(tensor) // int(mesh.size())), int(mesh.get_local_rank())
+    return min(len(tensor), number * rows)

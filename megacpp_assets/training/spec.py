@@ -15,7 +15,7 @@ from megacpp_assets.storage.publish import Target
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "6"
+VERSION = "7"
 
 
 @dataclass(frozen=True, slots=True)

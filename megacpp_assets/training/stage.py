@@ -17,6 +17,7 @@ from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
+from megacpp_assets.training.checkpoints.resume import interim_checkpoints, remove
 from megacpp_assets.training.inputs import require_one_tokenizer
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch.drive import Launch, drive, release_lost
@@ -57,6 +58,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
     with writing(spec.root, path), reading(spec.root, input_paths(spec)):
         withdraw_damaged(target(spec))
         final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)
+        remove(interim_checkpoints(spec))  # of a run that was killed after its last step
         if scratch.exists():
             shutil.rmtree(scratch)
     release_lost(spec.root, patience=spec.launch)

@@ -59,7 +59,7 @@ class World:
         return self.publish(
             "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer,
             config={"recipe": recipe, "tokenizer_commit": "a" * 40}, stats={"steps": 20},
-            files={"model.safetensors": weights, "metrics.jsonl": _LOSSES.encode()},
+            files={"model_00000.safetensors": weights, "metrics.jsonl": _LOSSES.encode()},
         )  # fmt: skip
 
     def publish(

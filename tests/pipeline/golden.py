@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roots import run_small
-from safetensors import safe_open
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints.record import MODEL
+from megacpp_assets.training.checkpoints.shards import Shards
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
@@ -45,8 +46,7 @@ def _artifacts(root: Path) -> Iterator[Artifact]:
 def _facts(artifact: Artifact) -> Iterator[list[object]]:
     """Everything that code decides: git packs as its release likes, and a CPU rounds as its instructions do."""
     if artifact.manifest.stage == "trained_checkpoint":
-        with safe_open(artifact.file("model.safetensors"), "np") as tensors:
-            yield from ([name, tensors.get_slice(name).get_shape()] for name in sorted(tensors.keys()))
+        yield from ([name, list(whole.shape)] for name, whole in sorted(Shards(artifact).tensors(MODEL).items()))
         return
     for entry in artifact.manifest.files:
         if not entry.name.startswith(f"{OBJECTS}/"):

@@ -155,7 +155,7 @@ def _victims(root: Path) -> list[str]:
     """Files of the chain behind the checkpoint, one of each kind."""
     megatron = f"megatron/{DATASET}/small_cpp/4k"
     names = [
-        f"{CHECKPOINT}/model.safetensors",
+        f"{CHECKPOINT}/model_00000.safetensors",
         f"{CHECKPOINT}/{MANIFEST_FILE}",
         f"{CHECKPOINT}/{COMPLETE_FILE}",
         f"{megatron}/{DATASET}_train.bin",

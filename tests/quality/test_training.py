@@ -93,14 +93,14 @@ def test_a_loss_that_rose_is_caught(checkpoint: Artifact) -> None:
     assert failures(with_metrics(checkpoint, reverse)) == ["loss_fell"]
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors"])
+@pytest.mark.parametrize("name", ["model_00000.safetensors", "optimizer_00000.safetensors"])
 @pytest.mark.parametrize("value", [float("nan"), float("-inf")])
 def test_a_tensor_with_a_value_that_is_no_number_is_caught(checkpoint: Artifact, name: str, value: float) -> None:
     assert failures(with_value(checkpoint, name, value)) == ["weights_are_finite"]
 
 
 def test_a_file_that_holds_no_tensors_is_caught(checkpoint: Artifact) -> None:
-    checkpoint.file("model.safetensors").write_bytes(b"\xff" * 100)
+    checkpoint.file("model_00000.safetensors").write_bytes(b"\xff" * 100)
     assert failures(seal(checkpoint)) == ["weights_are_finite"]
 
 

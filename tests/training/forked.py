@@ -9,7 +9,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-import torch.distributed.fsdp  # noqa: F401 - once, for all that are forked
+import torch._dynamo
+import torch.distributed.fsdp  # noqa: F401 - both once, for all that are forked: 2.5 CPU seconds each
 
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.job import STORE_FOLDER

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import CheckFailed, LineageGap, SpecError
@@ -30,7 +30,8 @@ from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from tests.loader.rows_artifact import PREFIX
-from tests.training.world import COMMIT, tiny_root, tiny_spec, tree_hashes
+from tests.training.killing import killing
+from tests.training.world import COMMIT, tensors_of, tiny_root, tiny_spec, tree_hashes
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
@@ -131,24 +132,21 @@ def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
 
-def test_a_run_killed_in_the_middle_of_a_save_goes_on_from_the_checkpoint_before(
-    undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec
+def test_a_run_killed_at_any_point_of_a_save_goes_on_from_the_checkpoint_before(
+    undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    child = os.fork()
-    if not child:
-
-        def dying(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
-            save_file(tensors, path, metadata)
-            if metadata["step"] == "8":
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        saving.save_file = dying
-        run(spec)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert (spec.root / checkpoint_target(spec, 8).path).is_dir()
-    found, damaged = newest_checkpoint(spec)
-    assert found is not None and (found.manifest.stats["steps"], damaged) == (4, [])
+    ends = []
+    while ends[-1:] != [8]:
+        child = os.fork()
+        if not child:
+            killing(monkeypatch, "step_00000008", len(ends) + 1)
+            run(spec)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        found, damaged = newest_checkpoint(spec)
+        assert found is not None and damaged == []
+        ends.append(found.manifest.stats["steps"])
+    assert ends == [4] * (len(ends) - 1) + [8] and len(ends) >= 14, "two points for each file, the seal the last"
     assert run(spec)
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
@@ -218,7 +216,9 @@ def test_a_stop_at_the_last_step_is_no_stop(spec: TrainedCheckpointSpec) -> None
     assert run(spec, stop_after=12)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "metrics.jsonl", "config.json"])
+@pytest.mark.parametrize(
+    "name", ["model_00000.safetensors", "optimizer_00000.safetensors", "shards.json", "metrics.jsonl", "config.json"]
+)
 def test_a_damaged_newest_checkpoint_is_skipped_and_made_again(
     undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, name: str
 ) -> None:
@@ -256,16 +256,14 @@ def test_a_checkpoint_of_another_recipe_is_not_resumed(spec: TrainedCheckpointSp
 
 def test_the_seed_decides_the_weights(undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec) -> None:
     assert run(tiny_spec(spec.root, seed=99))
-    ours, theirs = (
-        load_file(checkpoint(s, 12).file("model.safetensors")) for s in (undisturbed, tiny_spec(spec.root, seed=99))
-    )
+    ours, theirs = (tensors_of(checkpoint(s, 12)) for s in (undisturbed, tiny_spec(spec.root, seed=99)))
     assert not torch.equal(ours["embedding"], theirs["embedding"])
 
 
 def test_training_moves_every_part_of_the_structure_embedding(spec: TrainedCheckpointSpec) -> None:
     spec = tiny_spec(spec.root, structure_components="all")
     assert run(spec)
-    early, late = (load_file(checkpoint(spec, step).file("model.safetensors")) for step in (4, 12))
+    early, late = (tensors_of(checkpoint(spec, step)) for step in (4, 12))
     for name in ("structure.table", "structure.scale", "structure.up"):
         assert not torch.equal(early[name], late[name])
 
@@ -322,6 +320,7 @@ def test_a_training_that_compiles_nothing_loads_no_compiler(tmp_path: Path) -> N
 import sys
 from pathlib import Path
 from tests.training.test_loop import run
+from tests.training.killing import killing
 from tests.training.world import tiny_root, tiny_spec
 
 assert run(tiny_spec(tiny_root(Path(sys.argv[1])), ngram_heads=1, state_space_every=2, layers=2, steps=4, save_every=4))

@@ -14,6 +14,7 @@ import torch
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training import loop
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.launch.drive import drive
@@ -25,6 +26,7 @@ from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.processes.trainees import command
 from megacpp_assets.training.spec import checkpoint_target
 from megacpp_assets.training.stage import TrainedCheckpointSpec, run, target
+from tests.training.test_loop import run as train_here
 from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
@@ -52,6 +54,20 @@ def test_a_checkpoint_that_is_there_is_not_trained_again(trained: TrainedCheckpo
     before = tree_hashes(trained.root, "checkpoints")
     assert run(trained, launch=refuse).path == target(trained).path
     assert tree_hashes(trained.root, "checkpoints") == before
+
+
+def test_what_a_run_killed_after_its_last_step_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = tiny_spec(tiny_root(tmp_path))
+    assert not train_here(spec, stop_after=6)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "remove", lambda artifacts: None)
+        assert train_here(spec)
+    left = spec.root / checkpoint_target(spec, 6).path
+    assert left.is_dir()
+    run(spec, launch=refuse)
+    assert not left.exists()
 
 
 def test_nothing_but_the_data_is_left_behind(trained: TrainedCheckpointSpec) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes, sha256_file
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
@@ -17,6 +18,8 @@ from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.lock import BPE_MODEL, TokenizerLock
+from megacpp_assets.training.checkpoints.record import MODEL
+from megacpp_assets.training.checkpoints.shards import Shards
 from megacpp_assets.training.stage import TrainedCheckpointSpec
 from tests.loader.rows_artifact import DATASET, MIXTURE, publish_rows, random_rows
 
@@ -75,6 +78,12 @@ def tree_hashes(root: Path, below: str) -> dict[str, str]:
     """sha256 of every file below `below`, by path."""
     files = sorted(path for path in (root / below).rglob("*") if path.is_file())
     return {str(path.relative_to(root)): sha256_file(path) for path in files}
+
+
+def tensors_of(checkpoint: Artifact, kind: str = MODEL) -> dict[str, torch.Tensor]:
+    """Those of a checkpoint, each whole."""
+    shards = Shards(checkpoint)
+    return {name: torch.cat(list(shards.pieces(kind, name))) for name in shards.tensors(kind)}
 
 
 def batch_of(*rows: list[list[int]], row_tokens: int, structure_seed: int | None = None) -> RowBatch:

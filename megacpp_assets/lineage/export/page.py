@@ -11,7 +11,7 @@ from megacpp_assets.lineage.export.drawings import bars, curve
 from megacpp_assets.lineage.export.facts import Chain, Link
 from megacpp_assets.lineage.export.licences import attributions
 from megacpp_assets.storage.budgets import BUDGETS
-from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE, StepMetrics
+from megacpp_assets.training.checkpoints.record import StepMetrics, weights_sha256
 
 _DIGITS: Final = 12
 _STYLE: Final = """
@@ -61,12 +61,11 @@ def _list(names: Sequence[str]) -> str:
 
 def _summary(chain: Chain) -> str:
     last, rows = chain.checkpoint, chain.packed.manifest.stats
-    weights = next((entry.sha256 for entry in last.manifest.files if entry.name == WEIGHTS_FILE), "none")
     return _facts(
         [
             ("checkpoint", last.path),
             ("manifest sha256", last.sha256),
-            ("weights sha256", weights),
+            ("weights sha256", weights_sha256(last.manifest) or "none"),
             ("tokenizer commit", chain.tokenizer_commit),
             ("repositories", len(list(chain.of("v6_enriched")))),
             ("parameters", int(last.manifest.stats.get("parameters", 0))),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from megacpp_assets.contract.errors import LineageGap
@@ -18,17 +18,21 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.checkpoints.record import (
     CONFIG_FILE,
+    INDEX_FILE,
     METRICS_FILE,
-    OPTIMIZER_FILE,
-    WEIGHTS_FILE,
+    MODEL,
+    OPTIMIZER,
     CheckpointConfig,
     DataIdentity,
     StepMetrics,
     read_metrics,
+    shard_file,
 )
+from megacpp_assets.training.checkpoints.shards import Shards, index_bytes, index_of
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.optimizer import Optimizer
-from megacpp_assets.training.sharding import fill, whole
+from megacpp_assets.training.processes.writers import Writers
+from megacpp_assets.training.sharding import first_row, local
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 
@@ -52,11 +56,14 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A run as it was after a step: copies in the CPU's memory, which no later step changes."""
+    """A run as it was after a step: copies, in the CPU's memory, of what this process has of each kind of tensors.
+
+    No later step changes them. `parameters` counts those of all processes.
+    """
 
     model: ModelConfig
-    weights: Mapping[str, Tensor]
-    optimizer: Mapping[str, Tensor]
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    parameters: int
     metrics: Sequence[StepMetrics]
     resumed: Sequence[Mapping[str, Any]]
 
@@ -66,12 +73,12 @@ class Snapshot:
         return len(self.metrics)
 
 
-def snapshot(state: RunState, *, keep: bool = True) -> Snapshot:
-    """Copy `state`. Of a sharded model every process must ask; one that does not `keep` it gives its parts only."""
-    weights, optimizer = (
-        _copies(tensors, keep=keep) for tensors in (state.model.state_dict(), state.optimizer.state())
-    )
-    return Snapshot(state.model.config, weights, optimizer, tuple(state.metrics), state.resumed)
+def snapshot(state: RunState) -> Snapshot:
+    """Copy `state`, of a sharded model what lies here."""
+    weights = state.model.state_dict()
+    tensors = {MODEL: _copies(weights), OPTIMIZER: _copies(state.optimizer.state())}
+    parameters = sum(tensor.numel() for tensor in weights.values())
+    return Snapshot(state.model.config, tensors, parameters, tuple(state.metrics), state.resumed)
 
 
 def save(
@@ -79,65 +86,79 @@ def save(
     state: Snapshot,
     data: DataIdentity,
     inputs: tuple[Artifact, ...],
-    measured: Mapping[str, Any] | None = None,
-) -> Artifact:
-    """Publish the checkpoint of this step with what was `measured` of it, or return it if it is there already.
+    *,
+    measured: Mapping[str, Any],
+    writers: Writers,
+) -> None:
+    """Publish the checkpoint of this step with what was `measured` of it, unless it is there already; each of `writers`
+    calls this, writes its shard, and the first one seals them.
 
     `inputs` are those of `spec`, verified when the run began: none of them is read again.
     """
-    weights = state.weights
+    target = checkpoint_target(spec, state.step)
+    files = {shard_file(kind, writers.rank): partial(_fill, state, kind) for kind in state.tensors}
+    if writers.rank > 0:
+        if writers.agree():
+            writers.write(target.root / target.path, files)
+        return
+    begun = False
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        nonlocal begun
         del inputs
-        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, state.optimizer)):
-            with publication.file(name) as pending:
-                # One metadata key only: safetensors writes several in no fixed order.
-                save_file(dict(tensors), pending.path, {"step": str(state.step)})
+        begun = writers.agree(wanted=True)
+        publication.entries += writers.write(publication.directory, files)
+        publication.write(INDEX_FILE, index_bytes(index_of(publication.directory, writers.count)))
         publication.write(CONFIG_FILE, _config(spec, state, data).to_bytes())
         lines = "".join(metrics.to_line() for metrics in state.metrics)
         publication.write(METRICS_FILE, lines.encode(), rows=state.step)
         return {
             "steps": state.step,
             "tokens": sum(metrics.tokens for metrics in state.metrics),
-            "parameters": sum(tensor.numel() for tensor in weights.values()),
+            "parameters": state.parameters,
             **({"resumed": list(state.resumed)} if state.resumed else {}),
-            **(measured or {}),
+            **measured,
         }
 
-    return publish(checkpoint_target(spec, state.step), produce, inputs)
+    publish(target, produce, inputs)
+    if not begun:
+        writers.agree(wanted=False)
+
+
+def _fill(state: Snapshot, kind: str, path: Path) -> None:
+    # One metadata key only: safetensors writes several in no fixed order.
+    save_file(dict(state.tensors[kind]), path, {"step": str(state.step)})
 
 
 def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[StepMetrics]:
-    """Load a verified checkpoint into `model` and `optimizer`, in place; returns the metrics of its steps.
+    """Load a verified checkpoint into `model` and `optimizer`, in place, as far as they lie here; returns the metrics
+    of its steps. However many processes wrote it, no shard is read of which this one needs nothing.
 
     Raises `LineageGap` if the tensors are not exactly those of the model.
     """
     metrics = read_metrics(checkpoint)
-    load_weights(checkpoint, model)
-    _copy(checkpoint, OPTIMIZER_FILE, optimizer.state())
+    shards = Shards(checkpoint)
+    _copy(shards, MODEL, model.state_dict())
+    _copy(shards, OPTIMIZER, optimizer.state())
     optimizer.steps = len(metrics)
     return metrics
 
 
 def load_weights(checkpoint: Artifact, model: GPT) -> None:
     """Load the weights of a verified checkpoint into `model`, in place. `LineageGap` if they are another model's."""
-    _copy(checkpoint, WEIGHTS_FILE, model.state_dict())
+    _copy(Shards(checkpoint), MODEL, model.state_dict())
 
 
-def _copy(checkpoint: Artifact, name: str, into: Mapping[str, Tensor]) -> None:
-    found = _load(checkpoint.file(name), f"{checkpoint.path}/{name}")
-    if {key: tensor.shape for key, tensor in found.items()} != {key: tensor.shape for key, tensor in into.items()}:
-        raise LineageGap(f"{checkpoint.path}/{name}", expected="the tensors of this model", found="others")
-    with torch.no_grad():
-        for key, tensor in into.items():
-            fill(tensor, found[key])
-
-
-def _load(file: Path, where: str) -> dict[str, Tensor]:
-    try:
-        return load_file(file)
-    except SafetensorError as error:
-        raise LineageGap(where, expected="a safetensors file", found=str(error)) from error
+@torch.no_grad()
+def _copy(shards: Shards, kind: str, into: Mapping[str, Tensor]) -> None:
+    found = {name: whole.shape for name, whole in shards.tensors(kind).items()}
+    if found != {name: tuple(tensor.shape) for name, tensor in into.items()}:
+        raise LineageGap(f"{shards.path}: {kind}", expected="the tensors of this model", found="others")
+    for name, tensor in into.items():
+        mine, first, row = local(tensor), first_row(tensor), 0
+        for piece in shards.pieces(kind, name, first, first + len(mine)):
+            mine[row : row + len(piece)].copy_(piece)
+            row += len(piece)
 
 
 def _config(spec: TrainedCheckpointSpec, state: Snapshot, data: DataIdentity) -> CheckpointConfig:
@@ -152,10 +173,10 @@ def _config(spec: TrainedCheckpointSpec, state: Snapshot, data: DataIdentity) ->
     )
 
 
-def _copies(tensors: Mapping[str, Tensor], *, keep: bool) -> dict[str, Tensor]:
-    found = {}
-    for name, tensor in tensors.items():
-        values = whole(tensor.detach())
-        if keep:
-            found[name] = values.to("cpu", copy=True, memory_format=torch.contiguous_format)
-    return found
+def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    mine = {name: local(tensor.detach()) for name, tensor in tensors.items()}
+    return {
+        name: part.to("cpu", copy=True, memory_format=torch.contiguous_format)
+        for name, part in mine.items()
+        if len(part) > 0
+    }

@@ -7,12 +7,12 @@ of whose channels are 0: their vector is the same at every token, and is added t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import save_file
 from torch import Tensor
 
 from megacpp_assets.contract.canonical import canonical_json
@@ -20,16 +20,20 @@ from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.training.checkpoints.record import WEIGHTS_FILE, read_config
-from megacpp_assets.training.network.model import GPT, ModelConfig
+from megacpp_assets.training.checkpoints.record import MODEL, read_config
+from megacpp_assets.training.checkpoints.shards import Shards
+from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.state_space import StateSpaceConfig
-from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
+from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig, StructureEmbedding
 
+INDEX_FILE: Final = "model.safetensors.index.json"
 CONFIG_FILE: Final = "config.json"
 TOKENIZER_CONFIG_FILE: Final = "tokenizer_config.json"
 ORIGIN_FILE: Final = "origin.json"
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+_FILE_BYTES: Final = 2 << 30
+"""Of weights that are more there are several files, as `transformers` loads them; no more than one is in memory."""
 
 
 def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: Path, dtype: str = "float32") -> None:
@@ -51,13 +55,11 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     ):  # fmt: skip
         if value:
             raise SpecError(checkpoint.path, expected=f"a model without training.{name}", found=f"{name} {value}")
-    tensors = {name: tensor.to(_DTYPES[dtype]).contiguous() for name, tensor in _renamed(checkpoint, model)}
     folder.mkdir(parents=True)
-    # `transformers` asks for this metadata key and reads no other.
-    (folder / "model.safetensors").write_bytes(save(tensors, {"format": "pt"}))
-    (folder / CONFIG_FILE).write_bytes(
-        canonical_json(_llama(model, row_tokens, dtype, tied="lm_head.weight" not in tensors))
-    )
+    tensors = ((name, tensor.to(_DTYPES[dtype]).contiguous()) for name, tensor in _renamed(checkpoint, model))
+    _write(folder, tensors)
+    tied = not model.structure.components
+    (folder / CONFIG_FILE).write_bytes(canonical_json(_llama(model, row_tokens, dtype, tied=tied)))
     (folder / TOKENIZER_FILE).write_bytes(tokenizer.file(TOKENIZER_FILE).read_bytes())
     (folder / TOKENIZER_CONFIG_FILE).write_bytes(canonical_json(_tokenizer_config(row_tokens)))
     (folder / ORIGIN_FILE).write_bytes(canonical_json(_origin(checkpoint, tokenizer)))
@@ -75,37 +77,70 @@ def _model_config(raw: Mapping[str, Any]) -> ModelConfig:
     )
 
 
+def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
+    """One file, or as many as `_FILE_BYTES` asks for and their index."""
+    files: list[list[str]] = []
+    held: dict[str, Tensor] = {}
+    total = 0
+
+    def put() -> None:
+        # `transformers` asks for this metadata key and reads no other.
+        save_file(held, folder / str(len(files)), {"format": "pt"})
+        files.append(list(held))
+        held.clear()
+
+    for name, tensor in tensors:
+        if held and sum(each.nbytes for each in held.values()) + tensor.nbytes > _FILE_BYTES:
+            put()
+        held[name] = tensor
+        total += tensor.nbytes
+    put()
+    if len(files) == 1:
+        (folder / "0").rename(folder / "model.safetensors")
+        return
+    places: dict[str, str] = {}
+    for number, names in enumerate(files):
+        place = f"model-{number + 1:05}-of-{len(files):05}.safetensors"
+        (folder / str(number)).rename(folder / place)
+        places |= dict.fromkeys(names, place)
+    (folder / INDEX_FILE).write_bytes(canonical_json({"metadata": {"total_size": total}, "weight_map": places}))
+
+
 def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Our tensors under a Llama's names, in its order."""
-    found = load_file(checkpoint.file(WEIGHTS_FILE))
-    output = found["embedding"][: config.vocabulary_size]
+    """Our tensors under a Llama's names, in its order; each is gathered from its shards when its turn comes."""
+    shards = Shards(checkpoint)
+
+    def whole(name: str) -> Tensor:
+        return torch.cat(list(shards.pieces(MODEL, name)))
+
+    output = whole("embedding")[: config.vocabulary_size]
     if config.structure.components:
-        yield "model.embed_tokens.weight", output + _unknown_structure(found, config)
+        parts = {name: whole(f"structure.{name}") for name in ("table", "scale", "up")}
+        yield "model.embed_tokens.weight", output + _unknown_structure(parts, config)
         yield "lm_head.weight", output
     else:
         yield "model.embed_tokens.weight", output
     widths = [config.heads * config.head_dim, *(2 * [config.groups * config.head_dim])]
     for index in range(config.layers):
         ours, theirs = f"blocks.{index}.", f"model.layers.{index}."
-        yield f"{theirs}input_layernorm.weight", found[f"{ours}mixer.norm"]
-        for name, part in zip("qkv", torch.split(found[f"{ours}mixer.qkv"], widths), strict=True):
+        yield f"{theirs}input_layernorm.weight", whole(f"{ours}mixer.norm")
+        for name, part in zip("qkv", torch.split(whole(f"{ours}mixer.qkv"), widths), strict=True):
             yield f"{theirs}self_attn.{name}_proj.weight", part
-        yield f"{theirs}self_attn.o_proj.weight", found[f"{ours}mixer.out"]
-        yield f"{theirs}post_attention_layernorm.weight", found[f"{ours}mlp.norm"]
-        for name, part in zip(("gate", "up"), found[f"{ours}mlp.gate_up"].chunk(2), strict=True):
+        yield f"{theirs}self_attn.o_proj.weight", whole(f"{ours}mixer.out")
+        yield f"{theirs}post_attention_layernorm.weight", whole(f"{ours}mlp.norm")
+        for name, part in zip(("gate", "up"), whole(f"{ours}mlp.gate_up").chunk(2), strict=True):
             yield f"{theirs}mlp.{name}_proj.weight", part
-        yield f"{theirs}mlp.down_proj.weight", found[f"{ours}mlp.down"]
-    yield "model.norm.weight", found["norm"]
+        yield f"{theirs}mlp.down_proj.weight", whole(f"{ours}mlp.down")
+    yield "model.norm.weight", whole("norm")
 
 
-def _unknown_structure(found: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
+def _unknown_structure(parts: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
     """What the structure embedding adds to a token whose channels are all 0: (hidden,)."""
-    model = GPT(config)
-    model.load_state_dict(dict(found))
-    assert model.structure is not None
+    structure = StructureEmbedding(config.structure, config.hidden)
+    structure.load_state_dict(dict(parts))
     zero = torch.zeros((1, 1), dtype=torch.int64)
     with torch.no_grad():
-        added: Tensor = model.structure(dict.fromkeys(CHANNEL_OF.values(), zero), zero)
+        added: Tensor = structure(dict.fromkeys(CHANNEL_OF.values(), zero), zero)
     return added[0, 0]
 
 

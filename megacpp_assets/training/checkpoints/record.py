@@ -10,12 +10,24 @@ from typing import Any, Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.storage.artifact import Artifact
 
-WEIGHTS_FILE: Final = "model.safetensors"
-OPTIMIZER_FILE: Final = "optimizer.safetensors"
+MODEL: Final = "model"
+OPTIMIZER: Final = "optimizer"
+INDEX_FILE: Final = "shards.json"
 CONFIG_FILE: Final = "config.json"
 METRICS_FILE: Final = "metrics.jsonl"
+
+
+def shard_file(kind: str, number: int) -> str:
+    """The file of one process's parts of the `MODEL`, or of what its `OPTIMIZER` remembers."""
+    return f"{kind}_{number:05}.safetensors"
+
+
+def weights_sha256(manifest: Manifest) -> str:
+    """The hashes of the weights' shards, "" of a manifest that lists none."""
+    return " ".join(entry.sha256 for entry in manifest.files if entry.name.startswith(f"{MODEL}_"))
 
 
 @dataclass(frozen=True, slots=True)

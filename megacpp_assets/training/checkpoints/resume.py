@@ -5,6 +5,7 @@ No directory is listed: a checkpoint's place follows from its step, and its fing
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,14 +20,18 @@ from megacpp_assets.storage.publish import claimed_artifact, remove_artifact
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
+_LOG = logging.getLogger(__name__)
+
 
 def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, list[Artifact]]:
     """The checkpoint to resume from, None to start over; and the newer ones that fail verification. Of the one of a run
     on other processes only where the recipe is elastic."""
     damaged: list[Artifact] = []
     for artifact in sealed_checkpoints(spec, range(spec.recipe.steps, 0, -1)):
-        if next(artifact.problems(), None) is None:
+        problem = next(artifact.problems(), None)
+        if problem is None:
             return artifact, damaged
+        _LOG.warning("not gone on from: %s; expected %s; found %s", *problem)
         damaged.append(artifact)
     return None, damaged
 

@@ -49,13 +49,13 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
     )
 
 
-def require_memory(config: ModelConfig, device: torch.device, processes: int, parts: int = 1) -> None:
+def require_memory(config: ModelConfig, device: torch.device, processes: int, parts: int = 1, nodes: int = 1) -> None:
     """`SpecError` where the weights of `config`, their gradients and AdamW's two moments, all float32, are more than
     the device has; or where they and the copy of weights and moments that is being saved are more than this machine's
-    memory, for `processes` on its CPU. Each process has one of `parts` of them, the first also the copy, whole. What
-    activations take comes on top."""
+    memory, for `processes` on the CPUs of `nodes` machines. Each process has one of `parts` of them; of the copy, which
+    is as large as the model however many it is saved by, each machine its share. What activations take comes on top."""
     weights = sum(parameter.nbytes for parameter in without_values(config).parameters())
-    trained, saved = _TRAINED_COPIES * weights // parts, _SAVED_COPIES * weights
+    trained, saved = _TRAINED_COPIES * weights // parts, _SAVED_COPIES * weights // nodes
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
@@ -64,7 +64,7 @@ def require_memory(config: ModelConfig, device: torch.device, processes: int, pa
         _require(saved, memory, f"{what} of at most {memory / 1e9:.1f} GB, as this machine has")
     else:
         what = f"weights, gradients and moments of {processes} processes, and a copy to save,"
-        needed = processes * trained + saved
+        needed = processes // nodes * trained + saved
         _require(needed, memory, f"{what} of at most {memory / 1e9:.1f} GB, as this machine has")
 
 

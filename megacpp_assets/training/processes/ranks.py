@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.job import STORE_FOLDER
 from megacpp_assets.training.processes.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
+from megacpp_assets.training.processes.writers import Writers
 from megacpp_assets.training.sharding import shard, sum_gradients
 
 _STORE_FILE: Final = "store"
@@ -32,13 +33,14 @@ _ALONE: Final = Node()
 @dataclass(frozen=True, slots=True)
 class Ranks:
     """This process is number `rank` of `world`, and computes on `device`; several share a model as `parallel` says. One
-    on each node is `first_here`."""
+    on each node is `first_here`. Those with `writers` save what they have of the model."""
 
     rank: int
     world: int
     device: torch.device
     parallel: str = DDP
     first_here: bool = True
+    writers: Writers | None = field(default_factory=Writers)
 
     def sum(self, values: Tensor) -> Tensor:
         """Sum over all processes, in place; every process gets it."""
@@ -98,7 +100,8 @@ def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = 
         store = _store(rank, recipe.processes, directory, node)
         backend = "nccl" if own.type == "cuda" else "gloo"
         distributed.init_process_group(backend, store=store, rank=rank, world_size=recipe.processes)
-    yield Ranks(rank, recipe.processes, own, recipe.parallel, first_here=here == 0)
+    writers = _writers(rank, recipe, node)
+    yield Ranks(rank, recipe.processes, own, recipe.parallel, first_here=here == 0, writers=writers)
     # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
     if recipe.processes > 1:
         distributed.destroy_process_group()
@@ -114,6 +117,15 @@ def _device(kind: str, number: int) -> torch.device:
         wanted = f"{number + 1} devices of CUDA for as many processes"
         raise EnvironmentLacks("this machine", expected=wanted, found=there or "none", do=do)
     return torch.device("cuda", number)
+
+
+def _writers(rank: int, recipe: TrainingRecipe, node: Node) -> Writers | None:
+    """Of a model in parts all, else the first alone: the others have the same."""
+    if recipe.processes == 1 or recipe.parallel != FSDP:
+        return Writers() if rank == 0 else None
+    first = replace(node, number=0)
+    group = distributed.new_group(backend="gloo")
+    return Writers(rank, recipe.processes, first.ranks(recipe.processes), group)
 
 
 def _store(rank: int, world: int, directory: Path, node: Node) -> Any:

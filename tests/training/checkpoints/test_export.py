@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.checkpoints import export as exporting
 from megacpp_assets.training.checkpoints.checkpoint import load_weights
 from megacpp_assets.training.checkpoints.export import export
 from megacpp_assets.training.loop import train
@@ -56,6 +57,22 @@ def test_it_says_where_it_came_from(tmp_path: Path) -> None:
     assert origin["manifest_sha256"] == checkpoint.manifest.sha256 and origin["step"] == 12
     assert {tensor.dtype for tensor in load_file(tmp_path / "out/model.safetensors").values()} == {torch.bfloat16}
     assert (tmp_path / "out/tokenizer.json").read_bytes() == tokenizer.file("tokenizer.json").read_bytes()
+
+
+def test_weights_that_are_many_lie_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root")
+    export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "one")
+    monkeypatch.setattr(exporting, "_FILE_BYTES", 7000)
+    export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "several")
+    index = json.loads((tmp_path / "several/model.safetensors.index.json").read_bytes())
+    whole, found = load_file(tmp_path / "one/model.safetensors"), {}
+    for name in sorted(set(index["weight_map"].values())):
+        tensors = load_file(tmp_path / "several" / name)
+        assert {index["weight_map"][each] for each in tensors} == {name}
+        assert len(tensors) == 1 or sum(tensor.nbytes for tensor in tensors.values()) <= 7000
+        found |= tensors
+    assert found.keys() == whole.keys() and all(torch.equal(found[name], whole[name]) for name in whole)
+    assert index["metadata"]["total_size"] == sum(tensor.nbytes for tensor in whole.values())
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
-from megacpp_assets.training.checkpoints.record import METRICS_FILE, WEIGHTS_FILE, StepMetrics, read_metrics
+from megacpp_assets.training.checkpoints.record import METRICS_FILE, MODEL, StepMetrics, read_metrics, shard_file
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
 from megacpp_assets.training.launch import remote
@@ -104,7 +104,7 @@ def _save(spec: TrainedCheckpointSpec, steps: list[StepMetrics]) -> None:
         del inputs
         lines = "".join(each.to_line() for each in steps).encode()
         publication.write(METRICS_FILE, lines, rows=len(steps))
-        publication.write(WEIGHTS_FILE, sha256_bytes(lines).encode() * 1000)
+        publication.write(shard_file(MODEL, 0), sha256_bytes(lines).encode() * 1000)
         return {"steps": len(steps)}
 
     if len(steps) == spec.recipe.steps:

@@ -1,0 +1,121 @@
+"""The tensors of a checkpoint, in shards: each process that trained a part of the model wrote its rows, and an index
+says which they are. Whoever reads asks for rows; no shard is opened that has none of them.
+
+`shards.json` names each tensor's type, shape and the rows at which the parts begin; the manifest has each file's hash.
+No torch here: quality and lineage read it too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.training.checkpoints.record import INDEX_FILE, MODEL, OPTIMIZER, shard_file
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A tensor over all shards: shard number `n` has the rows from `offsets[n]` up to `offsets[n + 1]`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+Index = Mapping[str, Mapping[str, Whole]]
+"""Of the model and of the optimizer: each tensor by its name."""
+
+
+def index_of(folder: Path, shards: int) -> Index:
+    """What the shards in `folder` say that they hold, the rows of each after those of the one before."""
+    return {kind: _of_kind(folder, kind, shards) for kind in (MODEL, OPTIMIZER)}
+
+
+def _of_kind(folder: Path, kind: str, shards: int) -> dict[str, Whole]:
+    found: dict[str, Whole] = {}
+    for number in range(shards):
+        with safe_open(folder / shard_file(kind, number), "np") as file:
+            for name in file.keys():
+                part = file.get_slice(name)
+                rows, *rest = part.get_shape()
+                before = found.get(name, Whole(part.get_dtype(), (0, *rest), (0,) * (number + 1)))
+                offsets = (*before.offsets, before.offsets[-1] + rows)
+                found[name] = Whole(before.dtype, (offsets[-1], *rest), offsets)
+        for name, each in found.items():  # of which this one has nothing
+            if len(each.offsets) < number + 2:
+                found[name] = Whole(each.dtype, each.shape, (*each.offsets, each.offsets[-1]))
+    return found
+
+
+def index_bytes(index: Index) -> bytes:
+    """Canonical JSON."""
+    return canonical_json({kind: {name: asdict(each) for name, each in index[kind].items()} for kind in index})
+
+
+class Shards:
+    """The tensors of a published checkpoint, as arrays of `framework`: "pt" or "np".
+
+    A shard is compared with the manifest before anything of it is read; `LineageGap` naming the one that is missing,
+    damaged, or not what the index says.
+    """
+
+    def __init__(self, checkpoint: Artifact, framework: str = "pt") -> None:
+        self._checkpoint, self._framework = checkpoint, framework
+        self._index = _read_index(checkpoint)
+        self._files: dict[str, Any] = {}
+
+    @property
+    def path(self) -> str:
+        """Of the checkpoint, in its data root."""
+        return self._checkpoint.path
+
+    def tensors(self, kind: str) -> Mapping[str, Whole]:
+        """By name."""
+        return self._index[kind]
+
+    def pieces(self, kind: str, name: str, first: int = 0, end: int | None = None) -> Iterator[Any]:
+        """The rows from `first` up to `end` of a tensor, one after the other, as they lie in the shards."""
+        whole = self._index[kind][name]
+        end = whole.shape[0] if end is None else end
+        for number, (low, high) in enumerate(pairwise(whole.offsets)):
+            if max(first, low) < min(end, high):
+                part = self._part(shard_file(kind, number), name, whole, high - low)
+                yield part[max(first, low) - low : min(end, high) - low]
+
+    def _part(self, file: str, name: str, whole: Whole, rows: int) -> Any:
+        where = f"{self.path}/{file}"
+        try:
+            if file not in self._files:
+                self._files[file] = safe_open(self._checkpoint.file(file), self._framework)
+            part = self._files[file].get_slice(name)
+        except SafetensorError as error:
+            raise LineageGap(where, expected=f"a safetensors file with {name}", found=str(error)) from error
+        expected, found = (whole.dtype, [rows, *whole.shape[1:]]), (part.get_dtype(), part.get_shape())
+        if found != expected:
+            raise LineageGap(f"{where}: {name}", expected=f"{expected} as {INDEX_FILE} says", found=found)
+        return part
+
+
+def _read_index(checkpoint: Artifact) -> Index:
+    where = f"{checkpoint.path}/{INDEX_FILE}"
+    try:
+        raw = json.loads(checkpoint.file(INDEX_FILE).read_bytes())
+        return {kind: {name: _whole(each) for name, each in raw[kind].items()} for kind in (MODEL, OPTIMIZER)}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LineageGap(where, expected="the index of a checkpoint's shards", found=str(error)) from error
+
+
+def _whole(raw: Mapping[str, Any]) -> Whole:
+    whole = Whole(str(raw["dtype"]), tuple(raw["shape"]), tuple(raw["offsets"]))
+    if list(whole.offsets) != sorted(whole.offsets) or (whole.offsets[0], whole.offsets[-1]) != (0, whole.shape[0]):
+        raise ValueError(f"rows {whole.offsets} of {whole.shape}")
+    return whole
