@@ -42,7 +42,8 @@ class Launch:
         (folder / "arguments.sh").write_text(" \\\n".join(self.arguments()) + "\n")
 
     def arguments(self) -> list[str]:
-        """One option with its values each, for `pretrain_gpt.py`."""
+        """One option with its values each, for `pretrain_gpt.py`; to keep documents apart takes more, see
+        `training.megatron.embedding`."""
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
         return [
             f"--data-path {self.blend_text()}",

@@ -1,8 +1,10 @@
 """Megatron's embedding with structure and n-grams added: `structured(model, ...)` puts it into a GPTModel (seed 000).
 
 Megatron gives an embedding ids and positions alone, so the channels of a batch come by `set_structure_inputs` before
-the forward pass. Positions count from the first token of each document, as Megatron's `--reset-position-ids` has it:
-no n-gram reaches into the document before.
+the forward pass. Positions must begin anew with each document, so that no n-gram reaches into the one before: give
+those of `document_layout`, or start Megatron with `--reset-position-ids --reset-attention-mask --eod-mask-loss` and a
+tokenizer whose `eod` is BOS. Megatron begins anew after its `eod`, and our documents begin with BOS and have no mark at
+their end: BOS is then of the document before, and what it sees there teaches nothing, as its loss is masked.
 """
 
 from __future__ import annotations

@@ -40,13 +40,14 @@ class HostAttention(torch.nn.Module):
         return mixed.permute(2, 0, 1, 3).flatten(2)
 
 
-def model_of(row: int, structure: StructureConfig, ngrams: NgramConfig) -> tuple[Any, Any]:
-    """A model over rows of `row` tokens, and its embedding."""
+def model_of(row: int, structure: StructureConfig, ngrams: NgramConfig, tensor_parallel: int = 1) -> tuple[Any, Any]:
+    """A model over rows of `row` tokens, or this process's part of it, and its embedding."""
     torch.manual_seed(0)
     config = TransformerConfig(
         num_layers=2,
         hidden_size=HIDDEN,
         num_attention_heads=2,
+        tensor_model_parallel_size=tensor_parallel,
         use_cpu_initialization=True,
         hidden_dropout=0.0,
         attention_dropout=0.0,

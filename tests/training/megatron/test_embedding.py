@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, distributed
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import PAD_ID
+from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.training.network.attention.dense import document_mask
 from megacpp_assets.training.network.attention.layout import document_layout
@@ -109,6 +109,23 @@ def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedR
     gradient = seen[0].grad
     assert gradient is not None
     assert bool(gradient[document].any()) and bool((gradient[~document] == 0).all())
+
+
+def test_megatrons_own_reset_keeps_documents_apart_where_bos_is_its_end_of_a_document(
+    gpt: Any, rows: tuple[PackedRows, Any]
+) -> None:
+    from megatron.core.datasets.gpt_dataset import _get_ltor_masks_and_position_ids as masks_of
+
+    number = next(n for n in range(4) if rows[0].batch(np.array([n])).doc_ids.max())
+    given, _, _ = batch_of(rows, number)
+    ids, ours, visible = given["input_ids"][0], given["position_ids"][0], ~given["attention_mask"][0, 0]
+    begins, inside = ids == BOS_ID, (ids != BOS_ID) & (ids != PAD_ID)
+    hidden, loss, positions = masks_of(ids, BOS_ID, True, True, True, True)
+    assert torch.equal(positions[inside], ours[inside] - 1), "they count from the token after BOS"
+    assert torch.equal(~hidden[0][inside][:, inside], visible[inside][:, inside])
+    assert int((~hidden[0])[begins][1].sum()) > 1, "BOS is of the document before"
+    assert torch.equal(loss == 0, begins), "and so nothing is learned from what it sees"
+    assert torch.equal(masks_of(ids, EOS_ID, True, True, True, True)[2], torch.arange(ROW)), "no document ends with EOS"
 
 
 def test_at_first_the_model_says_what_it_said_without(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
