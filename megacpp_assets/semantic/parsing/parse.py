@@ -27,7 +27,7 @@ from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, plan_parse
 from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
-from megacpp_assets.semantic.parsing.second_parses import SecondParses, hash_of
+from megacpp_assets.semantic.parsing.second_parses import SecondParses, affordable, hash_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
 
@@ -121,6 +121,7 @@ def parse_tree(
     units, shared, unread = plan_parse(
         replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor
     )
+    shared = affordable(shared, len(units))
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
@@ -255,7 +256,7 @@ class _Headers:
                 refused = len(results) < len(audit.units)
                 told = any(result.calls or result.differing for result in results)
                 left = min(len(batch.units) - len(results), len(results))
-                more = 0 if refused or told else self._second.take(left, results)
+                more = 0 if refused or told else self._second.take(left)
                 if more:
                     mute.append((batch, _audit(batch, len(results) + more)))
                 else:

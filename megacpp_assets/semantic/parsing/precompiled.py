@@ -14,12 +14,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.parsing.asked_macros import AskedMacros, Step, is_of_module, steps
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
-from megacpp_assets.semantic.tree.includes import directives, is_guarded, sure_includes
+from megacpp_assets.semantic.tree.includes import directives, include_of, is_guarded, sure_includes
 
 PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
@@ -38,6 +39,7 @@ _UP = "../" * (PCH_FOLDER.count("/") + 1)
 _ODD_NAMES = frozenset({"", ".", ".."})
 """What an include may end in without naming a file: dots removed, its path ends otherwise."""
 _Graph = Mapping[str, AbstractSet[str]]
+_Steps = Callable[[str], Sequence[Step]]
 _NONE: AbstractSet[str] = frozenset()
 
 
@@ -55,6 +57,7 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     A header of the tree would be empty as a main file after it was precompiled, thus the layers.
     """
     lines_of = cache(lambda path: directives(text_of(path)))
+    steps_of = cache(lambda path: tuple(steps(lines_of(path))))
     guarded = {unit.path: is_guarded(lines_of(unit.path)) for unit in units if unit.header}
     names = {posixpath.basename(path) for path in guarded} | _ODD_NAMES
     includes = cache(lambda path: tuple(sure_includes(lines_of(path))))
@@ -66,12 +69,63 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     parts = [(*key, part) for key, group in sorted(groups.items()) for part in _parts(group)]
     for arguments, header, group in parts:
         if len(group) >= MIN_UNITS:
-            uses = _uses([unit.path for unit in group], _Search(arguments, guarded, names), includes)
+            search = _Search(arguments, guarded, names)
+            uses = _uses([unit.path for unit in group], search, includes)
             for base, layer in _layers(group, uses) if header else [("", tuple(group))]:
-                chosen = _chosen({unit.path for unit in layer}, base, uses)
-                if len(layer) >= MIN_UNITS and chosen:
-                    shared.append(SharedHeader("".join(_lines(chosen)), layer))
+                for part, chosen in _agreeing(layer, base, uses, steps_of):
+                    early = _early(part, chosen, uses, search, steps_of)
+                    sharing = tuple(unit for unit in part if unit not in early or is_of_module(text_of(unit.path)))
+                    if len(sharing) >= MIN_UNITS and chosen:
+                        shared.append(SharedHeader("".join(_lines(chosen)), sharing))
     return shared
+
+
+def _agreeing(
+    layer: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps
+) -> Iterator[tuple[Sequence[Unit], list[str]]]:
+    """The units of a layer with what they share. Where a header is at odds with others about a macro, those that reach
+    it are apart, if they are enough; else it is not shared."""
+    chosen, odd = _agreed(layer, base, uses, steps_of)
+    apart = tuple(unit for unit in layer if odd and odd[0] in _reach(unit.path, uses))
+    if len(apart) >= _LAYER_UNITS:
+        yield apart, _agreed(apart, base, uses, steps_of, first=odd[0])[0]
+        layer = tuple(unit for unit in layer if unit not in apart)
+        chosen, _ = _agreed(layer, base, uses, steps_of)
+    yield layer, chosen
+
+
+def _agreed(
+    units: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps, first: str = ""
+) -> tuple[list[str], list[str]]:
+    """What `units` share, and what of the tree they do not for a macro that it or one of more units sets."""
+    paths = {unit.path for unit in units}
+    counts = Counter(target for path in paths for target in _reach(path, uses))
+    reached = {target: _own_reach(target, uses) for target in _chosen(paths, base, uses)}
+    macros = AskedMacros(reached.values(), steps_of)
+    agreed: list[str] = []
+    for target in sorted(reached, key=lambda target: (target != first, -counts[target], -len(reached[target]), target)):
+        if not any(macros.disagree(reached[target], reached[other]) for other in agreed):
+            agreed.append(target)
+    return agreed, [target for target in reached if target not in agreed]
+
+
+def _early(
+    units: Sequence[Unit], chosen: Collection[str], uses: _Graph, search: _Search, steps_of: _Steps
+) -> list[Unit]:
+    """Those of `units` that mean something else with `chosen` in front of them, as far as their directives tell."""
+    macros = AskedMacros([_own_reach(target, uses) for target in chosen], steps_of)
+    reach = cache(lambda target: _own_reach(target, uses))
+
+    def reached(includer: str, rest: bytes) -> AbstractSet[str]:
+        include = include_of(rest)
+        return reach(search.find(*include, includer)) if include else _NONE
+
+    return [unit for unit in units if macros.are_early(steps_of(unit.path), partial(reached, unit.path))]
+
+
+def _own_reach(path: str, uses: _Graph) -> set[str]:
+    """What of the tree `path` is sure to reach, itself among it."""
+    return {target for target in _reach(path, uses) if not target.startswith("<")}
 
 
 def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:

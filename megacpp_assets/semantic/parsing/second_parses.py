@@ -1,41 +1,47 @@
-"""Which units of a tree are parsed a second time, without the header that they share: few, whatever is wrong with it.
+"""Which units of a tree are parsed a second time, without the header that they share: one in twenty, whatever is wrong.
 
-A header's audit is the price of sharing it. What else is parsed twice stays below a twentieth of the units with that.
+A header's audit is the price of sharing it, and counts: where there are more headers, those of the fewest units go.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from megacpp_assets.semantic.parsing.precompiled import SharedHeader
 from megacpp_assets.semantic.parsing.worker import UnitResult
 
 _UNITS_PER_SECOND = 20
-_FEW = 4
-"""Beside its audits, as many are parsed twice in a small tree: a header may hurt one file in a tree of fifty. Where
-files miss what they include, errors are hardly a header's: each of them takes one of the few."""
+
+
+def bound(units: int) -> int:
+    """How many of a tree's `units` may be parsed twice: in the smallest tree one, or no header could be shared."""
+    return max(1, units // _UNITS_PER_SECOND)
+
+
+def affordable(headers: Sequence[SharedHeader], units: int) -> list[SharedHeader]:
+    """Those of `headers` that may be audited in a tree of so many `units`, in their order: of the most units first."""
+    largest = sorted(range(len(headers)), key=lambda place: (-len(headers[place].units), place))
+    return [headers[place] for place in sorted(largest[: bound(units)])]
 
 
 class SecondParses:
-    """How many of a tree's `units` may be parsed twice, beside one for each of its `headers`."""
+    """What is left of the second parses of a tree of so many `units`, after the audit of each of its `headers`."""
 
     def __init__(self, units: int, headers: int) -> None:
-        self._share = units // _UNITS_PER_SECOND - headers
-        self._taken = 0
+        self._left = max(0, bound(units) - headers)
 
-    def take(self, count: int, seen: Iterable[UnitResult]) -> int:
-        """So many of `count` as are left after what was `seen` of the tree; they are spent."""
-        lacking = sum(result.missing > 0 for result in seen)
-        left = max(self._share, _FEW - lacking) - self._taken
-        taken = max(0, min(count, left))
-        self._taken += taken
+    def take(self, count: int) -> int:
+        """So many of `count` as are left; they are spent."""
+        taken = min(count, self._left)
+        self._left -= taken
         return taken
 
     def choose(self, results: Sequence[UnitResult]) -> list[UnitResult]:
         """Those of `results` to be parsed again: what the header may have done to them is likeliest where errors are
         few. Equal in every run, whoever is done first."""
         odd = sorted(filter(_is_odd, results), key=lambda result: (result.file.errors, hash_of(result.file.path)))
-        return odd[: self.take(len(odd), results)]
+        return odd[: self.take(len(odd))]
 
 
 def _is_odd(result: UnitResult) -> bool:

@@ -40,10 +40,15 @@ def directives(text: bytes) -> list[tuple[bytes, bytes]]:
 
 def is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
     """Whether a second inclusion of a file with these directives gives nothing."""
-    first = list(takewhile(lambda line: line[0] == b"pragma", lines))
-    following = lines[len(first) : len(first) + 2]
-    guard = len(following) == 2 and following[0][0] == b"ifndef" and following[1][0] == b"define"
-    return (b"pragma", b"once") in lines or (guard and following[1][1].split()[:1] == following[0][1].split()[:1])
+    return (b"pragma", b"once") in lines or guard_of(lines) != b""
+
+
+def guard_of(lines: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """The macro that tells a file with these directives of its first inclusion, or b""."""
+    first = len(list(takewhile(lambda line: line[0] == b"pragma", lines)))
+    words, rests = [[line[part] for line in lines[first : first + 2]] for part in (0, 1)]
+    names = {b"".join(rest.split()[:1]) for rest in rests}
+    return names.pop() if words == [b"ifndef", b"define"] and len(names) == 1 else b""
 
 
 def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, str]]:
@@ -57,9 +62,15 @@ def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, 
         elif name == b"endif" and conditions:
             conditions.pop()
         elif name == b"include" and all(conditions):
-            target = _TARGET.match(rest.decode("utf-8", "replace"))
-            if target and target[2].isprintable():
-                yield target[1] == '"', target[2]
+            target = include_of(rest)
+            if target:
+                yield target
+
+
+def include_of(rest: bytes) -> tuple[bool, str] | None:
+    """(quoted, spelling) of what an include names with `rest`; None where that is a macro or cannot be printed."""
+    target = _TARGET.match(rest.decode("utf-8", "replace"))
+    return (target[1] == '"', target[2]) if target and target[2].isprintable() else None
 
 
 def is_hollow(text: bytes) -> bool:

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing import worker
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
-from megacpp_assets.semantic.parsing.second_parses import SecondParses
+from megacpp_assets.semantic.parsing.precompiled import SharedHeader
+from megacpp_assets.semantic.parsing.second_parses import SecondParses, affordable
 from megacpp_assets.semantic.parsing.worker import UnitResult
 from tests.semantic.parsing.test_shared_headers import GUARDED, calls, parse, states
 
@@ -26,6 +28,10 @@ LACKING = (
 def results(missing: list[int], errors: list[int]) -> list[UnitResult]:
     files = [ParsedFile(f"{place}.cc", "errors", "inferred", errors=count) for place, count in enumerate(errors)]
     return [UnitResult(file, shares=True, missing=count) for file, count in zip(files, missing, strict=True)]
+
+
+def header(units: int) -> SharedHeader:
+    return SharedHeader("", tuple(Unit(f"{place}.cc", (), "inferred", False) for place in range(units)))
 
 
 @pytest.fixture
@@ -54,9 +60,9 @@ def test_where_every_unit_misses_a_dependency_one_in_twenty_is_parsed_twice(tmp_
 
 
 def test_a_header_that_changes_what_a_unit_with_errors_calls_is_dropped(tmp_path: Path) -> None:
-    unit = '#define FEW\n#include "pick.h"\n#include <absent.h>\nlong use() { return pick(1); }\nabsent other;\n'
+    unit = '#define pick choose\n#include "pick.h"\n#include <absent.h>\nlong use() { return pick(1); }\nabsent o;\n'
     tree = {
-        "pick.h": "#pragma once\n#ifndef FEW\nint pick(int);\n#endif\nlong pick(long);\n",
+        "pick.h": "#pragma once\nlong pick(long);\n",
         **{f"use{index}.cpp": unit for index in range(4)},
     }
     found, report = parse(tmp_path / "with", tree, precompile=True)
@@ -67,25 +73,52 @@ def test_a_header_that_changes_what_a_unit_with_errors_calls_is_dropped(tmp_path
 
 
 def test_a_unit_that_only_the_header_hurts_is_found_among_those_that_miss_nothing(tmp_path: Path) -> None:
-    hurt = '#ifdef LIB_H\n#error first\n#endif\n#include "lib.h"\nint hurt() { return twice(1); }\n'
+    hurt = "#include <vector>\nint twice;\nint hurt() { return twice; }\n"
     wrong = '#include "lib.h"\nint wrong() { return twice(none) + none + none; }\n'
     fine = '#include "lib.h"\n#include <vector>\nint fine() { return twice(1); }\n'
-    tree = {"lib.h": LIB, "hurt.cpp": hurt, "wrong.cpp": wrong, **{f"fine{index}.cpp": fine for index in range(9)}}
+    tree = {"lib.h": LIB, "hurt.cpp": hurt, "wrong.cpp": wrong, **{f"fine{index}.cpp": fine for index in range(57)}}
     found, report = parse(tmp_path, tree, precompile=True)
-    assert (report.dropped, report.units_doubted) == (0, 2)
+    assert (report.headers, report.dropped, report.units_doubted) == (1, 0, 2)
     assert (found["hurt.cpp"].status, found["wrong.cpp"].status) == ("clean", "errors")
 
 
-@given(st.integers(0, 3000), st.lists(st.integers(0, 70), max_size=4), st.integers(0, 80))
-def test_beside_a_headers_audit_a_twentieth_or_four_are_taken(units: int, counts: list[int], headers: int) -> None:
-    second = SecondParses(units, headers)
-    taken = sum(second.take(count, []) for count in counts)
-    assert taken == min(sum(counts), max(4, units // 20 - headers))
+@pytest.mark.parametrize(
+    "early",
+    [
+        '#ifdef LIB_H\n#error first\n#endif\n#include "lib.h"\nint early() { return twice(1); }\n',
+        '#define FEW\n#include "lib.h"\nint early() { return once(1); }\n',
+    ],
+)
+def test_a_unit_that_asks_or_sets_macros_of_a_header_before_it_includes_it_does_not_share_it(
+    tmp_path: Path, early: str
+) -> None:
+    lib = LIB.replace("#endif", "#ifdef FEW\ninline int once(int v) { return v; }\n#endif\n#endif")
+    fine = '#include "lib.h"\nint fine() { return twice(1); }\n'
+    tree = {"lib.h": lib, "early.cpp": early, **{f"fine{index}.cpp": fine for index in range(9)}}
+    found, report = parse(tmp_path, tree, precompile=True)
+    assert (report.headers, report.dropped, report.units_doubted) == (1, 0, 0)
+    assert found["early.cpp"].status == "clean"
 
 
-def test_who_misses_a_file_is_not_chosen_and_takes_one_of_the_few() -> None:
-    assert SecondParses(60, 3).choose(results([1, 2, 1, 1, 0], [9, 9, 9, 9, 1])) == []
-    chosen = SecondParses(60, 3).choose(results([1, 2, 0, 0, 0], [1, 1, 7, 3, 5]))
+@given(st.integers(0, 3000), st.lists(st.integers(1, 64), max_size=80), st.lists(st.integers(0, 70), max_size=4))
+def test_audits_and_what_else_is_parsed_twice_are_one_unit_in_twenty(
+    units: int, sharing: list[int], counts: list[int]
+) -> None:
+    headers = affordable([header(count) for count in sharing], units)
+    second = SecondParses(units, len(headers))
+    taken = sum(second.take(count) for count in counts)
+    assert len(headers) + taken == min(len(sharing), max(1, units // 20)) + taken <= max(1, units // 20)
+    assert taken == min(sum(counts), max(1, units // 20) - len(headers))
+
+
+def test_of_more_headers_than_may_be_audited_those_of_the_most_units_stay() -> None:
+    headers = [header(count) for count in (4, 9, 7, 9, 30)]
+    assert affordable(headers, 60) == [headers[1], headers[3], headers[4]]
+    assert affordable(headers, 3) == [headers[4]]
+
+
+def test_who_misses_a_file_is_not_chosen_and_those_with_the_fewest_errors_are() -> None:
+    chosen = SecondParses(100, 3).choose(results([1, 2, 0, 0, 0], [1, 1, 7, 3, 5]))
     assert [result.file.errors for result in chosen] == [3, 5]
 
 

@@ -304,9 +304,9 @@ def test_what_a_new_unit_changes_is_bounded_by_the_units_that_share_with_it(
 
 
 def test_a_header_that_failed_its_audit_is_not_tried_again(sharing: Line) -> None:
-    unit = '#define FEW\n#include "pick.h"\nlong use() { return pick(1); }\n'
+    unit = '#define pick choose\n#include "pick.h"\nlong use() { return pick(1); }\n'
     tree = {
-        "pick.h": "#pragma once\n#ifndef FEW\nint pick(int);\n#endif\nlong pick(long);\n",
+        "pick.h": "#pragma once\nint pick(int);\nlong choose(long);\n",
         **{f"use{index}.cpp": unit for index in range(4)},
     }
     assert sharing.parse(tree) == (5, 0)

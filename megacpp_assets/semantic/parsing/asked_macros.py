@@ -1,0 +1,89 @@
+"""Which headers set a macro that others ask for, and which units ask or set before they include the header.
+
+With such a header precompiled, and thus in front of them, they would mean something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from megacpp_assets.semantic.tree.includes import guard_of
+
+_CONDITIONS = frozenset({b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elifndef"})
+_SETTINGS = frozenset({b"define", b"undef"})
+_NAME = re.compile(rb"\b[A-Za-z]\w*")
+"""With an underscore in front it is the compiler's or the system's."""
+_MODULE = re.compile(rb"\n[ \t]*(?:export[ \t]+)?(?:import|module)\b[^(){}=\n]*;")
+"""Of a text with a line feed in front."""
+_NONE: AbstractSet[str] = frozenset()
+
+
+class Step(NamedTuple):
+    """What one directive of a file does: it includes by the rest of its line, asks for macros, or sets one. A `default`
+    stands where the macro was asked for first."""
+
+    include: bytes = b""
+    asked: Sequence[bytes] = ()
+    set: Sequence[bytes] = ()
+    default: bool = False
+
+
+def steps(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[Step]:
+    """What the directives of a file do, in their order."""
+    asked: Sequence[bytes] = ()
+    guard = guard_of(lines)
+    for word, rest in lines:
+        name = _NAME.match(rest) if word in _SETTINGS else None
+        if word == b"include":
+            yield Step(include=rest)
+        elif name:
+            yield Step(set=(name[0],), default=name[0] in asked and name[0] != guard)
+        asked = _NAME.findall(rest) if word in _CONDITIONS else ()
+        if asked:
+            yield Step(asked=asked)
+
+
+class AskedMacros:
+    """The macros that some headers of a tree set and ask for; `reached` has what each of them reaches of the tree."""
+
+    def __init__(self, reached: Iterable[AbstractSet[str]], steps_of: Callable[[str], Sequence[Step]]) -> None:
+        self._asked: dict[bytes, set[str]] = defaultdict(set)
+        self._set: dict[bytes, set[str]] = defaultdict(set)
+        for header in frozenset().union(*reached):
+            for step in steps_of(header):
+                for name in step.asked:
+                    self._asked[name].add(header)
+                for name in () if step.default else step.set:
+                    self._set[name].add(header)
+        both = [(self._set[name], self._asked[name]) for name in self._set.keys() & self._asked.keys()]
+        self._between = [(setters, askers) for setters, askers in both if len(setters | askers) > 1]
+
+    def disagree(self, one: AbstractSet[str], other: AbstractSet[str]) -> bool:
+        """Whether of two headers that reach these, one asks for a macro that the other sets without its doing."""
+        return any(
+            (setters & other - one and askers & one) or (setters & one - other and askers & other)
+            for setters, askers in self._between
+        )
+
+    def are_early(self, unit: Iterable[Step], reached: Callable[[bytes], AbstractSet[str]]) -> bool:
+        """Whether the steps of a unit ask or set before they include the header that does the other; `reached` gives
+        what an include reaches."""
+        before: set[str] = set()
+        for step in unit:
+            bearing = [self._set.get(name, _NONE) for name in step.asked]
+            bearing += [self._asked.get(name, _NONE) for name in step.set]
+            if any(headers - before for headers in bearing):
+                return True
+            if step.include:
+                before |= reached(step.include)
+        return False
+
+
+def is_of_module(text: bytes) -> bool:
+    """Whether a unit imports a module or is part of one: no module is built here, so that others' names come to it by
+    the header that it shares, or not at all."""
+    return _MODULE.search(b"\n" + text) is not None
