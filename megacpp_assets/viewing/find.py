@@ -35,7 +35,7 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
     """Row `which` of `split`, as for `find`."""
     what = f"row of {packed.manifest.partition}, {split}"
     files = packed.files(".parquet", split)
-    rows = (row for file in files for row in _rows(file, which, key=c.PACK_ID))
+    rows = (row for file in files for row in _rows(file, which, c.PACK_ID))
     encoder = _encoder(input_of(packed, "v6_enriched"))
     count = packed.manifest.stats["rows" if split == SPLITS[0] else "valid_rows"]
     row = _only(rows, what, which, f"a number below {count}")
@@ -45,20 +45,31 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
 def find_document(enriched: Artifact, which: str) -> Shown:
     """Document `which`, a number or an id, as for `find`."""
     partition = enriched.manifest.partition
-    documents: Iterator[dict[str, Any]] = (
-        row for file in enriched.files(".parquet") for row in _rows(file, which, key=c.DOC_ID)
-    )
-    count = sum(entry.rows or 0 for entry in enriched.manifest.files if entry.name.endswith(".parquet"))
-    if which.isdecimal() and int(which) < count:
-        documents = _numbered(enriched, int(which))
-    row = _only(documents, f"document of {partition}", which, f"an id, or a number below {count}")
-    return shown_document(f"{partition} {row[c.DOC_ID]}", row, _encoder(enriched).decode)
+    row = _only(_documents(enriched, which, None), f"document of {partition}", which, _range(enriched))
+    tokens = input_of(enriched, "tokenized_parquet")
+    spans = _only(_documents(tokens, which, [c.DOC_ID, c.TOKEN_CHAR_STARTS]), f"tokens of {partition}", which, "an id")
+    return shown_document(f"{partition} {row[c.DOC_ID]}", row, spans[c.TOKEN_CHAR_STARTS])
 
 
-def _numbered(enriched: Artifact, number: int) -> Iterator[dict[str, Any]]:
-    for entry in enriched.manifest.files:
+def _range(artifact: Artifact) -> str:
+    return f"an id, or a number below {_count(artifact)}"
+
+
+def _count(artifact: Artifact) -> int:
+    return sum(entry.rows or 0 for entry in artifact.manifest.files if entry.name.endswith(".parquet"))
+
+
+def _documents(artifact: Artifact, which: str, columns: list[str] | None) -> Iterator[dict[str, Any]]:
+    """The document `which` of enriched or token parquet, whose files and rows are the same."""
+    if which.isdecimal() and int(which) < _count(artifact):
+        return _numbered(artifact, int(which), columns)
+    return (row for file in artifact.files(".parquet") for row in _rows(file, which, c.DOC_ID, columns))
+
+
+def _numbered(artifact: Artifact, number: int, columns: list[str] | None) -> Iterator[dict[str, Any]]:
+    for entry in artifact.manifest.files:
         if number < (entry.rows or 0):
-            for batch in batches(enriched.file(entry.name), _AT_ONCE):
+            for batch in batches(artifact.file(entry.name), _AT_ONCE, columns):
                 if number < batch.num_rows:
                     yield from batch.slice(number, 1).to_pylist()
                     return
@@ -66,9 +77,9 @@ def _numbered(enriched: Artifact, number: int) -> Iterator[dict[str, Any]]:
         number -= entry.rows or 0
 
 
-def _rows(file: Path, which: str, *, key: str) -> Iterator[dict[str, Any]]:
+def _rows(file: Path, which: str, key: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
     """The rows of `file` whose `key` is spelled `which`; only those are turned into Python's values."""
-    for batch in batches(file, _AT_ONCE):
+    for batch in batches(file, _AT_ONCE, columns):
         for place, value in enumerate(batch.column(key).to_pylist()):
             if str(value) == which:
                 yield from batch.slice(place, 1).to_pylist()

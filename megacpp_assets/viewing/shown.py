@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -16,6 +16,8 @@ from megacpp_assets.viewing.neutral import neutral
 ROLE_NAMES = {ROOT_ROLE: "root", CONTEXT_ROLE: "context", SYNTHETIC_ROLE: "of no file"}
 
 Decode = Callable[[Sequence[int]], bytes]
+_TextOf = Callable[[int, int], str]
+"""The text of tokens [start, end), asked in order; a character that several tokens share is of the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,18 @@ def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
     sources = zip(row[c.SOURCE_REPOS], row[c.SOURCE_DOC_IDS], row[c.SOURCE_DOC_TOKEN_LENGTHS], strict=True)
     for number, (repo, doc_id, tokens) in enumerate(sources):
         named = neutral(f"document {number} of {row[c.NUM_DOCS]}: {repo} {doc_id}")
-        documents.append(_document(named, row, c.INPUT_IDS, slice(start, start + tokens), decode))
+        ids = row[c.INPUT_IDS][start : start + tokens]
+        documents.append(_document(named, row, slice(start, start + tokens), _decoded(ids, decode)))
         start += tokens
     return _shown(title, documents, row[c.SLACK_TOKENS], row)
 
 
-def shown_document(title: str, row: dict[str, Any], decode: Decode) -> Shown:
-    """An enriched document."""
+def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> Shown:
+    """An enriched document; `starts` are the characters of its text where its tokens begin."""
     told = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
     named = neutral(f"{row[c.DOC_ID]}: {row[c.FILEPATH]} ({row[c.LICENSE]}, {row[c.SPLIT]}; {told})")
     whole = slice(0, row[c.ACTUAL_TOKEN_COUNT])
-    return _shown(title, [_document(named, row, c.TOKEN_IDS_COLUMN, whole, decode)], 0, row)
+    return _shown(title, [_document(named, row, whole, _spanned(row[c.TEXT], starts))], 0, row)
 
 
 def _shown(title: str, documents: Sequence[ShownDocument], pads: int, row: dict[str, Any]) -> Shown:
@@ -93,18 +96,27 @@ def _shown(title: str, documents: Sequence[ShownDocument], pads: int, row: dict[
 _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 
 
-def _document(title: str, row: dict[str, Any], ids: str, part: slice, decode: Decode) -> ShownDocument:
-    tokens = row[ids][part]
+def _document(title: str, row: dict[str, Any], part: slice, text_of: _TextOf) -> ShownDocument:
     styles = zip(row[c.TOKEN_STRUCTURE_IDS_COLUMN][part], row[c.TOKEN_ROLES_COLUMN][part], strict=True)
-    return ShownDocument(title, len(tokens), tuple(_pieces(tokens, list(styles), decode)))
+    return ShownDocument(title, part.stop - part.start, tuple(_pieces(styles, text_of)))
 
 
-def _pieces(ids: Sequence[int], styles: Sequence[tuple[int, int]], decode: Decode) -> Iterator[Piece]:
-    """A character that several tokens share is of the last of them; what is no text is a replacement character."""
-    decoder, place = codecs.getincrementaldecoder("utf-8")("replace"), 0
+def _pieces(styles: Iterable[tuple[int, int]], text_of: _TextOf) -> Iterator[Piece]:
+    place = 0
     for (category, role), run in groupby(styles):
         end = place + sum(1 for _ in run)
-        text = neutral(decoder.decode(decode(ids[place:end]), final=end == len(ids)))
+        text = neutral(text_of(place, end))
         place = end
         if text:
             yield Piece(text, STRUCTURE_CATEGORIES[category], role)
+
+
+def _decoded(ids: Sequence[int], decode: Decode) -> _TextOf:
+    """Texts by what tokens say; what is no text is a replacement character."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return lambda start, end: decoder.decode(decode(ids[start:end]), final=end == len(ids))
+
+
+def _spanned(text: str, starts: Sequence[int]) -> _TextOf:
+    bounds = [*starts, len(text)]
+    return lambda start, end: text[bounds[start] : bounds[end]]

@@ -36,18 +36,19 @@ def root(small_line: Path) -> Path:
 def _document(text: str) -> Shown:
     """A document of one token a byte, in two categories and two roles."""
     data = text.encode("utf-8", "surrogatepass")
+    starts = [place for place, each in enumerate(text) for _ in each.encode("utf-8", "surrogatepass")]
     half = len(data) // 2
     row: dict[str, Any] = {
         c.DOC_ID: "id", c.FILEPATH: text, c.LICENSE: "MIT", c.SPLIT: "train",
         c.PLATFORM_IDS: [1, 109], c.ACTUAL_TOKEN_COUNT: len(data),
-        c.TOKEN_IDS_COLUMN: list(data),
+        c.TEXT: text,
         c.TOKEN_STRUCTURE_IDS_COLUMN: [3] * half + [6] * (len(data) - half),
         c.TOKEN_ROLES_COLUMN: [0] * half + [1] * (len(data) - half),
         c.TOKEN_CHUNK_STARTS_COLUMN: [0], c.TOKEN_CHUNK_ENDS_COLUMN: [half], c.TOKEN_CHUNK_KINDS_COLUMN: [3],
         c.TOKEN_CHUNK_DEP_LEVELS_COLUMN: [0],
         c.TOKEN_CALL_EDGES_COLUMN: [{"from": 0, "to": 0}], c.TOKEN_TYPE_EDGES_COLUMN: [],
     }  # fmt: skip
-    return shown_document("title", row, bytes)
+    return shown_document("title", row, starts)
 
 
 def _printed(shown: Shown, *, colour: bool) -> str:
@@ -74,13 +75,13 @@ def test_a_row_is_the_text_of_its_documents(root: Path) -> None:
     for doc_id, tokens in zip(packed[c.SOURCE_DOC_IDS], packed[c.SOURCE_DOC_TOKEN_LENGTHS], strict=True):
         assert f"{doc_id}, {tokens} tokens" in done.stdout
         text = [line.rstrip() for line in neutral(texts[doc_id]).splitlines()[:40]]
-        assert text == _lines_of(done.stdout, doc_id)[: len(text)]
+        assert text == _lines_of(done.stdout, f"{doc_id}, ")[: len(text)]
     assert "\x1b" not in done.stdout
     assert f"{len(packed[c.TOKEN_CHUNK_STARTS_COLUMN])} chunks" in done.stdout
 
 
-def _lines_of(printed: str, doc_id: str) -> list[str]:
-    behind = printed.split(f"{doc_id}, ", 1)[1].split("\n", 1)[1]
+def _lines_of(printed: str, title: str) -> list[str]:
+    behind = printed.split(title, 1)[1].split("\n", 1)[1]
     return [line.rstrip() for line in behind.splitlines()]
 
 
@@ -89,6 +90,14 @@ def test_a_document_is_found_by_number_and_by_id(root: Path) -> None:
     doc_id = re.search(r"([0-9a-f]{32}(\.\d{4})?): ", first)
     assert doc_id
     assert megacpp_here(root, "view", "sample-format@v1.0.0", doc_id[1]).stdout == first
+
+
+def test_a_document_is_its_text(root: Path) -> None:
+    file = next((root / f"enriched/{SMALL_DATASET}/sample-format@v1.0.0").rglob("shard_00000.parquet"))
+    row = pq.read_table(file, columns=[c.DOC_ID, c.TEXT]).slice(0, 1).to_pylist()[0]
+    done = megacpp_here(root, "view", "sample-format@v1.0.0", row[c.DOC_ID])
+    text = [line.rstrip() for line in neutral(row[c.TEXT]).splitlines()]
+    assert text == _lines_of(done.stdout, f"{row[c.DOC_ID]}: ")[: len(text)]
 
 
 def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path, tmp_path: Path) -> None:
@@ -165,7 +174,8 @@ def test_any_text_is_drawn_as_it_is_but_for_what_acts(text: str) -> None:
 
 
 def test_a_character_that_tokens_share_is_drawn_once() -> None:
-    assert "".join(piece.text for piece in _document("é").documents[0].pieces) == "é"
+    drawn = [(piece.text, piece.category) for piece in _document("é").documents[0].pieces]
+    assert drawn == [("é", STRUCTURE_CATEGORIES[6])]
 
 
 def test_every_category_has_a_colour_in_both() -> None:
