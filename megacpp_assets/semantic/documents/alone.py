@@ -2,7 +2,7 @@
 
 Each text is parsed by libclang as a file of its own beside the system's headers. A name is missing where the parser
 does not find it and the repository defines it; a name of the system, or of a library that is not there, is not.
-What a text lacks is remembered: most documents of one reference are those of the one before.
+What a text lacks, or that it ends its parser, is remembered: most documents of a reference are those of the one before.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 from clang import cindex
@@ -24,6 +25,7 @@ from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.parsing.lots import is_machines
 from megacpp_assets.semantic.parsing.worker import INCOMPLETE, KEEP_GOING, SKIP_BODIES, Limits
 from megacpp_assets.semantic.tree.tree_contents import header_state
 from megacpp_assets.storage.caching.cache import Cache
@@ -36,6 +38,8 @@ _DOCUMENT = KEEP_GOING | INCOMPLETE
 """A header that is not there ends no parse; what is instantiated at the end of a text says nothing of names in it."""
 _SERIALIZED = _DOCUMENT | 0x10 | SKIP_BODIES
 """The system's headers as they are saved, without the bodies of functions: 0.9 CPU seconds in place of 1.5."""
+_TEXT_CPU_S = 5
+"""CPU seconds that a text may take beside the system's headers: one of 4,096 tokens takes 0.02, or has no end."""
 _MISSING = re.compile(
     r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
     r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
@@ -48,10 +52,10 @@ NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Texts to parse in the scratch `folder`, which has the system's headers compiled."""
+    """A text to parse in the scratch `folder`, which has the system's headers compiled."""
 
     folder: str
-    texts: tuple[str, ...]
+    text: str
     toolchain: Toolchain
     limits: Limits
 
@@ -82,8 +86,14 @@ def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(name.rpartition("::")[2] for name, kind in declared if kind in NAMED)
 
 
+class Finding(NamedTuple):
+    """The names that a text lacks; None if it ends its parser."""
+
+    lacks: tuple[str, ...] | None
+
+
 class Findings:
-    """What texts were found to lack, kept in `store` under everything that decides it; with none, nothing is known."""
+    """What was found of texts, kept in `store` under everything that decides it; with none, nothing is known."""
 
     def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits) -> None:
         self._store = store
@@ -99,15 +109,18 @@ class Findings:
         }
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
-    def find(self, text: str) -> list[str] | None:
-        """The names that `text` lacks, if that is known."""
+    def find(self, text: str) -> Finding | None:
+        """What `text` lacks, if that is known."""
         found = self._store.get(self._key(text)) if self._store else None
-        return orjson.loads(found) if found is not None else None
+        if found is None:
+            return None
+        lacks = orjson.loads(found)
+        return Finding(None if lacks is None else tuple(lacks))
 
-    def keep(self, text: str, names: Sequence[str]) -> None:
+    def keep(self, text: str, found: Finding) -> None:
         """Remember what `text` lacks."""
         if self._store:
-            self._store.put(self._key(text), orjson.dumps(list(names)))
+            self._store.put(self._key(text), orjson.dumps(found.lacks))
 
     def _key(self, text: str) -> str:
         return hashlib.sha256(self._base + text.encode()).hexdigest()
@@ -127,30 +140,32 @@ def count_alone(
     Texts that `store` knows are not parsed again.
     """
     findings = Findings(store, toolchain, limits)
-    known = {text: names for text in texts if (names := findings.find(text)) is not None}
-    for text, names in _tried([text for text in texts if text not in known], toolchain, executor, limits):
-        findings.keep(text, names)
-        known[text] = names
-    found = [defined.isdisjoint(known[text]) for text in texts if text in known]
-    return len(found), sum(found)
+    known = {text: found for text in texts if (found := findings.find(text)) is not None}
+    for text, found in _tried([text for text in texts if text not in known], toolchain, executor, limits):
+        findings.keep(text, found)
+        known[text] = found
+    parsed = [lacks for text in texts if text in known and (lacks := known[text].lacks) is not None]
+    return len(parsed), sum(map(defined.isdisjoint, parsed))
 
 
 def _tried(
     texts: Sequence[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
-) -> Iterator[tuple[str, list[str]]]:
-    """Each of `texts` with the names that it lacks, but for those that end their parser."""
+) -> Iterator[tuple[str, Finding]]:
+    """What each of `texts` lacks, but for those whose parser ended by what may be the machine's doing."""
     if not texts:
         return
     with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
         folder = os.path.realpath(Path(scratch, "tree"))
         os.mkdir(folder)
         write_view(folder, toolchain.visible)
-        (compiled,) = executor.run(compile_system, [Trial(folder, (), toolchain, limits)], timeout_s=limits.wall_s)
+        (compiled,) = executor.run(compile_system, [Trial(folder, "", toolchain, limits)], timeout_s=limits.wall_s)
         if compiled.failure is not None:
             return
-        trials = [Trial(folder, (text,), toolchain, limits) for text in texts]
-        for outcome in executor.run(try_documents, trials, timeout_s=limits.wall_s):
-            yield from zip(trials[outcome.index].texts, outcome.value or (), strict=False)
+        limits = replace(limits, cpu_s=min(limits.cpu_s, _TEXT_CPU_S))
+        trials = [Trial(folder, text, toolchain, limits) for text in texts]
+        for outcome in executor.run(try_document, trials, timeout_s=limits.wall_s):
+            if outcome.value is not None or not is_machines(outcome.failure or ""):
+                yield texts[outcome.index], Finding(outcome.value)
 
 
 def compile_system(trial: Trial) -> None:
@@ -161,11 +176,11 @@ def compile_system(trial: Trial) -> None:
         cindex.Index.create().parse("system.h", arguments, options=_SERIALIZED).save(_COMPILED)
 
 
-def try_documents(trial: Trial) -> list[list[str]]:
-    """In a worker: of each text the names that it lacks."""
+def try_document(trial: Trial) -> tuple[str, ...]:
+    """In a worker: the names that the text lacks."""
     with _confined(trial):
         arguments = ["-x", "c++", *_arguments(trial), "-include-pch", _COMPILED]
-        return [lacks(text, arguments) for text in trial.texts]
+        return tuple(lacks(trial.text, arguments))
 
 
 def lacks(text: str, arguments: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.documents import alone
 from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
@@ -46,6 +47,37 @@ def test_a_text_that_ends_its_parser_is_not_among_the_parsed() -> None:
         assert count_alone(texts, DEFINED, toolchain(), executor, Limits()) == (2, 1)
     finally:
         executor.close()
+
+
+class _Killing(InProcess):
+    """An executor whose workers are killed from outside once the system's headers are compiled."""
+
+    def run(self, function: Any, batches: Any, *, timeout_s: float) -> Any:
+        if function is alone.compile_system:
+            yield from super().run(function, batches, timeout_s=timeout_s)
+        else:
+            yield from (Outcome(index, None, "crash: worker ended with exit code -9") for index in range(len(batches)))
+
+
+def test_a_text_whose_parser_was_killed_is_tried_again(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    assert count_alone([WHOLE], DEFINED, toolchain(), _Killing(), LOCAL, store=store) == (0, 0)
+    assert count_alone([WHOLE], DEFINED, toolchain(), InProcess(), LOCAL, store=store) == (1, 1)
+
+
+def test_a_text_that_takes_far_longer_than_any_is_not_among_the_parsed_and_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "_TEXT_CPU_S", 0)
+    sums = "constexpr int sum(int n) { return n < 2 ? n : sum(n - 1) + sum(n - 2); }\n"
+    long = sums + "".join(f"static_assert(sum(22) > {number});\n" for number in range(1000))
+    executor = LocalPool(1)
+    try:
+        texts, store = [WHOLE, long], Cache(tmp_path)
+        assert count_alone(texts, DEFINED, toolchain(), executor, Limits(), store=store) == (1, 1)
+    finally:
+        executor.close()
+    assert count_alone(texts, DEFINED, toolchain(), _Refusing(), Limits(), store=store) == (1, 1)
 
 
 class _Refusing(InProcess):
