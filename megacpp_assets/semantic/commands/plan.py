@@ -12,6 +12,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.arguments import for_language, include_folder, language_of
+from megacpp_assets.semantic.commands.demanded import demanded_macros
 from megacpp_assets.semantic.commands.infer import header_stubs, infer
 from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs
 from megacpp_assets.semantic.commands.stated import stated_standard
@@ -134,6 +135,8 @@ def _inferred(
     for file in selected:
         first = kernel.arguments(file.path, file.language) if kernel else ()
         words = CUDA_WORDS if file.path.lower().endswith(CUDA_SUFFIXES) else ()
+        demanded = () if file.header else demanded_macros(read_source(f"{tree}/{file.path}"))
+        words = (*words, *(f"-D{name}" for name in demanded))
         arguments = for_language((*first, *words, *folders), file.language, standards.of(file.language))
         yield Unit(file.path, arguments, "inferred", file.header)
 
