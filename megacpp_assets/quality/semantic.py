@@ -38,17 +38,19 @@ Record = dict[str, Any]
 
 def check(artifact: Artifact) -> list[CheckResult]:
     """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if the pinned repository is gone."""
-    from megacpp_assets.quality.reading.semantic_records import read_semantic
+    from megacpp_assets.quality.reading.semantic_records import Rules, read_semantic
 
-    rules = [check.judge.holds for check in CHECKS if isinstance(check.judge, _Records)]
-    return judged(CHECKS, read_semantic(artifact, input_of(artifact, "pinned_repos"), rules))
+    judges = [check.judge for check in CHECKS if isinstance(check.judge, _Records)]
+    of_head, of_all = ([judge.holds for judge in judges if judge.head == head] for head in (True, False))
+    return judged(CHECKS, read_semantic(artifact, input_of(artifact, "pinned_repos"), Rules(of_head, of_all)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """Holds where `holds` is true of every record."""
+    """Holds where `holds` is true of every record; `head`: it reads no more than what stands before its columns."""
 
     holds: Callable[[Record, Scan], bool]
+    head: bool = False
 
     def __call__(self, semantic: Semantic) -> Verdict:
         scan = semantic.scan
@@ -270,7 +272,7 @@ CHECKS: Final = (
         "platforms in ascending order, the standard of the parse and what conditionals, headers and suffixes tell",
         _Records(_platforms_are_told),
     ),
-    Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned)),
+    Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned, head=True)),
     Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),
     Check("document_ids_unique", "no document id twice in a budget", _ids),
     Check("roots_unique", "no root text of 200 bytes or more twice in a budget", _roots),

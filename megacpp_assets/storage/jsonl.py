@@ -9,7 +9,7 @@ import io
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 import zstandard
@@ -24,6 +24,7 @@ from megacpp_assets.storage.budgets import shards_of
 SHARD_SUFFIX = ".jsonl.zst"
 _LEVEL = 3
 _KEYS = frozenset(JSONL_KEYS)
+_HEAD = JSONL_KEYS[: JSONL_KEYS.index(c.TEXT) + 1]
 _COLUMNS = [(name, f',"{name}":'.encode(), kind.bit_width // 8) for name, kind in CHAR_TYPES.items()]
 """The character columns, which follow the text: name, key, bytes of a value."""
 _BEHIND_TEXT = _COLUMNS[0][1]
@@ -38,14 +39,40 @@ def read_records(artifact: Artifact, budget: int) -> Iterator[dict[str, Any]]:
     A character column is an array of its type, or a list where its type cannot hold what it says. Raises
     `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
     """
-    for shard in shards_of(artifact, budget, SHARD_SUFFIX):
-        yield from read_shard(shard, _place(artifact, budget, shard))
+    return (line.record() for line in read_lines(artifact, budget))
 
 
 def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
     """As `read_records`, for one shard; `where` names it in errors."""
-    for line, place in _lines(shard, where):
-        yield _record(line, place)
+    return (line.record() for line in _lines(shard, where))
+
+
+class Line(NamedTuple):
+    """A line of a shard as it stands there, and its place for errors."""
+
+    data: bytes
+    place: str
+
+    def record(self) -> dict[str, Any]:
+        """The record, as for `read_records`."""
+        return _record(self.data, self.place)
+
+    def head(self) -> tuple[dict[str, Any], bytes]:
+        """The keys up to the text, at a tenth of the cost of all, and what stands behind them; nothing where the keys
+        come in another order, or it is no record."""
+        # Within a JSON string a quote is escaped, so these bytes can only be the key itself.
+        head, key, behind = self.data.partition(_BEHIND_TEXT)
+        try:
+            facts: dict[str, Any] = orjson.loads(head + b"}")
+        except orjson.JSONDecodeError:
+            return {}, b""
+        return (facts, key + behind) if tuple(facts) == _HEAD else ({}, b"")
+
+
+def read_lines(artifact: Artifact, budget: int) -> Iterator[Line]:
+    """The lines of every shard of `budget`, none of them parsed."""
+    for shard in shards_of(artifact, budget, SHARD_SUFFIX):
+        yield from _lines(shard, _place(artifact, budget, shard))
 
 
 def read_texts(artifact: Artifact, budget: int) -> Iterator[tuple[str, str]]:
@@ -54,10 +81,9 @@ def read_texts(artifact: Artifact, budget: int) -> Iterator[tuple[str, str]]:
 
     Raises `SchemaViolation` for a line that is no record.
     """
-    for shard in shards_of(artifact, budget, SHARD_SUFFIX):
-        for line, place in _lines(shard, _place(artifact, budget, shard)):
-            facts = _head(line) or _record(line, place)
-            yield facts[c.DOC_ID], facts[c.TEXT]
+    for line in read_lines(artifact, budget):
+        facts = line.head()[0] or line.record()
+        yield facts[c.DOC_ID], facts[c.TEXT]
 
 
 def write_lines(shard: Path, lines: Iterable[bytes]) -> None:
@@ -76,23 +102,11 @@ def _place(artifact: Artifact, budget: int, shard: Path) -> str:
     return f"{artifact.path}/{c.of_budget(budget, shard.name)}"
 
 
-def _head(line: bytes) -> dict[str, Any]:
-    """The keys up to the text; empty where the keys come in another order, or it is no record."""
-    # Within a JSON string a quote is escaped, so these bytes can only be the key itself.
-    head = line.partition(_BEHIND_TEXT)[0]
-    try:
-        facts: dict[str, Any] = orjson.loads(head + b"}")
-    except orjson.JSONDecodeError:
-        return {}
-    return facts if facts.keys() >= {c.DOC_ID, c.TEXT} else {}
-
-
-def _lines(shard: Path, where: str) -> Iterator[tuple[bytes, str]]:
-    """Lines of a shard, each with its place for errors."""
+def _lines(shard: Path, where: str) -> Iterator[Line]:
     with shard.open("rb") as file:
         stream = io.BufferedReader(_Frame(file, where), _BUFFER)
         for number, line in enumerate(stream, start=1):
-            yield line, f"{where} line {number}"
+            yield Line(line, f"{where} line {number}")
 
 
 class _Frame(io.RawIOBase):

@@ -69,6 +69,11 @@ def seen_cache_path() -> str:
     return f"{CACHE}/seen"
 
 
+def checked_cache_path() -> str:
+    """Path of the folder that keeps which records of a repository a check found sound."""
+    return f"{CACHE}/checked"
+
+
 def lineage_cache_path() -> str:
     """What was read of manifests."""
     return f"{CACHE}/lineage"

@@ -14,11 +14,13 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.quality.reading import semantic_records, sides
+from megacpp_assets.quality.reading.known_records import as_told, key_of
 from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.jsonl import write_lines
+from megacpp_assets.storage.jsonl import Line, read_lines, write_lines
+from megacpp_assets.storage.layout import checked_cache_path
 from tests.quality.planting import Row, rewrite, seal
 from tests.semantic.repositories import semantic_spec
 from tests.storage.records import plain_records
@@ -159,9 +161,58 @@ FAULTS: dict[str, tuple[Change, str]] = {
 }
 
 
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize(("change", "name"), FAULTS.values(), ids=FAULTS.keys())
-def test_a_planted_fault_is_caught_by_its_check_alone(artifact: Artifact, change: Change, name: str) -> None:
+def test_a_planted_fault_is_caught_by_its_check_alone(
+    artifact: Artifact, change: Change, name: str, *, known: bool
+) -> None:
+    if known:
+        check(artifact)
     assert _failed(_planted(artifact, change)) == [name]
+
+
+def _no_record(line: Line) -> Record:
+    raise AssertionError(f"{line.place} is read")
+
+
+def test_records_that_were_found_sound_are_not_read_again(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = check(artifact)
+    monkeypatch.setattr(Line, "record", _no_record)
+    assert check(artifact) == first
+
+
+def test_a_record_that_broke_a_rule_breaks_it_again(artifact: Artifact) -> None:
+    planted = _planted(artifact, _swap_text)
+    assert _failed(planted) == _failed(planted) == ["text_is_the_commits"]
+
+
+def test_what_is_known_of_records_is_not_believed_once_it_is_damaged(
+    artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(artifact)
+    (entry,) = (path for path in (artifact.root / checked_cache_path()).rglob("*") if path.is_file())
+    damaged = bytearray(entry.read_bytes())
+    damaged[-1] ^= 1
+    entry.write_bytes(damaged)
+    monkeypatch.setattr(Line, "record", _no_record)
+    with pytest.raises(AssertionError, match="is read"):
+        check(artifact)
+
+
+def test_a_record_is_known_under_another_reference_and_beside_the_same_files_alone(artifact: Artifact) -> None:
+    line = next(read_lines(artifact, DOCUMENT_TOKENS))
+    head, behind = line.head()
+    key = key_of(head, behind, ["c++17"])
+    assert key_of(head | {c.REF: "v2", c.COMMIT: "f" * 40}, behind, ["c++17"]) == key
+    others = [
+        *(key_of(head | {name: "x"}, behind, ["c++17"]) for name in head.keys() - {c.REF, c.COMMIT}),
+        key_of(head, behind + b" ", ["c++17"]),
+        key_of(head, behind, ["c++20"]),
+    ]
+    assert key not in others and len(set(others)) == len(others)
+    assert as_told(head, behind, line.record())
+    assert not as_told(head, behind[:-2] + b',"ref":"v1"}', line.record())
+    assert not as_told(head, behind, line.record() | {c.LICENSE: "MIT, or not"})
 
 
 def test_an_edge_past_the_chunks_is_caught(artifact: Artifact) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.bodies import lost_bodies
+from megacpp_assets.quality.reading.known_records import Found, KnownRecords, as_told, key_of
 from megacpp_assets.quality.reading.sides import Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
-from megacpp_assets.storage.jsonl import read_records
+from megacpp_assets.storage.jsonl import Line, read_lines
 from megacpp_assets.storage.parquet import read_table
 
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
@@ -33,6 +34,13 @@ ROOT_BYTES: Final = 200
 
 Record = dict[str, Any]
 Rule = Callable[[Record, "Scan"], bool]
+
+
+class Rules(NamedTuple):
+    """What records are judged by: rules that read no more than a record's head, and what was pinned; all others."""
+
+    of_head: Sequence[Rule]
+    of_all: Sequence[Rule]
 
 
 @dataclass(slots=True)
@@ -48,11 +56,14 @@ class Told:
 class Scan:
     """What one pass over the records finds: those that break a rule, and what rules over all of them need."""
 
-    def __init__(self, raw: Artifact, blobs: BlobReader, rules: Sequence[Rule], standards: Mapping[str, str]) -> None:
+    def __init__(
+        self, raw: Artifact, blobs: BlobReader, rules: Rules, standards: Mapping[str, str], known: KnownRecords
+    ) -> None:
         config = raw.manifest.config
         self.pinned = (config["name"], config["ref"], config["commit"])
         self.standards = standards
         self._rules = rules
+        self._known = known
         self._blobs = blobs
         self._blob_of = {file.path: file.blob for file in source_files(raw)}
         self._data: dict[str, bytes] = {}
@@ -71,28 +82,56 @@ class Scan:
     def read(self, artifact: Artifact, budget: int) -> None:
         """Judge every record of `budget`."""
         told = self.told[budget] = Told()
-        for record in read_records(artifact, budget):
-            self._add(record | {name: np.asarray(record[name]) for name in c.CHAR_COLUMNS}, told)
+        for line in read_lines(artifact, budget):
+            self._add(line, told)
 
-    def _add(self, record: Record, told: Told) -> None:
-        told.documents += 1
-        told.ids[record[c.DOC_ID]] += 1
-        if record[c.SPLIT] == VALID_SPLIT:
-            self._held.append({name: record[name] for name in (c.TEXT, c.CONSTITUENTS)})
+    def _add(self, line: Line, told: Told) -> None:
+        head, behind = line.head()
+        key = key_of(head, behind, self._beside(head)) if head else b""
+        found = self._known.find(key) if key else None
+        if found is not None:
+            self._judge(head, self._rules.of_head)
         else:
-            self._trained.append(record[c.TEXT])
+            record = line.record()
+            sound = bool(key) and as_told(head, behind, record)
+            head = record | {name: np.asarray(record[name]) for name in c.CHAR_COLUMNS}
+            sound &= self._judge(head, (*self._rules.of_head, *self._rules.of_all))
+            found = self._found(head)
+            if sound:
+                self._known.keep(key, found)
+        told.documents += 1
+        told.ids[head[c.DOC_ID]] += 1
+        if head[c.SPLIT] == VALID_SPLIT:
+            self._held.append({name: head[name] for name in (c.TEXT, c.CONSTITUENTS)})
+        else:
+            self._trained.append(head[c.TEXT])
+        for part in head[c.CONSTITUENTS]:
+            told.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+        told.root_texts.update(found.roots)
+        self.symbols.update(found.symbols.tolist())
+
+    def _beside(self, head: Record) -> list[Any]:
+        """What judging a record reads beside it: the files that it has slices of, and the standard of its own."""
+        files = sorted({part["filepath"] for part in head[c.CONSTITUENTS]})
+        return [self.standards.get(head[c.FILEPATH], ""), [[path, self._blob_of.get(path)] for path in files]]
+
+    def _found(self, record: Record) -> Found:
+        roots: list[bytes] = []
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
-            told.placed[part["filepath"]].append(place)
             if record[c.ROLES][part["char_start"]] == ROOT_ROLE and place[1] - place[0] >= ROOT_BYTES:
                 text = self.data(part["filepath"])[slice(*place)]
-                told.root_texts[hashlib.sha256(text).digest()] += 1
-        for name in _SYMBOL_COLUMNS:
-            self.symbols.update(_distinct(record[name]))
-        for rule in self._rules:
-            if not rule(record, self):
-                self.broken[rule] += 1
-                self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+                roots.append(hashlib.sha256(text).digest())
+        symbols = sorted({each for name in _SYMBOL_COLUMNS for each in _distinct(record[name])})
+        return Found(roots, np.array(symbols, dtype=np.int64))
+
+    def _judge(self, record: Record, rules: Iterable[Rule]) -> bool:
+        """Whether `record` holds all of `rules`; what it breaks is noted."""
+        broken = [rule for rule in rules if not rule(record, self)]
+        for rule in broken:
+            self.broken[rule] += 1
+            self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
+        return not broken
 
     def leaked(self) -> tuple[int, int]:
         """Bytes of held-out roots that stand in training, and of all of them."""
@@ -194,13 +233,15 @@ class Semantic:
         return len(used), list(nameless(self._symbols, used))
 
 
-def read_semantic(artifact: Artifact, raw: Artifact, rules: Sequence[Rule]) -> Semantic:
+def read_semantic(artifact: Artifact, raw: Artifact, rules: Rules) -> Semantic:
     """Read every record of `artifact` once, judged by `rules` against the repository `raw`."""
+    known = KnownRecords(artifact)
     parsed = read_table(artifact.file(FILES_FILE)).select(["filepath", "standard"]).to_pylist()
     with blob_reader(raw) as blobs:
-        scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed})
+        scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed}, known)
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)
         _ = semantic.lost_bodies
+    known.write()
     return semantic

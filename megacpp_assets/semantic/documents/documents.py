@@ -184,7 +184,7 @@ class _Assembly:
         """Of what each root uses of the repository and does not declare, how much is declared here."""
         here = frozenset[int]().union(*(self._mentions.declared(part.file, part.start, part.end) for part in parts))
         used = [self._mentions.used(root).keys() for root in roots]
-        return Recall(sum(map(len, used)), sum(len(ids & here) for ids in used))
+        return Recall(sum(map(len, used)), sum(len(here.intersection(ids)) for ids in used))
 
 
 def _holds(piece: Piece, span: Span) -> bool:
