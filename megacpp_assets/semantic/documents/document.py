@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -154,9 +154,13 @@ class Pen:
         if uses:
             self._users.add(number)
 
-    def stands(self, numbers: Iterable[int]) -> None:
-        """The chunks `numbers` stand, in part, where the last chunk was told to be."""
+    def stands(self, numbers: Collection[int]) -> None:
+        """The chunks `numbers` stand, in part, where the last chunk was told to be: it is as low as the lowest of them,
+        since whoever uses one of them uses it."""
         self.place.update((number, len(self.boundaries) - 1) for number in numbers)
+        last = self.boundaries[-1]
+        level = min((last.dep_level, *(self._repository.level[number] for number in numbers)))
+        self.boundaries[-1] = replace(last, dep_level=level)
 
     def _goes_on(self, number: int, boundary: Boundary) -> bool:
         """Whether the chunk `number` at `boundary` is one with the chunk before it: small declarations of one kind and

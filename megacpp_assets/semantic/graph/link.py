@@ -198,12 +198,15 @@ def _join(first: Used, second: Used) -> Used:
     return Used(*(np.concatenate([getattr(first, f.name), getattr(second, f.name)]) for f in fields(Used)))
 
 
-def link(files: Sequence[FileLinks], sizes: Sequence[int]) -> Edges:
-    """Edges between the chunks of a repository; `sizes` are the numbers of chunks per file, in the same order."""
+def link(files: Sequence[FileLinks], sizes: Sequence[int], headers: Sequence[bool]) -> Edges:
+    """Edges between the chunks of a repository. In the order of `files`, `sizes` are the numbers of their chunks, and
+    `headers` says which others can include."""
     bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
     declared = _column(files, bases, "declared")
     used = _column(files, bases, "used")
-    target = _by_usr(declared, used["usr"])
+    for table, part in ((declared, "declared"), (used, "used")):
+        table["file"] = np.repeat(np.arange(len(files)), [len(getattr(file, part).usr) for file in files])
+    target = _by_usr(declared, used, np.array(headers, dtype=bool))
     confidence = used["confidence"].copy()
     for key, level in (("id", OVERLOAD), ("spelling", NAME)):
         found = _unique_definition(declared, used, key)
@@ -246,11 +249,36 @@ def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict
     return joined
 
 
-def _by_usr(declared: dict[str, NDArray[Any]], wanted: NDArray[np.uint64]) -> Ints:
-    """Chunk that declares each USR: the definition's, else the first in file order; -1 for none."""
-    order = np.lexsort((declared["chunk"], ~declared["definition"], declared["usr"]))
+def _by_usr(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], headers: NDArray[np.bool_]) -> Ints:
+    """Chunk that declares the USR of each use: the definition's, else the first in file order; -1 for none.
+
+    Files that are never compiled together may define one name twice, as tests do. Each of them means its own then, and
+    any other the one of a header, since nobody else sees what a source defines.
+    """
+    order = np.lexsort((declared["chunk"], ~headers[declared["file"]], ~declared["definition"], declared["usr"]))
     usrs, first = np.unique(declared["usr"][order], return_index=True)
-    return _lookup(usrs, declared["chunk"][order][first], wanted)
+    target = _lookup(usrs, declared["chunk"][order][first], used["usr"])
+    own = _defined_beside(declared, used, usrs, len(headers))
+    return np.where(own >= 0, own, target)
+
+
+def _defined_beside(
+    declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], usrs: NDArray[np.uint64], files: int
+) -> Ints:
+    """The first chunk of the same file that defines the USR of each use, -1 for none; `usrs` ascend."""
+    if not len(usrs):
+        return np.full(len(used["usr"]), -1, dtype=np.int64)
+
+    def key(table: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+        number = np.minimum(np.searchsorted(usrs, table["usr"]), len(usrs) - 1)
+        known = (usrs[number] == table["usr"]) & (table["usr"] != 0)
+        return np.where(known, 1 + number * files + table["file"], 0)
+
+    chosen = declared["definition"]
+    keys, chunks = key(declared)[chosen], declared["chunk"][chosen]
+    order = np.lexsort((chunks, keys))
+    places, first = np.unique(keys[order], return_index=True)
+    return _lookup(places, chunks[order][first], key(used))
 
 
 def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], key: str) -> Ints:

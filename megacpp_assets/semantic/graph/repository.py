@@ -65,7 +65,7 @@ class Repository:
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
     links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]
-    edges = joined(link(links, sizes), *openers(files))
+    edges = joined(link(links, sizes, [facts.file.header for facts in files]), *openers(files))
     nodes: list[Node] = []
     roots: list[PlacedRoot] = []
     for number, facts in enumerate(files):

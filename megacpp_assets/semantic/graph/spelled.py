@@ -20,6 +20,11 @@ from megacpp_assets.semantic.graph.spaces import Space
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
 _ACCESS = ("::", ".", "->")
+_NO_TYPES = frozenset(
+    "case class co_return co_yield const constexpr delete else enum extern final goto inline mutable new operator or and"
+    " not private protected public register return sizeof static struct throw typename union virtual volatile".split()
+)
+"""Words that do not end a type: what stands behind them is no name that is declared there."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
@@ -183,11 +188,19 @@ class _Mention(NamedTuple):
 
 
 def _mentions(code: bytes) -> Iterator[_Mention]:
-    """The names in code, with what stands around them."""
+    """The names in code, with what stands around them, but for those of its own variables and parameters."""
     tokens = ["", "", *(token.decode() for token in _TOKEN.findall(code)), ""]
-    for of, before, name, after in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if name.isidentifier():
+    around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
+    own = {name for _, before, name, after in around if _is_declared(before, after)}
+    for of, before, name, after in around:
+        if name.isidentifier() and (name not in own or before == "::"):
             yield _Mention(name, before if before in _ACCESS else "", of, after in ("(", "<"))
+
+
+def _is_declared(before: str, after: str) -> bool:
+    """Whether a name between these tokens is one that is declared there, behind its type."""
+    ends_type = before in ("*", "&", ">") or (before.isidentifier() and before not in _NO_TYPES)
+    return ends_type and after in ("=", ";", ",", ")", "[", ":")
 
 
 class _Target(NamedTuple):
@@ -211,7 +224,14 @@ class _Target(NamedTuple):
             return f"::{self.name}".endswith(f"::{mention.of}::{mention.name}")
         if mention.by in (".", "->"):
             return self.member
-        return not self.member or user.startswith(f"{self.scope}::")
+        return self.is_seen_from(user)
+
+    def is_seen_from(self, user: str) -> bool:
+        """Whether the last word of its name is enough in the chunk called `user`: it stands in one of that chunk's
+        scopes. Code in no namespace may have opened one, and an argument's type finds functions beside it."""
+        if not self.scope or user.startswith(f"{self.scope}::"):
+            return True
+        return not self.member and (self.function or "::" not in user)
 
 
 def _unseen(facts: FileFacts) -> Iterator[int]:

@@ -51,6 +51,17 @@ def test_a_member_with_a_long_body_comes_as_its_signature(tmp_path: Path) -> Non
     assert "struct Box {\n  int turn(int by);\n};" in document.text
 
 
+def test_a_class_that_shows_some_members_is_no_higher_than_who_uses_them(tmp_path: Path) -> None:
+    types = "struct A { int a; };\nstruct B { A a; };\nstruct C { B b; };\n"
+    turn = f"int turn() {{ {'int x = 0; ' * 40} return x; }}"
+    members = f"{types}struct Box {{\n  C c;\n  {turn}\n{UNUSED}}};\nextern Box box;\n"
+    document = _document(tmp_path, _box(members, "int user() { return box.turn() + 1000000; }"), "user")
+    assert "struct Box {\n  int turn();\n};" in document.text
+    chunks = {chunk.name: number for number, chunk in enumerate(document.boundaries)}
+    assert (chunks["user"], chunks["Box"], "exact") in document.call_edges()
+    assert document.boundaries[chunks["Box"]].dep_level <= document.boundaries[chunks["user"]].dep_level
+
+
 def test_all_overloads_of_a_member_that_is_used_are_shown(tmp_path: Path) -> None:
     members = f"struct Box {{\n  int at(int);\n{UNUSED}  int at(long);\n}};\n"
     document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")

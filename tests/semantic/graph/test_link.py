@@ -53,6 +53,33 @@ def test_a_call_leads_to_the_definition_in_another_file_not_to_the_prototype(tmp
     assert ("user", "shared", "call", "exact") in edges
 
 
+def _users_of_two(tree: Path, sources: Sources) -> dict[str, set[str]]:
+    """The files whose definition of `Item` each function uses."""
+    repository = index(tree, sources)[0]
+    files = sorted(sources)
+    return {
+        node.chunk.name: {files[repository.nodes[used].file] for used, _, _ in row}
+        for node, row in zip(repository.nodes, repository.out, strict=True)
+        if node.chunk.kind == "func_body"
+    }
+
+
+def test_of_two_definitions_of_a_name_a_file_means_its_own_and_else_that_of_a_header(tmp_path: Path) -> None:
+    user = "int {}(const Item &item) {{ return item.size; }}\n"
+    sources = {
+        "a_test.cc": "struct Item { int size; char mine; };\n" + user.format("first"),
+        "b.cc": '#include "item.h"\n' + user.format("second"),
+        "item.h": "struct Item { int size; };\n" + user.format("inline third"),
+        "z_test.cc": "struct Item { int size; long mine; };\n" + user.format("fourth"),
+    }
+    assert _users_of_two(tmp_path, sources) == {
+        "first": {"a_test.cc"},
+        "second": {"item.h"},
+        "third": {"item.h"},
+        "fourth": {"z_test.cc"},
+    }
+
+
 HIDDEN = {
     "f.h": "int work(int);\nstruct S { void step(int); };\n",
     "g.cc": '#include "f.h"\nint user() { S s; s.step(2); return work(1); }\n',
