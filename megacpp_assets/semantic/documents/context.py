@@ -22,8 +22,6 @@ from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.graph.repository import Repository
 
 SEPARATOR_CHARS = 2
-_BY_NAME = 3
-"""What a use counts that the text spells, in uses that a macro's expansion or a conversion makes."""
 _LONGEST_STAND_IN = 200
 """Of a definition that is barred, a signature up to so many characters may stand in."""
 _HEAD, _ALL = -2, -1
@@ -129,7 +127,7 @@ class Surroundings:
         """The entities that roots use, each with how many do; and methods defined outside of their classes, once."""
         wanted: Counter[int] = Counter()
         for root in roots:
-            wanted.update(dict.fromkeys(self._mentions.used(root), _BY_NAME))
+            wanted.update(self._mentions.used(root))
             wanted.update(self._members.own(root))
         return wanted
 
@@ -139,13 +137,13 @@ class Surroundings:
         return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
 
     def _reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
-        """The chunks one edge away, by item, each with how many use it, a use by its name first and foremost;
-        -1 - n stands for the signature of n."""
+        """The chunks one edge away, by item, each with how many use it by its name: one that only the expansion of a
+        macro or a conversion uses comes last, since nobody reads its name. -1 - n stands for the signature of n."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in frontier:
             for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
                 by_name = number < 0 or self._items.spells(number, target)
-                reached[self._items.of[target]][target] += _BY_NAME if by_name else 1
+                reached[self._items.of[target]][target] += by_name
         return reached
 
     def _show_cheapest(
@@ -198,7 +196,7 @@ class Surroundings:
         needed = self._members.needs(offer.item, OPENING) if offer.number not in (_HEAD, _ALL) else ()
         named = {self._items.of[number] for number in needed}
         for item in named & growth.context.heads - growth.barred:
-            yield _Offer(item, _ALL), _BY_NAME, self._items.declared_chars(item)
+            yield _Offer(item, _ALL), 1, self._items.declared_chars(item)
 
     def _offered(self, offer: _Offer, growth: _Growth) -> _Closure:
         """What an offer takes, with all that it names."""

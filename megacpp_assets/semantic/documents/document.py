@@ -215,13 +215,11 @@ class Pen:
         )
 
     def _edges(self) -> Iterator[tuple[int, int, int, str]]:
-        """Those between chunks that stand here, each once, as sure as the surest; none to a member that stands in an
-        excerpt of a class on a higher level than its user."""
+        """Those between chunks that stand here, each once, as sure as the surest."""
         found: dict[tuple[int, int, int], int] = {}
         for number in sorted(self._users):
             for target, edge, confidence in self._repository.out[number]:
                 key = self.place[number], self.place.get(target, self.place[number]), edge
-                rises = self.boundaries[key[1]].dep_level > self.boundaries[key[0]].dep_level
-                if key[0] != key[1] and edge in (CALL_EDGE, TYPE_EDGE) and not rises:
+                if key[0] != key[1] and edge in (CALL_EDGE, TYPE_EDGE):
                     found[key] = min(confidence, found.get(key, confidence))
         return ((*key, CONFIDENCES[confidence]) for key, confidence in found.items())

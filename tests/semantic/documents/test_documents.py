@@ -460,15 +460,15 @@ def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewher
 
 
 def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: Path) -> None:
+    hidden, named = "hidden_in_the_macro" * 2, "named_in_the_text_itself" * 8
     sources = {
-        "macro.h": "int hidden_in_the_macro();\n#define EXPANDED hidden_in_the_macro()\n",
-        "named.h": "int named_in_the_text_itself();\n",
-        "z.cc": '#include "macro.h"\n#include "named.h"\n'
-        "int root() { return EXPANDED + named_in_the_text_itself(); }\n",
+        "macro.h": f"int {hidden}();\n#define EXPANDED {hidden}()\n",
+        "named.h": f"int {named}();\n",
+        "z.cc": f'#include "macro.h"\n#include "named.h"\nint root() {{ return EXPANDED + {named}(); }}\n',
     }
-    text = _documents(tmp_path, sources, replication=2.4)["root"].text
-    assert "#define EXPANDED" in text and "int named_in_the_text_itself();" in text
-    assert "int hidden_in_the_macro();" not in text
+    text = _documents(tmp_path, sources, replication=2.3)["root"].text
+    assert "#define EXPANDED" in text and f"int {named}();" in text
+    assert f"int {hidden}();" not in text
 
 
 def test_includes_are_those_of_files_of_which_a_root_or_a_body_stands_there(tmp_path: Path) -> None:

@@ -102,17 +102,3 @@ def test_recall_counts_a_member_only_where_it_is_shown(tmp_path: Path) -> None:
     shown = _document(tmp_path / "shown", sources, "user").recall
     hidden = _document(tmp_path / "hidden", sources, "user", budget=100).recall
     assert (shown.uses, shown.found) == (2, 2) and (hidden.uses, hidden.found) == (2, 1)
-
-
-def test_what_uses_a_member_of_a_class_on_a_higher_level_has_no_edge_to_it(tmp_path: Path) -> None:
-    low = f"int low() {{ {'int x = 0; ' * 40} return 1; }}"
-    members = (
-        "struct Part { int id; };\nstruct Whole { Part part; };\ntemplate <class T> struct Box {};\n"
-        f"template <> struct Box<int> : public Whole {{\n{UNUSED}  {low}\n  int user();\n}};\n"
-    )
-    root = "int Box<int>::user() { return low() + 1000000; }"
-    document = _document(tmp_path, _box(members, root), "Box::user", budget=250)
-    assert "struct Box<int> : public Whole {\n  int low();\n  int user();\n};" in document.text
-    levels = [chunk.dep_level for chunk in document.boundaries]
-    assert [(chunk.name, chunk.dep_level) for chunk in document.boundaries[-2:]] == [("Box", 2), ("Box::user", 1)]
-    assert document.edges and all(levels[user] >= levels[used] for user, used, _, _ in document.edges)
