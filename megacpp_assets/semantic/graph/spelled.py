@@ -21,8 +21,9 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
 _ACCESS = ("::", ".", "->")
 _NO_TYPES = frozenset(
-    "and case class co_return co_yield const constexpr delete else enum extern final goto inline mutable new not"
-    " operator or private protected public register return sizeof static struct throw typename union virtual volatile".split()
+    "and case class co_return co_yield const constexpr delete else enum extern final goto inline mutable new "
+    "not operator or private protected public register return sizeof static struct throw typename union "
+    "virtual volatile".split()
 )
 """Words that do not end a type: what stands behind them is no name that is declared there."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
