@@ -97,16 +97,18 @@ def _agreeing(
 def _agreed(
     units: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps, first: str = ""
 ) -> tuple[list[str], list[str]]:
-    """What `units` share, and what of the tree they do not for a macro that it or one of more units sets."""
+    """What `units` share, and what of the tree they do not for a macro that it or one of more units sets: that of the
+    most units first."""
     paths = {unit.path for unit in units}
     counts = Counter(target for path in paths for target in _reach(path, uses))
     reached = {target: _own_reach(target, uses) for target in _chosen(paths, base, uses)}
     macros = AskedMacros(reached.values(), steps_of)
     agreed: list[str] = []
-    for target in sorted(reached, key=lambda target: (target != first, -counts[target], -len(reached[target]), target)):
+    order = sorted(reached, key=lambda target: (target != first, -counts[target], -len(reached[target]), target))
+    for target in order:
         if not any(macros.disagree(reached[target], reached[other]) for other in agreed):
             agreed.append(target)
-    return agreed, [target for target in reached if target not in agreed]
+    return agreed, [target for target in order if target not in agreed]
 
 
 def _early(

@@ -53,6 +53,15 @@ def test_where_enough_units_include_what_sets_a_macro_they_share_it_apart() -> N
     assert (paths(apart), paths(rest)) == ({f"check{n}.cc" for n in range(8)}, {f"base{n}.cc" for n in range(9)})
 
 
+def test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared_apart() -> None:
+    tree = {"base.h": BASE, **users("base", 9, "base.h")}
+    for count in range(8, 13):
+        tree |= {f"check{count}.h": CHECK, **users(f"check{count}_", count, f"check{count}.h", "base.h")}
+    apart, rest = shared(tree)
+    assert (own(apart), own(rest)) == (["check12.h"], ["base.h"])
+    assert paths(apart) == {f"check12_{number}.cc" for number in range(12)}
+
+
 def test_headers_of_which_each_sets_only_where_nobody_had_or_which_include_each_other_agree() -> None:
     default = "#pragma once\n#include <map>\n#ifndef CHECK\n#define CHECK 1\n#endif\n"
     tree = {"base.h": BASE, "one.h": default, "two.h": default, "set.h": CHECK.replace("CHECK", "OWN")}
