@@ -7,7 +7,6 @@ its column and its place in the document, and not on where the document lies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-_ODD = 0x9E3779B97F4A7C15
-_BASE = 0xD1342543DE82EF95
-_BASE_INVERSE = pow(_BASE, -1, 1 << 64)
-_SHIFT = np.uint64(29)
+from megacpp_assets.quality.reading import _fingerprints
 
 
 def fingerprints(
@@ -26,22 +22,15 @@ def fingerprints(
 ) -> NDArray[np.uint64]:
     """One fingerprint per document: it has the values [starts[i], ends[i]) of each of `columns`, which are integers.
 
-    A sum of each place's mixed values times that place's power of an odd number; dividing by the power of the
-    document's start makes it the same wherever the document lies.
+    Values of one place, each times an odd number of its column, are summed and mixed; the fingerprint is the sum of all
+    places of the document, each times that power of another odd number, modulo 2**64.
+
+    Raises:
+        ValueError: a document lies outside of a column, or a column has other values than integers.
     """
-    count = len(columns[0])
-    mixed, scaled = np.zeros(count, dtype=np.uint64), np.empty(count, dtype=np.uint64)
-    for number, values in enumerate(columns):
-        factor = np.uint64(_ODD * (2 * number + 1) % (1 << 64))
-        np.multiply(values, factor, out=scaled, dtype=np.uint64, casting="unsafe")
-        mixed += scaled
-    np.right_shift(mixed, _SHIFT, out=scaled)
-    mixed ^= scaled
-    mixed += np.uint64(1)  # a document of zeros is told from a longer one
-    mixed *= _powers(_BASE, _room(count))[:count]
-    running = np.zeros(count + 1, dtype=np.uint64)
-    np.cumsum(mixed, out=running[1:])
-    return np.asarray((running[ends] - running[starts]) * _powers(_BASE_INVERSE, _room(count + 1))[starts])
+    flat = [np.ascontiguousarray(values) for values in columns]
+    flat = [values.view(np.uint8) if values.dtype == np.bool_ else values for values in flat]
+    return _fingerprints.fingerprints(flat, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
 
 
 def text_keys(texts: pa.Array) -> NDArray[np.uint64]:
@@ -51,16 +40,3 @@ def text_keys(texts: pa.Array) -> NDArray[np.uint64]:
     data = encoded.buffers()[2]
     values = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
     return fingerprints([values], offsets[:-1], offsets[1:])
-
-
-def _room(count: int) -> int:
-    """The next power of two: few tables of powers serve all calls."""
-    return 1 << max(10, (count - 1).bit_length())
-
-
-@cache
-def _powers(base: int, count: int) -> NDArray[np.uint64]:
-    """The first `count` powers of `base`, modulo 2**64."""
-    powers = np.full(count, base, dtype=np.uint64)
-    powers[0] = 1
-    return np.cumprod(powers, dtype=np.uint64)
