@@ -37,6 +37,7 @@ Prints to_numpy(std::vector<std::uint64_t>&& values) {
 
 Prints fingerprints(const std::vector<Column>& arrays, const Places& starts, const Places& ends) {
   std::vector<PrintColumn> columns;
+  columns.reserve(arrays.size());
   for (const Column& array : arrays) columns.push_back({array.data(), array.size(), add_of(array.dtype())});
   if (starts.size() != ends.size()) throw std::invalid_argument("a start and an end for each document");
   std::vector<std::uint64_t> prints(starts.size());
