@@ -152,12 +152,13 @@ def _told(packed: Packed) -> Verdict:
 
 
 def _kept(packed: Packed) -> Verdict:
-    return Verdict(not packed.overflow, f"{packed.overflow} documents otherwise")
+    first = f", first {packed.overflow[0]}" if packed.overflow else ""
+    return Verdict(not packed.overflow, f"{len(packed.overflow)} documents otherwise{first}")
 
 
 def _held_out(packed: Packed) -> Verdict:
-    leaked, held = packed.sides.leaked()
-    return Verdict(leaked * 1000 <= held, f"{leaked} of {held} bytes of held-out roots stand in training")
+    leaked = packed.sides.leaked()
+    return Verdict(leaked.is_allowed, str(leaked))
 
 
 def _conserved(packed: Packed) -> Verdict:

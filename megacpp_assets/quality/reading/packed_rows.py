@@ -40,6 +40,7 @@ from megacpp_assets.storage.ragged import list_lengths, padded, tolerant
 
 _BLOCK_TOKENS = 1 << 18
 _BLOCK_DOCUMENTS = 256
+_SHOWN_CHARS = 200
 
 
 def wrong_columns(artifact: Artifact) -> list[str]:
@@ -244,11 +245,19 @@ def duplicates_told(packed: Artifact, inputs: Sequence[Artifact]) -> str:
     if packed.manifest.config["duplicates"] == "ignore":
         return "clusters that nobody asked for" if told else ""
     _, files = _near(packed, inputs, TRAIN_SPLIT)
-    return "" if told == list(_clusters(packed, files).lines()) else "other clusters than the documents have"
+    for number, (line, expected) in enumerate(zip_longest(told, _clusters(packed, files).lines()), 1):
+        if line != expected:
+            return f"other clusters than the documents have, line {number} first: {_shown(line)} for {_shown(expected)}"
+    return ""
 
 
-def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -> int:
-    """Lines of the overflow file that are not the documents that no row holds, whole and in their order."""
+def _shown(line: bytes | None) -> str:
+    return line.decode(errors="replace").strip()[:_SHOWN_CHARS] if line else "nothing"
+
+
+def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Iterator[str]:
+    """The lines of the overflow file that are not the documents that no row holds, whole and in their order, each with
+    the document that it should be."""
     near, files = _near(packed, inputs, split)
     expected = (
         record
@@ -256,9 +265,10 @@ def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -
         for record in _flagged(paths, _over(packed, paths) & ~left)
     )
     found = (line for path in packed.files("", c.overflow_file(split)) for line in _lines(path))
-    return sum(
-        line is None or record is None or orjson.loads(line) != record for record, line in zip_longest(expected, found)
-    )
+    for number, (record, line) in enumerate(zip_longest(expected, found), 1):
+        if line is None or record is None or orjson.loads(line) != record:
+            document = "no document" if record is None else f"document {record[c.DOC_ID]} of {record[c.REPO]}"
+            yield f"line {number} of {c.overflow_file(split)} for {document}"
 
 
 def _flagged(paths: Sequence[Path], flags: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
@@ -321,7 +331,7 @@ class Packed:
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
-    overflow: int = 0
+    overflow: list[str] = field(default_factory=list)
     duplicates: str = ""
 
 
@@ -334,7 +344,7 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
     for split in SPLITS:
         sources = found.sources[split] = _sources(upstream, split)
         if artifact.manifest.config["packing"]["overflow"] == "file":
-            found.overflow += overflow_misfits(artifact, inputs, split)
+            found.overflow += list(overflow_misfits(artifact, inputs, split))
         found.tokens[split] = found.marks[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:

@@ -17,7 +17,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.bodies import lost_bodies
 from megacpp_assets.quality.reading.known_records import Found, KnownRecords, as_told, key_of
-from megacpp_assets.quality.reading.sides import Sides
+from megacpp_assets.quality.reading.sides import Leaked, Sides
 from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
@@ -133,8 +133,8 @@ class Scan:
             self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
         return not broken
 
-    def leaked(self) -> tuple[int, int]:
-        """Bytes of held-out roots that stand in training, and of all of them."""
+    def leaked(self) -> Leaked:
+        """What of the held-out roots stands in training."""
         sides = Sides(self._held)
         for text in self._trained:
             sides.train(text)

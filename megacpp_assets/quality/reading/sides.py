@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,25 +17,53 @@ RUN_TOKENS: Final = 16
 """A definition of which every run of so many tokens stands in training stands there verbatim, to all intents."""
 
 
+class Leaked(NamedTuple):
+    """Bytes of held-out roots that stand in training, of how many, and the first such root."""
+
+    bytes: int
+    held: int
+    first: str
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it is at most 0.1 %."""
+        return self.bytes * 1000 <= self.held
+
+    def __str__(self) -> str:
+        told = f"{self.bytes} of {self.held} bytes of held-out roots stand in training"
+        return f"{told}, first that of {self.first}" if self.first else told
+
+
 class Sides:
     """Documents of both sides: first those that are held out, then the texts of those that train."""
 
     def __init__(self, held: Iterable[Mapping[str, Any]]) -> None:
         roots = [root for document in held for root in _roots(document)]
-        self._sizes = np.array([size for size, _ in roots], dtype=np.int64)
-        self._held = Verbatim([runs for _, runs in roots])
+        self._names = [root.name for root in roots]
+        self._sizes = np.array([root.size for root in roots], dtype=np.int64)
+        self._held = Verbatim([root.runs for root in roots])
 
     def train(self, text: str) -> None:
         """Take the text of a document that trains."""
         self._held.see(text, RUN_TOKENS)
 
-    def leaked(self) -> tuple[int, int]:
-        """Bytes of held-out roots that stand in training, and of all of them."""
-        return int(self._sizes[self._held.found()].sum()), int(self._sizes.sum())
+    def leaked(self) -> Leaked:
+        """What of the held-out roots stands in training."""
+        found = self._held.found()
+        first = next((name for name, is_found in zip(self._names, found, strict=True) if is_found), "")
+        return Leaked(int(self._sizes[found].sum()), int(self._sizes.sum()), first)
 
 
-def _roots(document: Mapping[str, Any]) -> Iterator[tuple[int, Shingles]]:
-    """Bytes and runs of each root of `document`, a mapping with its text and constituents, that is long enough.
+class _Root(NamedTuple):
+    """A held-out root: its file and place there, its bytes, and its runs of tokens."""
+
+    name: str
+    size: int
+    runs: Shingles
+
+
+def _roots(document: Mapping[str, Any]) -> Iterator[_Root]:
+    """Each root of `document`, a mapping with its text and constituents, that is long enough.
 
     One line below a long comment is not: by `LEAST_RUNS` no document stays out of training for it either.
     """
@@ -44,4 +72,5 @@ def _roots(document: Mapping[str, Any]) -> Iterator[tuple[int, Shingles]]:
         if part["role"] == ROOT_ROLE and size >= DEFINITION_BYTES:
             text = document[c.TEXT][part["char_start"] : part["char_end"]]
             if len(shingles(text)) >= LEAST_RUNS:
-                yield size, shingles(text, RUN_TOKENS)
+                name = f"bytes {part['byte_start']} to {part['byte_end']} of {part['filepath']}"
+                yield _Root(name, size, shingles(text, RUN_TOKENS))

@@ -17,7 +17,8 @@ FUNCTION = "int sum(const int* from, int count) {\n" + "".join(
 
 def held_out(text: str) -> dict[str, object]:
     size = len(text.encode())
-    part = {"role": ROOT_ROLE, "byte_start": 0, "byte_end": size, "char_start": 0, "char_end": len(text)}
+    place = {"filepath": "a/held.cc", "byte_start": 0, "byte_end": size}
+    part = {**place, "role": ROOT_ROLE, "char_start": 0, "char_end": len(text)}
     return {c.TEXT: text, c.CONSTITUENTS: [part]}
 
 
@@ -29,4 +30,6 @@ def held_out(text: str) -> dict[str, object]:
 def test_a_definition_that_trains_as_well_is_told_unless_it_says_too_little(text: str, leaked: int, held: int) -> None:
     sides = Sides([held_out(text)])
     sides.train(f"namespace other {{\n{text}}}\n")
-    assert sides.leaked() == (leaked, held)
+    first = f"bytes 0 to {leaked} of a/held.cc" if leaked else ""
+    assert sides.leaked() == (leaked, held, first)
+    assert sides.leaked().is_allowed == (not leaked) and str(sides.leaked()).endswith(first or "in training")
