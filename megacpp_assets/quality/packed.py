@@ -152,8 +152,8 @@ def _told(packed: Packed) -> Verdict:
 
 
 def _kept(packed: Packed) -> Verdict:
-    first = f", first {packed.overflow[0]}" if packed.overflow else ""
-    return Verdict(not packed.overflow, f"{len(packed.overflow)} documents otherwise{first}")
+    first = f", first {packed.first_overflowed}" if packed.first_overflowed else ""
+    return Verdict(not packed.overflowed_wrong, f"{packed.overflowed_wrong} documents otherwise{first}")
 
 
 def _held_out(packed: Packed) -> Verdict:

@@ -7,19 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "../arrays/to_numpy.hpp"
 #include "shingles.hpp"
 
 namespace nb = nanobind;
 using namespace megacpp;
 
 namespace {
-
-template <typename Value>
-nb::ndarray<nb::numpy, Value, nb::ndim<1>> to_numpy(std::vector<Value>&& values) {
-  auto* owner = new std::vector<Value>(std::move(values));
-  const nb::capsule release(owner, [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
-  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(owner->data(), {owner->size()}, release);
-}
 
 template <typename Unit>
 std::vector<std::uint64_t> tokens_of(PyObject* text) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../arrays/to_numpy.hpp"
 #include "../rows/documents.hpp"
 #include "chunks.hpp"
 #include "lines.hpp"
@@ -110,13 +111,6 @@ std::int64_t runs(const Column& column, const Column& lengths, const Numbers& fi
     return lengths.itemsize() == sizeof(std::uint16_t) ? with(data, static_cast<const std::uint16_t*>(lengths.data()))
                                                        : with(data, static_cast<const std::uint32_t*>(lengths.data()));
   });
-}
-
-template <typename Value>
-auto to_numpy(std::vector<Value>&& values) {
-  auto* owner = new std::vector<Value>(std::move(values));
-  const nb::capsule release(owner, [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
-  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(owner->data(), {owner->size()}, release);
 }
 
 // Where sequences of the lines, laid end to end, begin.

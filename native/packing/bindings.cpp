@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "../arrays/to_numpy.hpp"
 #include "best_fit.hpp"
 
 namespace nb = nanobind;
@@ -15,12 +16,6 @@ using namespace megacpp;
 namespace {
 
 using Column = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-auto to_numpy(std::vector<std::int64_t>&& values) {
-  auto* owner = new std::vector<std::int64_t>(std::move(values));
-  const nb::capsule release(owner, [](void* data) noexcept { delete static_cast<std::vector<std::int64_t>*>(data); });
-  return nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(owner->data(), {owner->size()}, release);
-}
 
 std::span<const std::int64_t> span_of(const Column& column) { return {column.data(), column.size()}; }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "../arrays/to_numpy.hpp"
 #include "fingerprints.hpp"
 
 namespace nb = nanobind;
@@ -28,12 +29,6 @@ PrintColumn::Add add_of(const nb::dlpack::dtype& kind) {
   if (kind == nb::dtype<std::uint64_t>()) return add_scaled<std::uint64_t>;
   if (kind == nb::dtype<std::int64_t>()) return add_scaled<std::int64_t>;
   throw std::invalid_argument("columns of whole numbers");
-}
-
-Prints to_numpy(std::vector<std::uint64_t>&& values) {
-  auto* owner = new std::vector<std::uint64_t>(std::move(values));
-  const nb::capsule release(owner, [](void* data) noexcept { delete static_cast<std::vector<std::uint64_t>*>(data); });
-  return {owner->data(), {owner->size()}, release};
 }
 
 Prints fingerprints(const std::vector<Column>& arrays, const Places& starts, const Places& ends) {

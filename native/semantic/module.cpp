@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "../arrays/to_numpy.hpp"
 #include "characters.hpp"
 #include "graph.hpp"
 #include "identifiers.hpp"
@@ -15,14 +16,6 @@ namespace nb = nanobind;
 using namespace megacpp;
 
 namespace {
-
-// A numpy array that owns the moved vector.
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
-  auto* owner = new std::vector<T>(std::move(values));
-  nb::capsule release(owner, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owner->data(), {owner->size()}, release);
-}
 
 nb::dict cursor_arrays(CursorArrays&& cursors) {
   nb::dict arrays;

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
+#include "../arrays/to_numpy.hpp"
 #include "integers.hpp"
 
 namespace nb = nanobind;
@@ -17,10 +19,7 @@ template <typename Value>
 nb::object as_array(const nb::bytes& json, std::size_t at) {
   auto found = read_list<Value>(std::string_view(json.c_str(), json.size()), at);
   if (!found) return nb::none();
-  auto* owner = new std::vector<Value>(std::move(found->values));
-  const nb::capsule release(owner, [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
-  nb::ndarray<nb::numpy, Value, nb::ndim<1>> array(owner->data(), {owner->size()}, release);
-  return nb::make_tuple(array, found->end);
+  return nb::make_tuple(to_numpy(std::move(found->values)), found->end);
 }
 
 nb::object integers(const nb::bytes& json, std::size_t at, int width) {

@@ -18,7 +18,7 @@ from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import run
 from megacpp_assets.quality.packed import CHECKS, check
-from megacpp_assets.quality.reading import packed_rows
+from megacpp_assets.quality.reading import packed_sources
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import enriched_path
 from tests.packed.enriched_documents import (
@@ -299,13 +299,13 @@ def test_sources_are_read_once_for_mixtures_in_a_row_and_anew_where_one_has_chan
     packed: Artifact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
-    original = packed_rows._source_documents
+    original = packed_sources._source_documents
 
     def noted(paths: list[Path], *rest: Any) -> Any:
         read.extend(paths)
         return original(paths, *rest)
 
-    monkeypatch.setattr(packed_rows, "_source_documents", noted)
+    monkeypatch.setattr(packed_sources, "_source_documents", noted)
     assert _failing(packed) == []
     sources = len(read)
     assert sources and _failing(packed) == [] and len(read) == sources

@@ -1,0 +1,81 @@
+"""Which documents a mixture takes, and how often, told anew from its sources and its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.packed.blend import origins, shards_of_split
+from megacpp_assets.packed.duplicates import Clusters, find_clusters
+from megacpp_assets.packed.left_out import left_out
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.parquet import batches
+from megacpp_assets.storage.ragged import list_lengths
+
+_BLOCK_DOCUMENTS = 256
+
+
+def budgets_of(packed: Artifact, split: str) -> tuple[int, ...]:
+    """The budgets that the documents of `split` are of: the mixture's own, and where they train those it blends in."""
+    own, blend = int(packed.manifest.config["document_tokens"]), packed.manifest.config["blend"]
+    return (own, *sorted(map(int, blend))) if split == TRAIN_SPLIT else (own,)
+
+
+def times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:
+    """How often, in the mean, the mixture takes a document of `source` of each budget; the validation split takes each
+    once."""
+    if split != TRAIN_SPLIT:
+        return [1.0]
+    repo, config = source.manifest.partition.partition("@")[0], packed.manifest.config
+    weight = float(config["weights"].get(repo, 1.0))
+    return [weight * float(config["blend"].get(str(budget), 1.0)) for budget in budgets_of(packed, split)]
+
+
+def left_outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
+    """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, what another
+    budget has too, and what no row holds where the recipe keeps it in a file."""
+    near, files = near_copies(packed, inputs, split)
+    if split == TRAIN_SPLIT and packed.manifest.config["blend"]:
+        again = [origins(source, budgets_of(packed, split)).again for source in inputs]
+        near = [flags | twice for flags, twice in zip(near, again, strict=True)]
+    if split == TRAIN_SPLIT and packed.manifest.config["duplicates"] != "ignore":
+        removed = clusters_of(packed, files).removed(packed.manifest.config["duplicates"])
+        ends = np.cumsum([len(flags) for flags in near])[:-1]
+        near = [flags | twice for flags, twice in zip(near, np.split(removed, ends), strict=True)]
+    if packed.manifest.config["packing"]["overflow"] != "file":
+        return near
+    return [flags | too_long(packed, paths) for flags, paths in zip(near, files, strict=True)]
+
+
+def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
+    tokens, chunks = (int(packed.manifest.config[key]) for key in ("row_tokens", "max_chunks"))
+    parts = [np.zeros(0, dtype=np.bool_)]
+    for path in paths:
+        for batch in batches(path, _BLOCK_DOCUMENTS, [c.ACTUAL_TOKEN_COUNT, c.TOKEN_CHUNK_STARTS_COLUMN]):
+            is_long = batch.column(c.ACTUAL_TOKEN_COUNT).to_numpy() > tokens
+            parts.append(is_long | (list_lengths(batch.column(c.TOKEN_CHUNK_STARTS_COLUMN)) > chunks))
+    return np.concatenate(parts)
+
+
+def near_copies(
+    packed: Artifact, inputs: Sequence[Artifact], split: str
+) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
+    """By source, which documents of `split` are left out as near copies, and its files."""
+    budgets = budgets_of(packed, TRAIN_SPLIT)
+    trained, held = (
+        [shards_of_split(source, budgets, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
+    )
+    if split == TRAIN_SPLIT:
+        return left_out(trained, held, float(packed.manifest.config["near_copy"])), trained
+    rows = [sum(pq.read_metadata(path).num_rows for path in files) for files in held]
+    return [np.zeros(count, dtype=np.bool_) for count in rows], held
+
+
+def clusters_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
+    return find_clusters(files, float(packed.manifest.config["near_copy"]))

@@ -1,0 +1,227 @@
+"""The documents that packed rows are to be made of, as the checks of rows read them.
+
+Memory is 27 bytes for each source document of a split, however long the documents are; twice that where mixtures of
+other documents follow one another in a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
+from megacpp_assets.packed.blend import shards_of_budget, shards_of_split
+from megacpp_assets.packed.mixture import entries
+from megacpp_assets.quality.reading.fingerprints import fingerprints
+from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of, platform_prints
+from megacpp_assets.quality.reading.packed_selection import budgets_of, left_outside, times_taken
+from megacpp_assets.quality.reading.sides import Sides
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.caching.seen import FileState, state_of
+from megacpp_assets.storage.parquet import batches, count_rows
+from megacpp_assets.storage.ragged import padded, tolerant
+
+_BLOCK_DOCUMENTS = 256
+
+
+@dataclass(slots=True)
+class Sources:
+    """The documents that a split is made of, sorted by key, and how often rows have taken each of them.
+
+    A `group` is those of one repository and one budget, whose number is that of the repository times that of budgets,
+    and the place of the budget.
+    """
+
+    known: Documents
+    group: NDArray[np.uint32]
+    weights: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+    """The times that each document is to be taken in the mean, and `tokens`, by the number in `group`."""
+    taken: NDArray[np.uint32]
+    unknown: int = 0
+    changed: int = 0
+    first: dict[str, str] = field(default_factory=dict)
+    """The first document by name that is `unknown`, `changed` or taken otherwise (`misfit`)."""
+
+    def take(self, block: Block) -> None:
+        """Count the documents of `block` as taken."""
+        place, known = self._find(block.names)
+        self._name_first("unknown", block, block.names[~known])
+        self.unknown += int((~known).sum())
+        np.add.at(self.taken, place[known], np.uint32(1))
+
+    def compare(self, block: Block) -> None:
+        """Count the documents of `block` that are not as in their source."""
+        found = block.documents()
+        place, known = self._find(found.keys)
+        changed = self.known.prints[place[known]] != found.prints[known]
+        self._name_first("changed", block, found.keys[known][changed])
+        self.changed += int(changed.sum())
+
+    def _name_first(self, fault: str, block: Block, keys: NDArray[np.uint64]) -> None:
+        if len(keys) and fault not in self.first:
+            self.first[fault] = block.name_of(keys[0])
+
+    def misfits(self) -> NDArray[np.uint64]:
+        """The keys of the documents that were taken too seldom or too often."""
+        outside = (self.taken < self._least[self.group]) | (self.taken > self._most[self.group])
+        return self.known.keys[outside]
+
+    def _find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The place of each key among the known ones, and whether it is there."""
+        if not len(self.known.keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
+        place = np.minimum(np.searchsorted(self.known.keys, keys), len(self.known.keys) - 1)
+        return place, self.known.keys[place] == keys
+
+    @property
+    def wrong(self) -> int:
+        """Documents that were taken too seldom or too often, or are of no source, and those that a group's sum is too
+        small or too large by."""
+        wanted = [entries(int(count), weight) for count, weight in zip(self._counts, self.weights, strict=True)]
+        missed = np.bincount(self.group, weights=self.taken, minlength=len(wanted)).astype(np.int64) - wanted
+        return len(self.misfits()) + int(np.abs(missed).sum()) + self.unknown
+
+    @property
+    def _least(self) -> NDArray[np.int64]:
+        return np.floor(self.weights).astype(np.int64)
+
+    @property
+    def _most(self) -> NDArray[np.int64]:
+        return np.ceil(self.weights).astype(np.int64)
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.group, minlength=len(self.weights))
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and most tokens that the rows of this split may hold."""
+        return int((self.tokens * self._least).sum()), int((self.tokens * self._most).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """What all mixtures of the same documents are held against; it is read once for those that follow one another.
+
+    It is the same where the `files`, in the state they are in, and what the `recipe` says of them are.
+    """
+
+    recipe: bytes
+    files: tuple[tuple[Path, FileState], ...]
+    packed: Artifact = field(compare=False, repr=False)
+    inputs: Sequence[Artifact] = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(packed: Artifact, inputs: Sequence[Artifact]) -> Upstream:
+        config = packed.manifest.config
+        decisive = {name: config[name] for name in ("document_tokens", "blend", "near_copy", "duplicates")}
+        if config["packing"]["overflow"] == "file":
+            decisive |= {name: config[name] for name in ("packing", "row_tokens", "max_chunks")}
+        files = tuple((path, state_of(path)) for source in inputs for path in source.files(".parquet"))
+        return Upstream(canonical_json(decisive), files, packed, inputs)
+
+
+@lru_cache(maxsize=1)
+def outside_and_sides(upstream: Upstream) -> tuple[Mapping[str, Sequence[NDArray[np.bool_]]], Sides]:
+    """By split, which documents of each source the mixture leaves out; and those of both sides."""
+    outside = {split: left_outside(upstream.packed, upstream.inputs, split) for split in SPLITS}
+    return outside, _sides(upstream.packed, upstream.inputs, outside)
+
+
+@lru_cache(maxsize=len(SPLITS))
+def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32], NDArray[np.int64]]:
+    """The documents of `split` in the sources, sorted by key, but for those left out; the number of the group of each;
+    the tokens of each group."""
+    outside = outside_and_sides(upstream)[0][split]
+    budgets = budgets_of(upstream.packed, split)
+    tokens = np.zeros(len(upstream.inputs) * len(budgets), dtype=np.int64)
+    parts: list[tuple[Documents, NDArray[np.uint32]]] = []
+    for number, source in enumerate(upstream.inputs):
+        done = 0
+        for group, budget in enumerate(budgets, number * len(budgets)):
+            files, count = shards_of_budget(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+            left = outside[number][done:]
+            done += sum(map(count_rows, files))
+            for found, lengths in _source_documents(files, count, left):
+                tokens[group] += lengths
+                parts.append((found, np.full(len(found.keys), group, dtype=np.uint32)))
+    keys = _joined((found.keys for found, _ in parts), np.uint64)
+    order = np.argsort(keys, kind="stable")
+    known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
+    return known, _joined((group for _, group in parts), np.uint32)[order], tokens
+
+
+def sources_of(upstream: Upstream, split: str) -> Sources:
+    """The documents of `split`, none of them taken yet."""
+    known, group, tokens = _known(upstream, split)
+    weights = np.array([times_taken(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
+    return Sources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
+
+
+def first_of(upstream: Upstream, split: str, keys: NDArray[np.uint64]) -> str:
+    """The first document of the sources whose key is one of `keys`, by name."""
+    for source in upstream.inputs:
+        for file in shards_of_split(source, budgets_of(upstream.packed, split), split):
+            for batch in batches(file, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID]):
+                repos, doc_ids = batch.column(c.REPO), batch.column(c.DOC_ID)
+                for place in np.flatnonzero(np.isin(keys_of(repos, doc_ids), keys))[:1].tolist():
+                    return f"document {doc_ids[place]} of {repos[place]}"
+    raise AssertionError("a key of the sources that none of their documents has")
+
+
+def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype=kind), *parts])
+
+
+def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
+    """The documents of enriched files, at `most` so many at a time, but for those `outside`, and their tokens."""
+    columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
+    done = 0
+    for path in paths:
+        for batch in batches(path, most, [c.REPO, c.DOC_ID, c.PLATFORM_IDS, *columns]):
+            offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
+            ends = offsets[1:] - offsets[0]
+            values = [batch.column(name).flatten().to_numpy() for name in columns]
+            told = tolerant(batch.column(c.PLATFORM_IDS))
+            platforms = padded(told.values, told.lengths, MAX_PLATFORM_IDS)
+            prints = fingerprints(values, offsets[:-1] - offsets[0], ends) ^ platform_prints(platforms)
+            kept = ~outside[done : done + batch.num_rows]
+            done += batch.num_rows
+            keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
+            yield Documents(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
+
+
+def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str, Sequence[NDArray[np.bool_]]]) -> Sides:
+    """The documents that the mixture holds, on both sides."""
+
+    def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        budgets = budgets_of(artifact, split)
+        for source, left in zip(inputs, outside[split], strict=True):
+            files, most = shards_of_split(source, budgets, split), documents_at_once(_BLOCK_DOCUMENTS, max(budgets))
+            yield from _kept(files, most, columns, left)
+
+    held = (document for batch in documents(VALID_SPLIT, [c.TEXT, c.CONSTITUENTS]) for document in batch.to_pylist())
+    sides = Sides(held)
+    for batch in documents(TRAIN_SPLIT, [c.TEXT]):
+        for text in batch.column(c.TEXT).to_pylist():
+            sides.train(text)
+    return sides
+
+
+def _kept(files: Sequence[Path], most: int, columns: list[str], left: NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+    """The documents of `files` that are not `left` out."""
+    done = 0
+    for path in files:
+        for batch in batches(path, most, columns):
+            yield batch.filter(pa.array(~left[done : done + batch.num_rows]))
+            done += batch.num_rows
