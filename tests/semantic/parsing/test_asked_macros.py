@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from itertools import permutations
 
@@ -60,6 +63,16 @@ def test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared
     apart, rest = shared(tree)
     assert (own(apart), own(rest)) == (["check12.h"], ["base.h"])
     assert paths(apart) == {f"check12_{number}.cc" for number in range(12)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_goes_apart_does_not_depend_on_the_seed_of_hashes(seed: int) -> None:
+    test = f"{__file__}::{test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared_apart.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", test]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_headers_of_which_each_sets_only_where_nobody_had_or_which_include_each_other_agree() -> None:
