@@ -98,7 +98,7 @@ class Surroundings:
         self._members = members
         self._mentions = mentions
         self._reach = reach
-        self._least_chars = cache(self._least_chars_of)
+        self._least_chars = cache(items.least_chars)
         self._needed = cache(self._needed_by)
         self._members_need = cache(self._needed_by_members)
         self._body_needs = cache(self._needed_by_body)
@@ -210,7 +210,7 @@ class Surroundings:
         chars = self._members.chars(item, shown | more) - self._members.chars(item, shown)
         places = more if shown else {OPENING, *more}
         named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
-        return self._closure(self._by_use(named), growth, chars)
+        return self._closure(self._by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
 
     def _note(self, offer: _Offer, growth: _Growth) -> None:
         """What is shown of a class from now on."""
@@ -263,9 +263,6 @@ class Surroundings:
         short = 0 < chars <= _LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
         return item in growth.barred and not short
 
-    def _least_chars_of(self, item: Item) -> int:
-        return self._items.head_chars(item) or self._items.declared_chars(item)
-
     def _by_use(self, chunks: Iterable[int]) -> list[Item]:
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in chunks:
@@ -285,8 +282,13 @@ class Surroundings:
     def _opened(self, item: Item, growth: _Growth) -> _Closure:
         """What all members of a class take beyond those that are shown, with all that they name."""
         shown = self._members.chars(item, growth.context.members.get(item, ()))
-        more = self._items.declared_chars(item) - self._items.head_chars(item) - shown
-        return self._closure(self._members_need(item), growth, max(0, more), item[1] - item[0] - 1)
+        more = self._items.declared_chars(item) - self._least_chars(item) - shown
+        chunks = item[1] - item[0] - self._chunks_of_head(item)
+        return self._closure(self._members_need(item), growth, max(0, more), chunks)
+
+    def _chunks_of_head(self, item: Item) -> int:
+        """Chunks that the head of a class takes where no more of it is shown."""
+        return int(self._least_chars(item) > 0)
 
     def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, if they and what they name fit; gives where to go on."""

@@ -70,6 +70,16 @@ class Items:
         is_head = node.signature is not None and node.chunk.kind == "class_decl"
         return len(self.signature_text(item[0])) if is_head else 0
 
+    def least_chars(self, item: Item) -> int:
+        """Characters of the shortest form of `item`: of a class its head, and none of what another class declares."""
+        if head := self.head_chars(item):
+            return 0 if self.is_inner(item) else head
+        return self.declared_chars(item)
+
+    def is_inner(self, item: Item) -> bool:
+        """Whether `item` is a class that is defined outside of its own, and can be declared inside of that alone."""
+        return self.head_chars(item) > 0 and self.holder(item) is not None
+
     def whole_chars(self, item: Item) -> int:
         """Characters of an item as it stands in its file."""
         return self._repository.nodes[item[1] - 1].char_end - self._repository.nodes[item[0]].char_start

@@ -39,8 +39,9 @@ class Layout:
         """The pieces of a document, in their order."""
         found = [self._piece(root, frozenset(range(*root)), 0) for root in roots]
         for item, whole in context.whole.items():
-            if whole or self._items.declared_chars(item):
-                members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
+            members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
+            chars = self._items.least_chars if members == () else self._items.declared_chars
+            if whole or members or chars(item):
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(found)
         return ordered(distinct, self._needs(distinct, instead))

@@ -134,11 +134,11 @@ class Members:
         return tuple(target for target in targets if not words.isdisjoint(self._items.names(target)))
 
     def chars(self, item: Item, numbers: Collection[int]) -> int:
-        """Characters that an excerpt with the members `numbers` takes beyond the head."""
+        """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form."""
         excerpt = self.of(item)
         if excerpt is None or not numbers:
             return 0
-        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.head_chars(item) + len(CLOSING)
+        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + len(CLOSING)
         labels = {excerpt.members[number].label for number in numbers}
         return (
             opening + sum(excerpt.members[number].chars for number in numbers) + sum(len(each) + 3 for each in labels)

@@ -83,6 +83,21 @@ def test_an_enumeration_shows_all_its_enumerators_or_none(budget: int, shown: bo
     assert ("the_last_level };" in text) is shown and ("enum class Level" in text)
 
 
+@pytest.mark.parametrize(
+    ("root", "shown"),
+    [("Builder", ""), ("Builder::finish", "struct Builder::Part {\n  int n;\n};\n")],
+)
+def test_a_class_that_is_defined_outside_of_its_own_is_declared_in_that_alone(
+    root: str, shown: str, tmp_path: Path
+) -> None:
+    builder = "class Builder {\n  void finish();\n  struct Part;\n  Part *part_;\n};\n"
+    method = "void Builder::finish() { part_->n = 1000000; }"
+    part = f"struct Builder::Part {{\n{UNUSED}  int n;\n}};\n"
+    sources = {"builder.h": builder, "builder.cc": f'#include "builder.h"\n{part}{method}\n'}
+    text = _document(tmp_path, sources, root).text
+    assert text.split("\n\n") == [builder.rstrip("\n"), *([shown + method] if shown else [])]
+
+
 def test_labels_and_braces_of_an_excerpt_are_of_no_file(tmp_path: Path) -> None:
     members = f"class Box {{\n{UNUSED} public:\n  int side;\n}};\n"
     document = _document(tmp_path, _box(members, "int user(Box &box) { return box.side + 1000000; }"), "user")
