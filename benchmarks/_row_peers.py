@@ -1,7 +1,7 @@
 """Other loaders over the rows of the benchmark: a column of ids and one for each channel, of their narrowest types.
 
-They are no dependencies: `pip install -r benchmarks/loader_peers.txt` brings them to an environment of their own. Rows
-are asked for by number, in the order that ours are, and batches are arrays of shape (B, T) by column.
+They are no dependencies; benchmarks/README.md says how they are brought to an environment of their own. Rows are asked
+for by number, in the order that ours are, and batches are arrays of shape (B, T) by column.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def measure(name: str, take: Callable[[np.ndarray], RowBatch], runs: int) -> dic
 def against_peers(folder: Path, ours: Callable[[np.ndarray], RowBatch], runs: int) -> None:
     """Print batches a CPU second of ours, and of each peer that has all arrays of them ready in its files, in turn."""
     for name in _row_peers.absent():
-        sys.stderr.write(f"{name} is not installed: pip install -r benchmarks/loader_peers.txt\n")
+        sys.stderr.write(f"{name} is not installed: benchmarks/README.md says how\n")
     rows = made_rows(folder)
     for name, (_, opened) in _row_peers.PEERS.items():
         if name not in _row_peers.absent():
