@@ -14,6 +14,8 @@ from megacpp_assets.training.checkpoints.record import weights_sha256
 
 NOTHING: Final = "none"
 _OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
+_BEFORE: Final = " before: "
+_OF_MIXTURES: Final = frozenset({"packed_rows", "megatron_bin_idx", "trained_checkpoint"})
 _IDENTITIES: Final = frozenset({"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"})
 
 
@@ -33,23 +35,35 @@ def stage_number(stage: str) -> int:
 
 def differences(first: History, second: History, before: Made, after: Made) -> list[Difference]:
     """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts of rows and tokens,
-    weights. The two may be of different data roots. `LineageGap` for a chain that lacks a manifest.
+    weights; of an earlier phase that only one goes on from, the weights alone. The two may be of different data roots.
+    `LineageGap` for a chain that lacks a manifest.
     """
     one, two = facts_of(first, before), facts_of(second, after)
     keys = sorted([*one, *(key for key in two if key not in one)], key=lambda key: key[0])
-    found = ((what, one.get((stage, what), NOTHING), two.get((stage, what), NOTHING)) for stage, what in keys)
+    alone = {_phase_before(what) for _, what in one} ^ {_phase_before(what) for _, what in two}
+    told = (key for key in keys if _phase_before(key[1]) not in alone or key[1].endswith(": weights"))
+    found = ((what, one.get((stage, what), NOTHING), two.get((stage, what), NOTHING)) for stage, what in told)
     return [Difference(*fact) for fact in found if fact[1] != fact[2]]
 
 
+def _phase_before(what: str) -> str:
+    """The earlier phase that a fact is of; "" for the checkpoint's own."""
+    phase, found, _ = what.partition(_BEFORE)
+    return phase if found else ""
+
+
 def facts_of(history: History, checkpoint: Made) -> dict[tuple[int, str], str]:
-    """What a checkpoint is made from and how, as words, from sources to weights: (stage's number, what) -> value."""
+    """What a checkpoint is made from and how, as words, from sources to weights: (stage's number, what) -> value. Facts
+    of a phase that it goes on from say which."""
     chain = sorted(history.chain(checkpoint).values(), key=lambda made: (stage_number(made.stage), made.path))
-    facts: dict[tuple[int, str], str] = {}
+    facts = {(stage_number(checkpoint.stage), "mixture and phase"): checkpoint.partition}
     for made in chain:
         manifest, number = history.read(made), stage_number(made.stage)
-        facts |= {(number, what): _word(value) for what, value in _FACTS.get(made.stage, _counts)(manifest)}
+        goes_on = made.stage in _OF_MIXTURES and made.partition != checkpoint.partition
+        phase = f"phase {made.partition.rpartition('/')[2]}{_BEFORE}" if goes_on else ""
+        facts |= {(number, phase + what): _word(value) for what, value in _FACTS.get(made.stage, _counts)(manifest)}
         if manifest.version:
-            facts[number, f"{made.stage}: code version"] = manifest.version
+            facts[number, f"{phase}{made.stage}: code version"] = manifest.version
     return facts
 
 

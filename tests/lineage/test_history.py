@@ -146,9 +146,32 @@ def test_what_changed_is_told_from_sources_to_weights(world: World) -> None:
     path = f"checkpoints/{DATASET}/next/4k/step_00000020"
     found = _differences(read_history(world.root), BASE, path)
     told = [what for what in found if ": work." not in what]
-    assert told == ["repository fmt", "Megatron train", "recipe training: learning_rate", "weights"]
+    keys = ["mixture and phase", "recipe training: learning_rate", "weights"]
+    assert told == ["repository fmt", "Megatron train", *keys]
     assert found["repository fmt"] == ("11.0.0 commit-of-fmt@11.0.0", "12 commit-of-fmt@12")
     assert found["recipe training: learning_rate"] == ("0.1", "0.2")
+
+
+def test_a_phase_differs_from_the_one_that_it_goes_on_from_and_tells_of_that_its_weights(world: World) -> None:
+    folly = f"enriched/{DATASET}/folly@2"
+    long = world.checkpoint("base/16k", f"tokenizer/{DATASET}", folly, weights=b"long", goes_on_from=[BASE])
+    found = _differences(read_history(world.root), BASE, long)
+    assert found["mixture and phase"] == ("base/4k", "base/16k")
+    assert found["rows: rows"] == ("2", "1") and found["weights"][0] != found["weights"][1]
+    before = [what for what in found if what.startswith("phase")]
+    assert before == ["phase 4k before: weights"]
+    assert found[before[0]] == ("none", found["weights"][0])
+
+
+def test_of_a_phase_that_both_go_on_from_each_difference_is_told(world: World) -> None:
+    folly = f"enriched/{DATASET}/folly@2"
+    one, two = (
+        world.checkpoint(f"{name}/16k", f"tokenizer/{DATASET}", folly, goes_on_from=[before])
+        for name, before in (("base", BASE), ("small", SMALL))
+    )
+    found = _differences(read_history(world.root), one, two)
+    assert found["phase 4k before: rows: rows"] == ("2", "1")
+    assert "rows: rows" not in found and "weights" not in found
 
 
 def test_what_only_one_of_them_has_is_told_too(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,13 @@ class World:
         return self.publish("tokenizer", dataset, f"tokenizer/{dataset}", *raw, stats=stats, files=files)
 
     def checkpoint(
-        self, name: str, tokenizer: str, *enriched: str, recipe: Mapping[str, Any] = RECIPE, weights: bytes = b"w"
+        self,
+        name: str,
+        tokenizer: str,
+        *enriched: str,
+        recipe: Mapping[str, Any] = RECIPE,
+        weights: bytes = b"w",
+        goes_on_from: Sequence[str] = (),
     ) -> str:
         """A mixture of repositories from its rows to its checkpoint, whose path is returned."""
         keys = [path.rpartition("/")[2] for path in enriched]
@@ -57,7 +63,7 @@ class World:
             files={f"{DATASET}_train.bin": " ".join(enriched).encode()},
         )  # fmt: skip
         return self.publish(
-            "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer,
+            "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer, *goes_on_from,
             config={"recipe": recipe, "tokenizer_commit": "a" * 40}, stats={"steps": 20},
             files={"model_00000.safetensors": weights, "metrics.jsonl": _LOSSES.encode()},
         )  # fmt: skip
