@@ -24,7 +24,7 @@ from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION: Final = "8"
+VERSION: Final = "9"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "6"
+VERSION = "7"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [

@@ -44,7 +44,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "12"
+VERSION = "13"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

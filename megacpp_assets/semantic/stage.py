@@ -55,7 +55,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "42"
+VERSION = "43"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)

@@ -1,6 +1,6 @@
-"""Parquet whose bytes depend on the rows alone: fixed row groups and chunk layout however the rows arrive.
+"""Parquet files whose bytes depend only on their rows: the row groups and chunks are the same however the rows arrive.
 
-Arrow tables come in, one file goes out; at most two row groups are in memory.
+Arrow's reader and writer do the work. At most two row groups are in memory.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import pyarrow.parquet as pq
 
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import ENCODINGS, ROW_GROUP_ROWS
-from megacpp_assets.storage.pages.lists import ListReader
-from megacpp_assets.storage.pages.writing import PageWriter
 
 
 class RowGroupWriter:
-    """Writes tables of `schema` to `path` in row groups of `group_rows` rows (the last may be shorter).
+    """Writes tables of `schema` to `path` in row groups of `group_rows` rows; the last row group may be shorter.
 
-    Columns that `encodings` does not name are written with a dictionary.
+    `encodings` names Parquet's encoding of a column; every other column is written with a dictionary.
     """
 
     def __init__(
@@ -41,7 +39,15 @@ class RowGroupWriter:
         self._held_rows = 0
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
-        self._writer = PageWriter(path, schema, encodings)
+        leaves = {leaf: field.name for field in schema for leaf in _leaves(field.name, field.type)}
+        self._writer = pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            write_page_checksum=True,
+            use_dictionary=[leaf for leaf, column in leaves.items() if column not in encodings],
+            column_encoding={leaf: encodings[column] for leaf, column in leaves.items() if column in encodings},
+        )
 
     def write(self, table: pa.Table) -> None:
         """Append the rows of `table`; `SchemaViolation` if its columns are not those of the schema, in order."""
@@ -58,13 +64,13 @@ class RowGroupWriter:
         # A row group's bytes depend on how its columns are chunked, so they are always one chunk.
         group = table.slice(0, rows).combine_chunks()
         self._wait()
-        # Encoding takes as long as making the rows; in a thread of its own it does so at the same time.
-        self._writing = self._thread.submit(self._writer.write, group)
+        # Encoding takes as long as making the rows, so it runs in its own thread at the same time.
+        self._writing = self._thread.submit(self._writer.write_table, group, row_group_size=self._group_rows)
         self._held_rows -= rows
-        self._held = [table.slice(rows)] if self._held_rows else []  # beside a part without rows, all would be copied
+        self._held = [table.slice(rows)] if self._held_rows else []
 
     def _wait(self) -> None:
-        """Until the row group at work is written; raises what its writing raised."""
+        """Wait until the pending row group is written; raise the error of its writing, if any."""
         if self._writing is not None:
             self._writing.result()
             self._writing = None
@@ -81,78 +87,72 @@ class RowGroupWriter:
                 self._flush(self._held_rows)
             if error is None:
                 self._wait()
-        except BaseException as failure:
-            self._end(failure)
-            raise
-        self._end(error)
+        finally:
+            self._thread.shutdown()
+            self._writer.close()
 
-    def _end(self, error: BaseException | None) -> None:
-        self._thread.shutdown()
-        self._writer.__exit__(type(error) if error else None, error, None)
+
+def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
+    """Yield the paths of the physical columns of a field, as Parquet names them."""
+    if pa.types.is_list(kind):
+        yield from _leaves(f"{path}.list.element", kind.value_type)
+    elif pa.types.is_struct(kind):
+        for child in kind:
+            yield from _leaves(f"{path}.{child.name}", child.type)
+    else:
+        yield path
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """The parquet file at `path`, page checksums verified as pages are read; `SchemaViolation` if it is none."""
+    """Open the Parquet file at `path`; page checksums are verified on reading. `SchemaViolation` if it is malformed."""
     with _naming(path):
-        file = pq.ParquetFile(
-            path, page_checksum_verification=True, pre_buffer=False
-        )  # local files: nothing to wait for
+        # Files are local, so Arrow need not read ahead of the decoder.
+        file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
     with file:
         yield file
 
 
 def row_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """The row groups of the file at `path`, in order; `columns` limits what is read. `SchemaViolation` for damage."""
-    with open_parquet(path) as file, path.open("rb") as pages:
-        with _naming(path):
-            lists = ListReader(file, pages.fileno())
+    """Yield the row groups of the file at `path` in order, all columns or `columns`. `SchemaViolation` for damage."""
+    with open_parquet(path) as file:
         for index in range(file.num_row_groups):
             with _naming(path):
-                table = _row_group(file, lists, index, columns)
+                # Steps already fill the cores, and Arrow's threads cost a fifth more CPU.
+                table = file.read_row_group(index, columns=columns, use_threads=False)
             yield table
 
 
 def batches(path: Path, rows: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """As `row_groups`, at most `rows` rows at a time, of one row group each."""
+    """Yield batches of at most `rows` rows; a batch never spans two row groups. `SchemaViolation` for damage."""
     for table in row_groups(path, columns):
         yield from table.to_batches(max_chunksize=rows)
 
 
 def read_table(path: Path) -> pa.Table:
-    """The whole file at `path`; `SchemaViolation` for damage."""
+    """Read the whole file at `path`; `SchemaViolation` for damage."""
     return pa.concat_tables(row_groups(path))
 
 
-def _row_group(file: pq.ParquetFile, lists: ListReader, index: int, columns: list[str] | None) -> pa.Table:
-    """A row group, its columns in the order of the file: lists of integers from their pages, the others by Arrow."""
-    fields = [field for field in lists.schema if columns is None or field.name in columns]
-    read = {field.name: lists.read(index, field.name) for field in fields}
-    # Steps fill the cores; threads cost a fifth.
-    table = file.read_row_group(index, columns=[name for name in read if read[name] is None], use_threads=False)
-    arrays = [table[name] if array is None else array for name, array in read.items()]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
 def read_schema(path: Path) -> pa.Schema:
-    """The schema of the file at `path`; `SchemaViolation` if it is no parquet."""
+    """Return the schema of the file at `path`; `SchemaViolation` if it is not Parquet."""
     with open_parquet(path) as file:
         return file.schema_arrow
 
 
 def count_rows(path: Path) -> int:
-    """The number of rows that the file at `path` states; `SchemaViolation` if it is no parquet."""
+    """Return the number of rows that the file at `path` states; `SchemaViolation` if it is not Parquet."""
     with open_parquet(path) as file:
         return int(file.metadata.num_rows)
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """What arrow says of damaged bytes, as an error that names the file."""
+    """Turn Arrow's errors about damaged bytes into one that names the file."""
     try:
         yield
     except (pa.ArrowException, ValueError, OSError) as error:
-        # An OSError with a number comes from the disk, one without from a reader that cannot make sense of the bytes.
+        # An OSError with a number comes from the disk; one without comes from a decoder that found malformed bytes.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = str(error).partition("\n")[0]

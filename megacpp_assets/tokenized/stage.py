@@ -36,7 +36,7 @@ from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import SUMS, Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "8"
+VERSION: Final = "9"
 BATCH_DOCUMENTS: Final = 256
 """Documents of the least budget in memory at a time, fewer of a larger one."""
 

@@ -1,1 +1,0 @@
-"""Pages of parquet columns, for what Arrow reads too slowly."""
