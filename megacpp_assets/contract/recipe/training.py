@@ -198,9 +198,13 @@ class LaunchRecipe:
                 raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
         if shown_url(self.exchange) != self.exchange:
             _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
-        for name in self.settings:
+        for name, setting in self.settings.items():
             if _SECRET.search(name):
                 _refuse_secret(f"settings.{name}", "no secret", "a key of that name")
+            # A line break would begin a second line of a batch script, a manifest or a startup script.
+            if isinstance(setting, str) and not setting.isprintable():
+                expected = "printable characters only, no line break"
+                raise SpecError(f"launch.settings.{name}", expected=expected, found=repr(setting))
 
 
 def _refuse_secret(name: str, expected: str, found: str) -> None:

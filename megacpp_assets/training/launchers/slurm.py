@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Final
 
-from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import CPU, CUDA
 from megacpp_assets.training.launch.launcher import Order, Report, State, Unanswered
 from megacpp_assets.training.processes.process import GRACE_SECONDS
@@ -44,7 +44,12 @@ class Settings:
 
 
 def open_launcher(settings: Settings) -> Slurm:
-    """The launcher of a cluster."""
+    """Return the launcher of a cluster. `SpecError` for a partition or an account that is more than one word, because
+    sbatch would read the second word as another option."""
+    for name in ("partition", "account"):
+        value = getattr(settings, name)
+        if len(value.split()) > 1:
+            raise SpecError(f"launch.settings.{name}", expected="one word", found=repr(value))
     return Slurm(settings)
 
 
@@ -73,7 +78,7 @@ class Slurm:
             "output": "/dev/null",
         }
         lines = [f"#SBATCH --{name}={value}" for name, value in wanted.items() if value]
-        lines += [f"#SBATCH {option}" for option in shlex.split(settings.options)]
+        lines += [f"#SBATCH {shlex.quote(option)}" for option in shlex.split(settings.options)]
         folder = f"{settings.scratch}/{order.name}"
         # One task a node, which Slurm ends with the others as soon as one fails.
         each = ["srun", "--ntasks-per-node=1", "--kill-on-bad-exit=1"] if order.nodes > 1 else []

@@ -32,6 +32,16 @@ def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
         open_launcher(LaunchRecipe("local", settings={"queue": "gpu"}))
 
 
+@pytest.mark.parametrize("launcher", names())
+@pytest.mark.parametrize("text", ["a\nrm -rf x", "a\rb", "a\x00b", "a\u2028b", "a\x1b[2Jb"])
+def test_a_setting_with_a_line_break_or_control_character_is_rejected_for_every_launcher(
+    launcher: str, text: str
+) -> None:
+    for key in ("partition", "account", "options", "scratch", "python", "image", "node_selector"):
+        with pytest.raises(SpecError, match=rf"launch.settings.{key}; expected printable characters only"):
+            LaunchRecipe(launcher, settings={key: text})
+
+
 def test_an_exchange_that_a_launcher_has_no_use_for_is_refused() -> None:
     with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
         open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))

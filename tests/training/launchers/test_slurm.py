@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.job import Job
@@ -180,3 +180,15 @@ def test_the_plan_asks_for_what_the_recipe_trains_on_and_holds_no_environment(
     for line in (f"job-name={order.name}", "gpus-per-node=8", "partition=gpu", "mem=64G", "qos=spot", "export=NIL"):
         assert f"#SBATCH --{line}\n" in plan
     assert "gs://bucket/jobs/x --attempt 3" in plan and "canary" not in plan
+
+
+def test_a_partition_or_account_of_two_words_is_rejected() -> None:
+    for name in ("partition", "account"):
+        with pytest.raises(SpecError, match=rf"launch.settings.{name}; expected one word"):
+            open_launcher(LaunchRecipe("slurm", exchange="gs://bucket/x", settings={name: "gpu --wrap=true"}))
+
+
+def test_an_option_with_spaces_stays_one_option(tmp_path: Path) -> None:
+    order = Order(Job.of(tiny_spec(tiny_root(tmp_path))), 1, "gs://bucket/jobs/x")
+    plan = Slurm(Settings(options="'--comment=night run; all' --qos=spot")).plan(order)
+    assert "#SBATCH '--comment=night run; all'\n#SBATCH --qos=spot\n" in plan
