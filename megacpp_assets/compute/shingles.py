@@ -74,5 +74,34 @@ class Copies:
         return np.flatnonzero((counts > 0) & (counts >= share * smaller))
 
 
+class Withheld:
+    """Texts, given by their runs, of which others may show parts, but all together none whole."""
+
+    def __init__(self, texts: Sequence[Shingles]) -> None:
+        every = _end_to_end(texts)
+        order = np.argsort(every, kind="stable")
+        self._owner = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[order]
+        self._runs, first = np.unique(every[order], return_index=True)
+        self._ends = np.append(first, len(every))
+        self._shown = np.zeros(len(self._runs), dtype=np.bool_)
+        self._missing = np.array([len(text) for text in texts], dtype=np.int64)
+
+    def completed_by(self, other: Shingles) -> int | None:
+        """The first text that stands whole in `other` and in what was shown before; None, and `other` counts as shown
+        from now on, if there is no such text."""
+        places = np.searchsorted(self._runs, other)
+        known = np.append(self._runs, 0)[places] == other
+        fresh = places[known & (places < len(self._runs))]
+        fresh = fresh[~self._shown[fresh]]
+        owners = [self._owner[self._ends[place] : self._ends[place + 1]] for place in fresh.tolist()]
+        counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *owners]), minlength=len(self._missing))
+        whole = np.flatnonzero((counts > 0) & (self._missing == counts))
+        if len(whole):
+            return int(whole[0])
+        self._shown[fresh] = True
+        self._missing -= counts
+        return None
+
+
 def _end_to_end(texts: Sequence[Shingles]) -> Shingles:
     return np.concatenate([np.zeros(0, dtype=np.uint64), *texts])

@@ -63,6 +63,10 @@ ROLE_NAMES: Final = ("root", "context", "synthetic")
 """By role."""
 """What a character of a document is there for: it is of what the document was made for, it is brought along, or it
 stands in no file (joints, the end of a declaration whose body is left out, a namespace opened again)."""
+LEFT_OUT: Final = "left out by "
+"""In `skipped.parquet`, how the reason of a definition begins that a rule kept out of the documents; the rule's name,
+which is that of a check, and the place follow."""
+
 DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
 
 

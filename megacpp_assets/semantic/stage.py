@@ -19,7 +19,7 @@ from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
-from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION
+from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION, LEFT_OUT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
@@ -27,9 +27,11 @@ from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
+from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out
+from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.worth import Worth
@@ -55,7 +57,7 @@ from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_p
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "43"
+VERSION = "44"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -247,16 +249,17 @@ def _write(
 ) -> dict[str, Any]:
     repository, store, lost = index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
-    skipped = dict.fromkeys([*lost, *refused])
+    account = Account(repository, [*lost, *refused])
     by_file: Counter[int] = Counter()
-    held = hold_out(repository, spec.repo.name, spec.holdout)
+    judge = Judge(repository, hold_out(repository, spec.repo.name, spec.holdout))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe, budget, held):
+        for entry in documents(repository, store, spec.recipe, budget, judge):
             if isinstance(entry, Skipped):
-                skipped[entry] = None  # once, though every budget leaves it out
+                account.skip(entry)
                 continue
+            account.place(budget, entry)
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
             made = record(entry, repository, origin, spec.recipe.chars_per_token)
@@ -272,10 +275,19 @@ def _write(
         told[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
     coverage = write_coverage(publication, repository.files, sources.refused, by_file)
-    write_skipped(publication, list(skipped))
+    skipped = account.settle(spec.budgets)
+    write_skipped(publication, skipped)
     sums = by_budget(told, ("documents", "characters"))
     parsed = _alone(draw.texts, spec, names_defined(symbols.declared), known) if draw.texts else {}
-    return {"symbols": symbols.rows, **sums, **coverage, **parsed, **_totals(repository, list(skipped))}
+    left = left_out(skipped)
+    return {
+        "symbols": symbols.rows,
+        **sums,
+        **coverage,
+        **parsed,
+        **_totals(repository, skipped),
+        **({"left_out": left} if left else {}),
+    }
 
 
 def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache) -> dict[str, Any]:
@@ -289,7 +301,7 @@ def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, defined: frozenset[str
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:
     calls, types, references = (int((repository.edges.edge == edge).sum()) for edge in EDGES)
-    reasons = Counter(entry.reason.split(" as ")[0].split(" of ")[0] for entry in skipped)
+    reasons = Counter(_kind(entry.reason) for entry in skipped)
     return {
         "chunks": len(repository.nodes),
         "call_edges": calls,
@@ -297,3 +309,9 @@ def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any
         "reference_edges": references,
         "skipped": dict(sorted(reasons.items())),
     }
+
+
+def _kind(reason: str) -> str:
+    """A reason of the skip list without the place that it names."""
+    ends = (": ",) if reason.startswith(LEFT_OUT) else (" as ", " of ")
+    return min((reason.partition(end)[0] for end in ends), key=len)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.compute.shingles import LEAST_RUNS, TOKENS, Copies, Verbatim, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, TOKENS, Copies, Verbatim, Withheld, shingles
 
 BODY = "int sum(int first, int second) { int total = first + second; return total * 2; }"
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|([A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"|\S)""", re.S)
@@ -57,6 +57,22 @@ def test_texts_stand_in_others_when_all_their_runs_do(
         verbatim.see(" ".join(other), count)
     seen = {run for other in others for run in shingles(" ".join(other), count).tolist()}
     assert verbatim.found().tolist() == [len(text) > 0 and set(text.tolist()) <= seen for text in runs]
+
+
+@given(st.lists(words, max_size=6), st.lists(words, max_size=6), st.integers(1, 4))
+def test_no_withheld_text_is_ever_shown_whole(texts: list[list[str]], others: list[list[str]], count: int) -> None:
+    runs = [shingles(" ".join(text), count) for text in texts]
+    withheld, verbatim = Withheld(runs), Verbatim(runs)
+    for other in others:
+        completed = withheld.completed_by(shingles(" ".join(other), count))
+        if completed is None:
+            verbatim.see(" ".join(other), count)
+            assert not verbatim.found().any()
+        else:
+            alone = Verbatim([runs[completed]])
+            for shown in others:
+                alone.see(" ".join(shown), count)
+            assert alone.found().all()
 
 
 @given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words, st.floats(0.1, 1))

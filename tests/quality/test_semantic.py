@@ -12,11 +12,12 @@ import orjson
 import pytest
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DOCUMENT_TOKENS, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
-from megacpp_assets.quality.reading import semantic_records, sides
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, LEFT_OUT, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.quality.reading import semantic_records
 from megacpp_assets.quality.reading.known_records import as_told, key_of
-from megacpp_assets.quality.semantic import CHECKS, FEW_UNITS, check
+from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
+from megacpp_assets.semantic.documents import held_out
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.jsonl import Line, read_lines, write_lines
@@ -256,8 +257,8 @@ def test_a_held_out_definition_in_a_document_that_trains_is_caught(artifact: Art
 
     planted = _planted(artifact, change)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sides, "DEFINITION_BYTES", 20)
-        patched.setattr(sides, "LEAST_RUNS", 1)
+        patched.setattr(held_out, "DEFINITION_BYTES", 20)
+        patched.setattr(held_out, "LEAST_RUNS", 1)
         assert _failed(planted) == ["has_documents", "held_out_stays_out"]
 
 
@@ -291,6 +292,20 @@ def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifac
         next(row for row in rows if row["status"] != "skipped")["candidate_calls"] += 1
 
     assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told"]
+
+
+@pytest.mark.parametrize(("count", "failed"), [(FEW_LEFT_OUT, []), (FEW_LEFT_OUT + 1, ["left_out_share"])])
+def test_a_few_definitions_left_out_warn_and_a_larger_share_stops(
+    artifact: Artifact, count: int, failed: list[str]
+) -> None:
+    def change(rows: list[Row]) -> None:
+        reason = f"{LEFT_OUT}text_is_the_commits: src/a.cc:7"
+        rows += [{**rows[0], "byte_start": number, "reason": reason} for number in range(count)]
+
+    results = [result for result in check(rewrite(artifact, "skipped.parquet", change)) if not result.passed]
+    assert [result.name for result in results] == [*failed, "nothing_left_out"]
+    assert results[-1].found.startswith(f"{count} of ") and not results[-1].blocking
+    assert "src/binary.cc:0 (text_is_the_commits: src/a.cc:7)" in results[-1].found
 
 
 def test_a_symbol_without_its_row_is_caught(artifact: Artifact) -> None:

@@ -63,6 +63,9 @@ class SemanticRecipe:
     A file may take `file_cpu_seconds` of CPU time over all its tries; all files together `repository_cpu_seconds` and
     `unit_cpu_seconds` for each of them, and `wall_per_cpu` times as much by the clock. What is over its budget is
     recorded and left out; over `failed_files_per_cent` of such files, or of others that failed, stop the run.
+
+    A document that breaks a rule is not published; its roots are tried alone, and what breaks a rule even so is left
+    out. Over `left_out_per_cent` of the roots, or of their bytes, left out in this way stop the run.
     """
 
     strategy: str = "clustered"
@@ -79,6 +82,7 @@ class SemanticRecipe:
     unit_cpu_seconds: int = 10
     wall_per_cpu: int = 10
     failed_files_per_cent: float = 5.0
+    left_out_per_cent: float = 0.5
 
     def __post_init__(self) -> None:
         least = {"file_cpu_seconds": 4, "repository_cpu_seconds": 1, "unit_cpu_seconds": 0, "wall_per_cpu": 1}
@@ -94,8 +98,9 @@ class SemanticRecipe:
             raise SpecError("semantic.small_share", expected="0 to 1", found=self.small_share)
         if not 1 <= self.chars_per_token <= 16:
             raise SpecError("semantic.chars_per_token", expected="1 to 16", found=self.chars_per_token)
-        if not 0 <= self.failed_files_per_cent <= 100:
-            raise SpecError("semantic.failed_files_per_cent", expected="0 to 100", found=self.failed_files_per_cent)
+        for name in ("failed_files_per_cent", "left_out_per_cent"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise SpecError(f"semantic.{name}", expected="0 to 100", found=getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)

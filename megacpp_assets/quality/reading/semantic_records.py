@@ -14,11 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE, VALID_SPLIT
-from megacpp_assets.quality.reading.bodies import lost_bodies
+from megacpp_assets.contract.names import LEFT_OUT, ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.known_records import Found, KnownRecords, as_told, key_of
 from megacpp_assets.quality.reading.sides import Leaked, Sides
-from megacpp_assets.quality.reading.symbols import Ranges, lost_definitions, nameless
+from megacpp_assets.quality.reading.symbols import lost_definitions, nameless
+from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
+from megacpp_assets.semantic.documents.lost import Ranges, lost_bodies
+from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
@@ -28,9 +30,10 @@ from megacpp_assets.storage.parquet import read_table
 
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
 
-_NO_ROLE: Final = -1
 ROOT_BYTES: Final = 200
 """A shorter text may well stand twice within roots: `#define USES_THREADS 0`."""
+NAMED: Final = 3
+"""So many of the definitions that were left out are named."""
 
 Record = dict[str, Any]
 Rule = Callable[[Record, "Scan"], bool]
@@ -45,11 +48,14 @@ class Rules(NamedTuple):
 
 @dataclass(slots=True)
 class Told:
-    """What the records of one budget tell: how many, ids, root texts by hash, ranges of files that stand in them."""
+    """What the records of one budget tell: how many, ids, root texts by hash, roots and their bytes, and the ranges of
+    files that stand in them."""
 
     documents: int = 0
     ids: Counter[str] = field(default_factory=Counter)
     root_texts: Counter[bytes] = field(default_factory=Counter)
+    roots: int = 0
+    root_bytes: int = 0
     placed: dict[str, Ranges] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -72,6 +78,8 @@ class Scan:
         self.told: dict[int, Told] = {}
         self.symbols: set[int] = set()
         self._held: list[Record] = []
+        self._judged: Record | None = None
+        self._shown = Shown("", (), (), (), np.zeros(0, dtype=np.int64))
         self._trained: list[str] = []
 
     @property
@@ -106,7 +114,11 @@ class Scan:
         else:
             self._trained.append(head[c.TEXT])
         for part in head[c.CONSTITUENTS]:
-            told.placed[part["filepath"]].append((part["byte_start"], part["byte_end"]))
+            start, end = part["byte_start"], part["byte_end"]
+            told.placed[part["filepath"]].append((start, end))
+            if part["role"] == ROOT_ROLE:
+                told.roots += 1
+                told.root_bytes += end - start
         told.root_texts.update(found.roots)
         self.symbols.update(found.symbols.tolist())
 
@@ -140,19 +152,16 @@ class Scan:
             sides.train(text)
         return sides.leaked()
 
-    @staticmethod
-    def roles_by_parts(record: Record) -> NDArray[np.int64]:
-        """The role of each character if all of a constituent have that of its first, root or context, and all others
-        are synthetic; one that no character has where a constituent is empty or its first has another."""
-        roles = record[c.ROLES]
-        expected = np.full(len(roles), SYNTHETIC_ROLE)
-        for part in record[c.CONSTITUENTS]:
-            start, end = part["char_start"], part["char_end"]
-            first = roles[start:end][:1].tolist()
-            if first not in ([ROOT_ROLE], [CONTEXT_ROLE]):
-                return np.full(len(roles), _NO_ROLE)
-            expected[start:end] = first[0]
-        return expected
+    def shown(self, record: Record) -> Shown:
+        """The record as the rules of documents see it."""
+        if self._judged is not record:
+            self._judged = record
+            edges = [(edge["caller_idx"], edge["callee_idx"]) for edge in record[c.CALL_EDGES]]
+            edges += [(edge["user_idx"], edge["type_idx"]) for edge in record[c.TYPE_EDGES]]
+            parts = [Constituent(**part) for part in record[c.CONSTITUENTS]]
+            boundaries = [Boundary(**chunk) for chunk in record[c.CHUNK_BOUNDARIES]]
+            self._shown = Shown(record[c.TEXT], parts, boundaries, edges, record[c.ROLES])
+        return self._shown
 
     def has(self, path: str) -> bool:
         """Whether the pinned commit has the file `path`."""
@@ -164,6 +173,28 @@ class Scan:
             blob = self._blob_of.get(path)
             self._data[path] = self._blobs.read(blob) if blob else b""
         return self._data[path]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The definitions that a rule left out, as rows of the skip list; and of all roots of the budget that has the
+    fewest, these included, their number and bytes."""
+
+    rows: Sequence[Record]
+    roots: int
+    root_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the definitions that were left out."""
+        return sum(row["byte_end"] - row["byte_start"] for row in self.rows)
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"none of {self.roots} definitions left out"
+        first = [f"{row['filepath']}:{row['byte_start']} ({row['reason'].removeprefix(LEFT_OUT)})" for row in self.rows]
+        count = f"{len(self.rows)} of {self.roots} definitions and {self.bytes} of {self.root_bytes} bytes left out"
+        return f"{count}, first {', '.join(first[:NAMED])}"
 
 
 def _distinct(values: NDArray[Any]) -> list[int]:
@@ -194,13 +225,25 @@ class Semantic:
         return read_table(self.artifact.file(SYMBOLS_FILE))
 
     @cached_property
+    def _skipped(self) -> list[Record]:
+        return list(read_table(self.artifact.file(SKIPPED_FILE)).to_pylist())
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """What rules left out of the documents."""
+        rows = [row for row in self._skipped if (row["reason"] or "").startswith(LEFT_OUT)]
+        told = min(self.scan.told.values(), key=lambda told: told.root_bytes)
+        size = sum(row["byte_end"] - row["byte_start"] for row in rows)
+        return LeftOut(rows, told.roots + len(rows), told.root_bytes + size)
+
+    @cached_property
     def _accounted(self) -> dict[int, dict[str, Ranges]]:
         """By budget the ranges of each file that lie in a constituent, or are skipped with a reason."""
         ranges = {
             budget: {path: list(found) for path, found in told.placed.items()}
             for budget, told in self.scan.told.items()
         }
-        for row in read_table(self.artifact.file(SKIPPED_FILE)).to_pylist():
+        for row in self._skipped:
             for found in ranges.values() if row["reason"] else ():
                 found.setdefault(row["filepath"], []).append((row["byte_start"], row["byte_end"]))
         return ranges
@@ -215,7 +258,7 @@ class Semantic:
             f"a body ({row['filepath']}:{start}) at {budget} tokens"
             for budget, accounted in self._accounted.items()
             for row in self.read_files
-            for start in lost_bodies(self.scan.data(row["filepath"]), accounted.get(row["filepath"], ()))
+            for start, _ in lost_bodies(self.scan.data(row["filepath"]), accounted.get(row["filepath"], ()))
         ]
 
     def lost_definitions(self) -> tuple[list[str], int]:

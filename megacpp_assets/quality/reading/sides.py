@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, Verbatim, shingles
+from megacpp_assets.compute.shingles import Shingles, Verbatim
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
-
-DEFINITION_BYTES: Final = 200
-"""A shorter root may well be written twice."""
-RUN_TOKENS: Final = 16
-"""A definition of which every run of so many tokens stands in training stands there verbatim, to all intents."""
+from megacpp_assets.semantic.documents.held_out import RUN_TOKENS, runs_of_definition
 
 
 class Leaked(NamedTuple):
@@ -63,14 +59,11 @@ class _Root(NamedTuple):
 
 
 def _roots(document: Mapping[str, Any]) -> Iterator[_Root]:
-    """Each root of `document`, a mapping with its text and constituents, that is long enough.
-
-    One line below a long comment is not: by `LEAST_RUNS` no document stays out of training for it either.
-    """
+    """Each root of `document`, a mapping with its text and constituents, that is long enough."""
     for part in document[c.CONSTITUENTS]:
         size = part["byte_end"] - part["byte_start"]
-        if part["role"] == ROOT_ROLE and size >= DEFINITION_BYTES:
-            text = document[c.TEXT][part["char_start"] : part["char_end"]]
-            if len(shingles(text)) >= LEAST_RUNS:
+        if part["role"] == ROOT_ROLE:
+            runs = runs_of_definition(document[c.TEXT][part["char_start"] : part["char_end"]], size)
+            if len(runs):
                 name = f"bytes {part['byte_start']} to {part['byte_end']} of {part['filepath']}"
-                yield _Root(name, size, shingles(text, RUN_TOKENS))
+                yield _Root(name, size, runs)

@@ -5,7 +5,6 @@ A large repository has millions of rows, locals among them: they stay in Arrow b
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from megacpp_assets.semantic.documents.lost import Ranges, holds, merged
 from megacpp_assets.semantic.graph.symbol_rows import MACRO, NAMESPACE
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
-
-Ranges = list[tuple[int, int]]
 
 
 def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[str]:
@@ -24,14 +22,14 @@ def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[st
 
     A namespace is larger than any document, and an include guard belongs to none.
     """
-    merged = {path: _merged(found) for path, found in placed.items()}
+    ranges = {path: merged(found) for path, found in placed.items()}
     in_documents = pc.invert(pc.is_in(symbols["kind"], pa.array([MACRO, NAMESPACE])))
     columns = ["qualified_name", "filepath", "byte_start", "byte_end"]
     definitions = symbols.filter(pc.and_(symbols["definition"], in_documents)).select(columns)
     return [
         f"{name} ({path}:{start})"
         for name, path, start, end in _rows(definitions)
-        if not _holds(merged.get(path, []), start, end)
+        if not holds(ranges.get(path, []), start, end)
     ]
 
 
@@ -50,18 +48,3 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """The rows as tuples: a dictionary for each takes twice as long."""
     for batch in table.to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    result: Ranges = []
-    for start, end in sorted(ranges):
-        if result and start <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return result
-
-
-def _holds(ranges: Ranges, start: int, end: int) -> bool:
-    index = bisect_right(ranges, (start, 1 << 62)) - 1
-    return index >= 0 and ranges[index][1] >= end

@@ -10,35 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
+from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.graph.chunks import Root
 from megacpp_assets.semantic.graph.link import CALL_EDGE, CONFIDENCES, TYPE_EDGE
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
-
-
-@dataclass(frozen=True, slots=True)
-class Constituent:
-    """Where the characters [char_start, char_end) of a document came from."""
-
-    filepath: str
-    byte_start: int
-    byte_end: int
-    char_start: int
-    char_end: int
-    role: int
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """A chunk in a document, half-open in characters."""
-
-    char_offset: int
-    char_end: int
-    kind: str
-    name: str
-    dep_level: int
-    is_leaf: bool
 
 
 class Recall(NamedTuple):
@@ -78,6 +56,12 @@ class Document:
     def chars(self) -> NDArray[np.void]:
         """Its characters (paint.CHAR_DTYPE)."""
         return self.store.joined(len(self.text), self.parts)
+
+    @property
+    def shown(self) -> Shown:
+        """What the rules of documents judge."""
+        edges = [(user, used) for user, used, _, _ in self.edges]
+        return Shown(self.text, self.constituents, self.boundaries, edges, self.roles)
 
     def arrays(self) -> Texts:
         """JSON arrays of the painted columns, one value per character."""

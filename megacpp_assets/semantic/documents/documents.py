@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS
+from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.clusters import GroupSizes
-from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Reach, Room, Surroundings
+from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, Pen, Recall
-from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, HeldOut, where
+from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.layout import Layout
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
@@ -54,14 +55,18 @@ class Skipped:
 
 
 def documents(
-    repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, held: HeldOut = NOTHING_HELD
+    repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, judge: Judge | None = None
 ) -> Iterator[Document | Skipped]:
     """The documents of a repository that train, then those that validate, each by the path and offset of their first
     roots; before them the roots that have none.
 
     `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
     held-out file, and no near copy of it, is root or context of a document that trains; a short signature may stand in.
+    A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
+    is skipped if it breaks a rule even so.
     """
+    judge = judge or Judge(repository)
+    held = judge.held
     kept: list[PlacedRoot] = []
     for place, reason in _judged(repository, held):
         if reason:
@@ -69,7 +74,7 @@ def documents(
             yield Skipped(path, place.root.name, place.span.start, place.span.end, reason)
         else:
             kept.append(place)
-    assembly = _Assembly(repository, chars, recipe, budget, held)
+    assembly = _Assembly(repository, chars, recipe, budget, judge)
     yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
     yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
@@ -77,18 +82,33 @@ def documents(
 def _judged(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
     """Every root, and why it has no document ("" for one that has)."""
     taken: dict[tuple[bool, bytes], str] = {}
+    validates = {_digest(text): place for place, text in _long_roots(repository, held)}
     for place in repository.roots:
         text = _text(repository, place)
-        key = place.file in held.files, hashlib.sha256(text.encode()).digest()
+        is_held = place.file in held.files
+        key = is_held, _digest(text)
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
             yield place, SHORT
         elif place.unit in held.copies:
             yield place, f"near copy of held-out {held.copies[place.unit]}"
         elif key in taken:
             yield place, f"same text as {taken[key]}"
+        elif not is_held and key[1] in validates:
+            yield place, f"same text as held-out {where(repository, validates[key[1]])}"
         else:
             taken[key] = where(repository, place)
             yield place, ""
+
+
+def _long_roots(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
+    """The roots that validate, with their texts, but for those that may well be written twice."""
+    for place in repository.roots:
+        if place.file in held.files and place.span.end - place.span.start >= DEFINITION_BYTES:
+            yield place, _text(repository, place)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _text(repository: Repository, place: PlacedRoot) -> str:
@@ -99,8 +119,9 @@ class _Assembly:
     """Documents of one recipe and budget."""
 
     def __init__(
-        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, held: HeldOut
+        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, judge: Judge
     ) -> None:
+        self._judge, held = judge, judge.held
         self._repository = repository
         self._chars = chars
         self._items = Items(repository)
@@ -120,29 +141,50 @@ class _Assembly:
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
         self._barred = frozenset(self._items.of[number] for unit in barred for number in range(*unit))
 
-    def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document]:
-        """A document for each group of `roots`, all of which train or validate."""
+    def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document | Skipped]:
+        """A sound document for each group of `roots`, all of which train or validate, and what is in none."""
         sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._most / self._replication) if self._replication else self._most
         for group in self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share)):
-            yield self._document(group, validate=validate)
+            document = self._document(group, validate=validate)
+            if self._judge.fault(document) is None:
+                yield document
+            else:
+                yield from (self._alone(place, validate=validate) for place in group)
 
-    def _document(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Document:
+    def _alone(self, place: PlacedRoot, *, validate: bool) -> Document | Skipped:
+        """A root whose document breaks a rule, by itself or without context; skipped if it breaks a rule even so."""
+        document = self._document([place], validate=validate)
+        if self._judge.fault(document) is None:
+            return document
+        document = self._document([place], validate=validate, bare=True)
+        fault = self._judge.fault(document)
+        if fault is None:
+            return document
+        path = self._repository.files[place.file].source.path
+        reason = f"{LEFT_OUT}{fault.rule}: {fault.place}"
+        return Skipped(path, place.root.name, place.span.start, place.span.end, reason)
+
+    def _document(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document:
         items = [place.unit for place in roots]
-        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
-        chars = self._most - own
-        if self._replication:
-            chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
-        head = max(0, chars) // _HEAD_SHARE
-        chunks = self._chunks - sum(end - start for start, end in items)
-        context = self._surroundings.choose(
-            items, Room(chars - head, chunks), frozenset() if validate else self._barred
-        )
+        room = Room(0, 0) if bare else self._room(roots)
+        head = max(0, room.chars) // _HEAD_SHARE
+        room.chars -= head
+        barred = frozenset[Item]() if validate else self._barred
+        context = Context() if bare else self._surroundings.choose(items, room, barred)
         pieces = self._layout.pieces(items, context)
         pen = Pen(self._repository, self._chars)
         self._head(pen, pieces, head)
         self._layout.write(pen, pieces)
         return pen.finish(roots, validates=validate, recall=self._recall(items, pen.parts))
+
+    def _room(self, roots: Sequence[PlacedRoot]) -> Room:
+        """What the context of `roots` may take, include directives among it."""
+        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
+        chars = self._most - own
+        if self._replication:
+            chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
+        return Room(chars, self._chunks - sum(end - start for start, end in (place.unit for place in roots)))
 
     def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
         """Include directives, as many as there is room for: of each file of which a definition stands here those of

@@ -8,10 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, shingles
+from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+
+DEFINITION_BYTES: Final = 200
+"""A shorter root may well be written twice."""
+RUN_TOKENS: Final = 16
+"""A definition of which every run of so many tokens stands in training stands there verbatim, to all intents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,15 @@ def hold_out(repository: Repository, name: str, recipe: HoldoutRecipe) -> HeldOu
     files = held_out_files(repository, name, recipe)
     pairs = near_copies(repository, files, recipe.near_copy)
     return HeldOut(files, {copy.unit: where(repository, held) for copy, held in pairs})
+
+
+def runs_of_definition(text: str, size: int) -> Shingles:
+    """The runs by which a root of `size` bytes is found in training; none if it is too short to be told from chance.
+
+    One line below a long comment is too short: by `LEAST_RUNS` no document stays out of training for it either.
+    """
+    long_enough = size >= DEFINITION_BYTES and len(shingles(text)) >= LEAST_RUNS
+    return shingles(text if long_enough else "", RUN_TOKENS)
 
 
 def where(repository: Repository, place: PlacedRoot) -> str:

@@ -20,7 +20,8 @@ def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"file_cpu_seconds": 3}, {"repository_cpu_seconds": 0}, {"unit_cpu_seconds": -1}, {"wall_per_cpu": 0},
-     {"failed_files_per_cent": 101.0}, {"failed_files_per_cent": -1.0}],
+     {"failed_files_per_cent": 101.0}, {"failed_files_per_cent": -1.0},
+     {"left_out_per_cent": 100.5}],
 )  # fmt: skip
 def test_a_budget_that_lets_nothing_through_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"^semantic\.{next(iter(wrong))}; expected .*; found "):

@@ -12,6 +12,7 @@ from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, 
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import hold_out
+from megacpp_assets.semantic.documents.judge import Judge
 from tests.semantic.sources import Sources, assembled, index
 
 pytestmark = pytest.mark.parametrize("strategy", STRATEGIES)
@@ -77,7 +78,7 @@ def test_a_repository_held_out_whole_validates_whole(strategy: str, tmp_path: Pa
     repository, store = index(
         tmp_path, {f"f{n}.cc": f"int f{n}(int v) {{ return v * {n}000003; }}\n" for n in range(5)}
     )
-    held = hold_out(repository, "library", HoldoutRecipe(repositories=("library",)))
-    entries = list(documents(repository, store, SemanticRecipe(strategy=strategy), DOCUMENT_TOKENS, held))
+    judge = Judge(repository, hold_out(repository, "library", HoldoutRecipe(repositories=("library",))))
+    entries = list(documents(repository, store, SemanticRecipe(strategy=strategy), DOCUMENT_TOKENS, judge))
     assert {entry.validates for entry in entries if isinstance(entry, Document)} == {True}
     assert not [entry for entry in entries if isinstance(entry, Skipped)]

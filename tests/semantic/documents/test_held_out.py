@@ -13,6 +13,7 @@ from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, 
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.held_out import draw, hold_out, validating
+from megacpp_assets.semantic.documents.judge import Judge
 from tests.semantic.sources import Sources, index
 
 LONG = "  int total = 0;\n  for (int step = 0; step < limit; ++step) total += step * step - limit;\n  return total;\n"
@@ -29,7 +30,11 @@ def _entries(tree: Path, sources: Sources = SOURCES, strategy: str = "per_chunk"
     held = hold_out(repository, "library", HoldoutRecipe(**recipe))
     return list(
         documents(
-            repository, store, SemanticRecipe(strategy=strategy, replication=0, body_depth=5), DOCUMENT_TOKENS, held
+            repository,
+            store,
+            SemanticRecipe(strategy=strategy, replication=0, body_depth=5),
+            DOCUMENT_TOKENS,
+            Judge(repository, held),
         )
     )
 
@@ -104,7 +109,7 @@ def test_what_validates_stays_the_same_in_every_tag_and_budget(tmp_path: Path) -
     for number, (sources, budget) in enumerate(((first, 4096), (first, 65_536), (later, 4096))):
         repository, store = index(tmp_path / str(number), sources)
         held = hold_out(repository, "library", HoldoutRecipe(share=0.4, near_copy=1.0))
-        made = documents(repository, store, SemanticRecipe(), budget, held)
+        made = documents(repository, store, SemanticRecipe(), budget, Judge(repository, held))
         parts = [(part, each.validates) for each in made if isinstance(each, Document) for part in each.constituents]
         roots.append({part.filepath: validates for part, validates in parts if part.role == ROOT_ROLE})
     assert roots[0] == roots[1] and set(roots[0].values()) == {False, True}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, platforms
-from megacpp_assets.quality.reading.platforms import in_range, told_by
+from megacpp_assets.semantic.documents.platform_rules import in_range, told_by
 from megacpp_assets.semantic.documents.platforms import platform_ids
 
 

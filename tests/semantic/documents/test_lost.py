@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.quality.reading.bodies import lost_bodies
+from megacpp_assets.semantic.documents.lost import lost_bodies
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,5 @@ from megacpp_assets.quality.reading.bodies import lost_bodies
 def test_a_body_outside_every_range_is_lost(text: str, placed: str, lost: str) -> None:
     start = text.find(placed)
     ranges = [(start, start + len(placed))] if placed else []
-    found = [text[at : at + len(lost)] for at in lost_bodies(text.encode(), ranges)]
+    found = [text[begin:end] for begin, end in lost_bodies(text.encode(), ranges)]
     assert found == ([lost] if lost else [])

@@ -1,0 +1,70 @@
+"""What becomes of the definitions of a repository: each stands in a document of every budget, or is skipped."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from megacpp_assets.contract.names import LEFT_OUT
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import Skipped
+from megacpp_assets.semantic.documents.lost import Ranges, holds, lost_bodies, merged
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE
+
+_ASIDE = [KINDS.index(MACRO), KINDS.index(NAMESPACE)]
+"""A namespace is larger than any document, and an include guard belongs to none."""
+_PLACED = f"{LEFT_OUT}definitions_are_placed: no document has room for it or knows its end"
+
+
+class Account:
+    """The skip list of a repository, and where the text of its files stands in the documents of each budget."""
+
+    def __init__(self, repository: Repository, skipped: Iterable[Skipped]) -> None:
+        self._repository = repository
+        self._skipped = dict.fromkeys(skipped)
+        self._placed: dict[int, dict[str, Ranges]] = defaultdict(lambda: defaultdict(list))
+
+    def skip(self, entry: Skipped) -> None:
+        """Take what no document has as its root; once, though every budget leaves it out."""
+        self._skipped[entry] = None
+
+    def place(self, budget: int, document: Document) -> None:
+        """Take a document that is published."""
+        for part in document.constituents:
+            self._placed[budget][part.filepath].append((part.byte_start, part.byte_end))
+
+    def settle(self, budgets: Iterable[int]) -> list[Skipped]:
+        """The skip list, with what stands in no document of one of the `budgets` and was not skipped so far."""
+        known: dict[str, Ranges] = defaultdict(list)
+        for entry in self._skipped:
+            known[entry.path].append((entry.byte_start, entry.byte_end))
+        for budget in budgets:
+            for facts in self._repository.files:
+                path = facts.source.path
+                for entry in _lost(facts, [*self._placed[budget][path], *known[path]]):
+                    self.skip(entry)
+        return list(self._skipped)
+
+
+def left_out(skipped: Iterable[Skipped]) -> dict[str, int]:
+    """How many definitions each rule left out, by the rule's name."""
+    reasons = (entry.reason.removeprefix(LEFT_OUT) for entry in skipped if entry.reason.startswith(LEFT_OUT))
+    return dict(sorted(Counter(reason.partition(":")[0] for reason in reasons).items()))
+
+
+def _lost(facts: FileFacts, placed: Ranges) -> Iterator[Skipped]:
+    """The definitions of a file, then the bodies, that lie in none of the `placed` ranges."""
+    entities, ranges, reached = facts.entities, merged(placed), 0
+    wanted = np.flatnonzero(entities.definition & ~np.isin(entities.kind, _ASIDE)).tolist()
+    for number in wanted:
+        start, end = int(entities.start[number]), int(entities.end[number])
+        if end > reached and not holds(ranges, start, end):  # what a lost definition holds is lost with it
+            yield Skipped(facts.source.path, entities.name[number], start, end, _PLACED)
+            placed.append((start, end))
+            reached = end
+    for start, end in lost_bodies(facts.source.data, placed):
+        yield Skipped(facts.source.path, "", start, end, _PLACED)

@@ -1,0 +1,60 @@
+"""Documents judged before they are written: which rule one breaks, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from megacpp_assets.compute.shingles import Shingles, Withheld, shingles
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, RUN_TOKENS, HeldOut, runs_of_definition, where
+from megacpp_assets.semantic.documents.platform_rules import told_by
+from megacpp_assets.semantic.documents.platforms import platform_ids
+from megacpp_assets.semantic.documents.rules import RULES
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+
+
+class Fault(NamedTuple):
+    """The name of the rule that a document breaks, which is that of a check of the stage, and the place."""
+
+    rule: str
+    place: str
+
+
+class Judge:
+    """Judges the documents of one repository, of all budgets one after the other."""
+
+    def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD) -> None:
+        self.held = held
+        self._repository = repository
+        self._data = {facts.source.path: facts.source.data for facts in repository.files}
+        roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
+        self._withheld = Withheld([runs for _, runs in roots])
+        self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
+
+    def fault(self, document: Document) -> Fault | None:
+        """The first rule that `document` breaks. One that breaks none counts as published from now on."""
+        shown = document.shown
+        for name, rule in RULES.items():
+            if place := rule(shown, self._bytes):
+                return Fault(name, place)
+        if not self._platforms_are_told(document):
+            return Fault("platforms_are_told", document.constituents[0].filepath)
+        if not document.validates:
+            whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
+            if whole is not None:
+                return Fault("held_out_stays_out", where(self._repository, self._held_roots[whole]))
+        return None
+
+    def _bytes(self, path: str) -> bytes:
+        return self._data.get(path, b"")
+
+    def _platforms_are_told(self, document: Document) -> bool:
+        standard = self._repository.files[document.file].parsed.standard
+        files = [part.filepath for part in document.constituents]
+        return told_by(platform_ids(document.text, standard, files), document.text, standard, files)
+
+
+def _runs(repository: Repository, place: PlacedRoot) -> Shingles:
+    text = repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
+    return runs_of_definition(text, place.span.end - place.span.start)

@@ -1,0 +1,130 @@
+"""A document that breaks a rule is not published; what it costs is as little as can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.semantic.documents.account import Account, left_out
+from megacpp_assets.semantic.documents.constituents import Constituent
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.documents import SHORT, Skipped, documents
+from megacpp_assets.semantic.documents.held_out import draw, hold_out
+from megacpp_assets.semantic.documents.judge import Fault, Judge
+from megacpp_assets.semantic.documents.rules import RULES
+from tests.semantic.sources import Sources, assembled, by_root, index
+
+SOURCES: Sources = {
+    "a.cc": "static int one(int v) { return v * 1000003; }\nint two(int v) { return one(v) + 1000003; }\n",
+    "b.cc": "int two(int);\nint three(int v) { return two(v) * 1000033; }\n",
+}
+
+
+class _Strict(Judge):
+    """Rejects documents of several roots, those with context if it is told to, and those of the root `never`."""
+
+    never = ""
+    context = False
+
+    def fault(self, document: Document) -> Fault | None:
+        brings = self.context and any(part.role == CONTEXT_ROLE for part in document.constituents)
+        broken = len(document.roots) > 1 or brings or document.root.name == self.never
+        return Fault("bytes_stand_once", "a.cc:7") if broken else super().fault(document)
+
+
+def _entries(tree: Path, judge: type[Judge]) -> list[Document | Skipped]:
+    repository, store = index(tree, SOURCES)
+    entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, judge(repository))
+    return [entry for entry in entries if not isinstance(entry, Skipped) or entry.reason != SHORT]
+
+
+def test_the_roots_of_a_document_that_breaks_a_rule_are_tried_alone(tmp_path: Path) -> None:
+    assert len(_entries(tmp_path / "all", Judge)) == 1
+    entries = by_root(_entries(tmp_path / "alone", _Strict))
+    assert set(entries) == {"one", "two", "three"} and "static int one" in entries["two"].text
+
+
+def test_a_root_whose_context_breaks_a_rule_stands_without_it(tmp_path: Path) -> None:
+    class Bare(_Strict):
+        context = True
+
+    assert by_root(_entries(tmp_path, Bare))["two"].text == "int two(int v) { return one(v) + 1000003; }"
+
+
+def test_a_root_that_breaks_a_rule_even_alone_is_skipped_with_the_rule_and_the_place(tmp_path: Path) -> None:
+    class Never(_Strict):
+        never = "two"
+
+    entries = _entries(tmp_path, Never)
+    [skipped] = [entry for entry in entries if isinstance(entry, Skipped)]
+    start = SOURCES["a.cc"].index("int two")
+    reason = f"{LEFT_OUT}bytes_stand_once: a.cc:7"
+    assert skipped == Skipped("a.cc", "two", start, len(SOURCES["a.cc"]) - 1, reason)
+    assert left_out([skipped]) == {"bytes_stand_once": 1} and set(by_root(entries)) == {"one", "three"}
+
+
+def _moved(part: Constituent) -> Constituent:
+    return replace(part, byte_start=part.byte_start + 1, byte_end=part.byte_end + 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("text_is_the_commits", lambda document: {"constituents": (*map(_moved, document.constituents),)}),
+        ("text_is_the_commits", lambda document: {"text": document.text[:-1] + "x"}),
+        ("bytes_stand_once", lambda document: {"constituents": document.constituents * 2}),
+        ("roles_are_told", lambda document: {"roles": document.roles * 0 + 2}),
+        ("chunks_are_ordered_in_text", lambda document: {"boundaries": document.boundaries[::-1]}),
+        ("edges_inside_chunks", lambda document: {"edges": ((0, 99, 0, "exact"),)}),
+        ("levels_follow_edges", lambda document: {"edges": ((0, 1, 0, "exact"),)}),
+    ],
+)
+def test_each_rule_tells_the_fault_that_it_is_for(rule: str, change: object, tmp_path: Path) -> None:
+    repository, store = index(tmp_path, SOURCES)
+    made = by_root(list(documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS)))["one"]
+    data = {path: text.encode() for path, text in SOURCES.items()}
+    assert not any(each(made.shown, data.__getitem__) for each in RULES.values())
+    changed = replace(made, **change(made))  # type: ignore[operator]
+    assert RULES[rule](changed.shown, lambda path: data.get(path, b""))
+
+
+def test_a_root_that_completes_a_held_out_definition_does_not_train(tmp_path: Path) -> None:
+    lines = [f"int declared_{number}(int first, int second);\n" for number in range(12)]
+    sources = {
+        "held.h": "".join(lines),
+        "one.h": "".join([*lines[:8], "int one_more(int first, int second, int third);\n"]),
+        "two.h": "".join(["int two_more(int first, int second, int third);\n", *lines[4:]]),
+    }
+    salt = next(s for s in map(str, range(99)) if min(sources, key=lambda path: draw("library", path, s)) == "held.h")
+    repository, store = index(tmp_path, sources)
+    judge = Judge(repository, hold_out(repository, "library", HoldoutRecipe(share=1e-9, salt=salt, near_copy=1.0)))
+    entries = list(documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, judge))
+    trained = [entry for entry in entries if isinstance(entry, Document) and not entry.validates]
+    assert [entry.text for entry in trained] == [sources["one.h"].rstrip()]
+    reasons = {entry.path: entry.reason for entry in entries if isinstance(entry, Skipped)}
+    assert reasons == {"two.h": f"{LEFT_OUT}held_out_stays_out: held.h:0"}
+
+
+def test_a_root_that_stands_in_a_held_out_file_too_validates_and_does_not_train(tmp_path: Path) -> None:
+    text = f"// {'comment ' * 40}\nint id(int v) {{ return v; }}\n"
+    sources = {"a.cc": text, "b.cc": text}
+    repository, store = index(tmp_path, sources)
+    judge = Judge(repository, hold_out(repository, "library", HoldoutRecipe(share=1e-9)))
+    entries = list(documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, judge))
+    assert [entry.validates for entry in entries if isinstance(entry, Document)] == [True]
+    [skipped] = [entry for entry in entries if isinstance(entry, Skipped)]
+    assert skipped.reason.startswith("same text as held-out")
+
+
+def test_what_no_document_holds_is_skipped_with_its_place(tmp_path: Path) -> None:
+    repository, _ = index(tmp_path, SOURCES)
+    made = by_root(assembled(tmp_path / "again", SOURCES))
+    account = Account(repository, ())
+    account.place(DOCUMENT_TOKENS, made["two"])
+    lost = [(entry.path, entry.name) for entry in account.settle([DOCUMENT_TOKENS])]
+    assert lost == [("b.cc", "three")]
+    assert left_out(account.settle([DOCUMENT_TOKENS])) == {"definitions_are_placed": 1}
