@@ -31,6 +31,7 @@ _COMMANDS: Final = {
     "doctor": "machine:doctor_command",
     "recipe": "recipe:recipe_group",
     "lock": "lock:lock_group",
+    "catalogue": "catalogue:catalogue_group",
     "repos": "repos:repos_group",
     "tokenizer": "tokenizer:tokenizer_group",
     "view": "view:view_command",

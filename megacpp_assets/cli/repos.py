@@ -1,4 +1,4 @@
-"""`megacpp repos`: the catalogue, and any other git repository as a partition."""
+"""`megacpp repos`: any git repository as a partition. `megacpp catalogue` lists those that are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
-from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry, load_catalogue
+from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry
 from megacpp_assets.repos.licensing.spdx import spdx_expression
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
@@ -21,18 +21,7 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 
 @click.group("repos")
 def repos_group() -> None:
-    """List the catalogue, or add a repository to it."""
-
-
-@repos_group.command("list")
-@click.option("--catalogue", default="upstream", show_default=True, help="sample, upstream, or a TOML file of yours.")
-@data_root_option
-def list_command(catalogue: str, data_root: str | None) -> None:
-    """Print the catalogue, one repository a line."""
-    for entry in load_catalogue(catalogue, resolve_root(data_root)).values():
-        submodules = " (with submodules)" if entry.submodules else ""
-        words = (f"{entry.name}@{entry.ref}", entry.license, entry.specialist or "-", entry.category or "-")
-        click.echo("{:<32} {:<32} {:<12} {:<27}".format(*words) + f"{entry.size_class} {entry.url}{submodules}")
+    """Add a repository to the catalogue of a data root."""
 
 
 @repos_group.command("add")

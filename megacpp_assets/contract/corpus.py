@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
-from megacpp_assets.contract.names import BASE_SPECIALIST
+from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.recipe.whole import Recipe
 
@@ -45,8 +45,16 @@ class Corpus:
         return (BASE_SPECIALIST, *sorted(named | self.lock.specialists.keys()))
 
     def _weights_of_recipe(self, specialist: str) -> dict[str, float]:
+        """Repository -> weight; a weight for the repository itself overrides that of its category."""
         weights = self.recipe.specialists.get(specialist, {})
-        return {name: weight for name, weight in weights.items() if name not in self.lock.removed_repositories}
+        removed = self.lock.removed_repositories
+        by_category = {
+            pin.name: weight
+            for pin in self.lock.repos
+            if (weight := weights.get(f"{CATEGORY_PREFIX}{pin.category}")) is not None
+        }
+        named = {name: weight for name, weight in weights.items() if not name.startswith(CATEGORY_PREFIX)}
+        return by_category | {name: weight for name, weight in named.items() if name not in removed}
 
     def stand_ins(self, name: str) -> tuple[RepoRef, ...]:
         """The pinned repositories whose headers stand in where those of the repository `name` are parsed; none that was

@@ -48,6 +48,9 @@ REPOSITORY_CATEGORIES: Final = (
 )
 """What a repository of the catalogue is (CONTRACTS.md 1); nothing to do with the structure categories above."""
 
+CATEGORY_PREFIX: Final = "category:"
+"""Before a repository category where a specialist weighs all repositories of it: `"category:crypto" = 4`."""
+
 CATEGORY_ID: Final = {name: index for index, name in enumerate(STRUCTURE_CATEGORIES)}
 
 DEF_USE_NONE: Final = 0

@@ -13,6 +13,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.lock.removal import Removal
+from megacpp_assets.contract.names import CATEGORY_PREFIX
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.pipeline.references import References
@@ -43,7 +44,11 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     plain = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
     if len(plain) > _NAMED_REPOSITORIES:
         plain = [f"{len(plain)}_repositories", sha256_bytes(" ".join(names).encode())[:12]]
-    whole = {name: weights for name, weights in recipe.specialists.items() if weights.keys() <= set(names)}
+    whole = {
+        name: weights
+        for name, weights in recipe.specialists.items()
+        if {key for key in weights if not key.startswith(CATEGORY_PREFIX)} <= set(names)
+    }
     dataset = "__".join([recipe.dataset, *plain])
     left = {name: tuple(set(others) & set(names)) for name, others in recipe.stand_ins.items() if name in names}
     stand_ins = {name: tuple(sorted(others)) for name, others in left.items() if others}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import tomlkit
 
@@ -22,22 +23,49 @@ from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.atomic import write_atomic
 
 USER_CATALOGUE = "catalogue.toml"
-SHIPPED = ("sample", "upstream")
+_FILES: Final = {"sample": ("sample",), "upstream": ("upstream",), "extended": ("upstream", "extended")}
+SHIPPED: Final = tuple(_FILES)
+"""The catalogues of the package: the embedded sample, the eight repositories of the corpus, and all 142."""
 _MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
 RELEASES = r"([A-Za-z]+[-_]?)?[0-9]+([._-][0-9]+)*"
 """The tags `11.0.2`, `v6.10`, `boost-1.86.0`, `llvmorg-19.1.0`, `v2024.08.05.00`; none of a candidate or a beta."""
 SIZE_CLASSES = ("S", "M", "L", "H")
+VERSION_CONTROL = ("git", "fossil", "cvs", "mercurial", "depot")
+"""Systems in which a project keeps its sources. `depot`: many repositories, put together by a tool of its own."""
+ACCESS = ("open", "account", "rejected")
+HISTORIES = ("none", "first-parent", "full")
+ORIGINS = ("user", "reference", "scripts", "ours")
+_CHOICES = (
+    ("size_class", SIZE_CLASSES),
+    ("vcs", VERSION_CONTROL),
+    ("access", ACCESS),
+    ("history", HISTORIES),
+    ("origin", ORIGINS),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One repository. `ref` is the tag to pin by default, or "tip"; `specialist` the specialist it defines, or "",
-    `category` what it is, one of `REPOSITORY_CATEGORIES`, or "".
+    """One repository.
 
-    Its submodules come from its own HOST/OWNER, or from one that `submodule_owners` names. `tags` is the regular
-    expression of those tags that are releases: a backfill and the sensor take no others. `SpecError` for a URL that is
-    neither https without credentials nor local, a licence that is no SPDX expression, an unknown size class or
-    category, and what is no expression.
+    Attributes:
+        url: What git fetches: https without credentials, an absolute path, or the sample.
+        ref: The tag to pin by default, or "tip".
+        license: The SPDX expression that the repository is expected to be under, or NOASSERTION.
+        specialist: The specialist that the repository defines, or "".
+        category: One of `REPOSITORY_CATEGORIES`, or "".
+        submodule_owners: HOST/OWNER of submodules, beside the repository's own.
+        tags: Regular expression of the tags that are releases; a backfill and the sensor take no others.
+        canonical_url: Where the project keeps its sources, or "" where that is `url`.
+        mirror_url: A read-only copy. Nothing is fetched from it.
+        vcs: The project's own version control system, one of `VERSION_CONTROL`.
+        access: "open"; "account" and "rejected" are not fetched, and `note` says why.
+        history: Which commits a corpus of changes should take, one of `HISTORIES`.
+        origin: Where the name comes from, one of `ORIGINS`.
+        note: What a reader should know of the source.
+
+    Raises:
+        SpecError: A value is not of its kind, or an entry that is not open has no note.
     """
 
     name: str
@@ -50,22 +78,53 @@ class CatalogueEntry:
     submodules: bool = False
     submodule_owners: tuple[str, ...] = ()
     tags: str = RELEASES
+    canonical_url: str = ""
+    mirror_url: str = ""
+    vcs: str = "git"
+    access: str = "open"
+    history: str = "none"
+    origin: str = "user"
+    note: str = ""
 
     def __post_init__(self) -> None:
         where = f"repo.{self.name}"
         RepoRef.parse(f"{self.name}@{self.ref}")
         require_known_scheme(self.url, f"{where}.url")
+        for key in ("canonical_url", "mirror_url"):
+            if value := getattr(self, key):
+                require_known_scheme(value, f"{where}.{key}")
         spdx_expression(self.license, f"{where}.license")
         if self.specialist:
             require_label(f"{where}.specialist", self.specialist)
-        if self.size_class not in SIZE_CLASSES:
-            raise SpecError(f"{where}.size_class", expected="S, M, L or H", found=repr(self.size_class))
-        if self.category and self.category not in REPOSITORY_CATEGORIES:
-            expected = f"one of {', '.join(REPOSITORY_CATEGORIES)}"
-            raise SpecError(f"{where}.category", expected=expected, found=repr(self.category))
+        if self.category:
+            _require_choice(self, "category", REPOSITORY_CATEGORIES)
+        for key, choices in _CHOICES:
+            _require_choice(self, key, choices)
+        if self.access != "open" and not self.note.strip():
+            raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none")
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")
+
+    @property
+    def home(self) -> str:
+        """Where the project keeps its sources."""
+        return self.canonical_url or self.url
+
+    @property
+    def host(self) -> str:
+        """The host of `home`; "" for a local path and the sample."""
+        return urlsplit(self.home).netloc if self.home.startswith("https://") else ""
+
+    def require_open(self) -> None:
+        """`SpecError` with the reason unless anybody may fetch the repository."""
+        if self.access != "open":
+            raise SpecError(
+                f"repository {self.name}",
+                expected="a source that is open to everybody",
+                found=f"access {self.access!r}: {self.note}",
+                do=f"leave {self.name} out",
+            )
 
 
 def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
@@ -77,16 +136,16 @@ def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
             expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
             raise SpecError(f"catalogue {name!r}", expected=expected, found="no such file")
         return _added(Path(name)) | _added(root / USER_CATALOGUE)
-    shipped = resources.files("megacpp_assets.repos").joinpath("shipped", f"catalogue_{name}.toml")
-    return _parse(shipped.read_text(encoding="utf-8"), f"catalogue {name}") | _added(root / USER_CATALOGUE)
+    entries: dict[str, CatalogueEntry] = {}
+    for part in _FILES[name]:
+        shipped = resources.files("megacpp_assets.repos").joinpath("shipped", f"catalogue_{part}.toml")
+        entries |= _parse(shipped.read_text(encoding="utf-8"), f"catalogue {part}")
+    return entries | _added(root / USER_CATALOGUE)
 
 
 def known_entry(name: str, root: Path) -> CatalogueEntry | None:
     """The repository `name` of this data root or of a shipped catalogue, in this order."""
-    entries: dict[str, CatalogueEntry] = {}
-    for shipped in SHIPPED:
-        entries |= load_catalogue(shipped, root)
-    return entries.get(name)
+    return (load_catalogue("sample", root) | load_catalogue("extended", root)).get(name)
 
 
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
@@ -95,6 +154,12 @@ def add_entry(entry: CatalogueEntry, root: Path) -> None:
     entries = {**_added(path), entry.name: entry}
     tables = {name: {k: v for k, v in asdict(entries[name]).items() if k != "name"} for name in sorted(entries)}
     write_atomic(path, tomlkit.dumps({"repo": tables}).encode())
+
+
+def _require_choice(entry: CatalogueEntry, key: str, choices: Sequence[str]) -> None:
+    if getattr(entry, key) not in choices:
+        expected = f"one of {', '.join(choices)}"
+        raise SpecError(f"repo.{entry.name}.{key}", expected=expected, found=repr(getattr(entry, key)))
 
 
 def _require_expression(text: str, where: str) -> None:

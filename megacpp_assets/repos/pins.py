@@ -22,8 +22,10 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
     """Resolve `ref` of `entry` at its source: a tag, a branch, "tip" or a full commit id.
 
-    Raises `SourceUnreachable` when the source does not answer and `SpecError` when it has no such reference.
+    Raises `SourceUnreachable` when the source does not answer, `SpecError` when it has no such reference or the entry
+    is not open.
     """
+    entry.require_open()
     if not ref.isprintable() or len(ref) > _LONGEST:
         expected = f"a tag, a branch, tip or a commit id of at most {_LONGEST} printable characters"
         raise SpecError(f"reference of {entry.name}", expected=expected, found=ascii(ref[:_LONGEST]))

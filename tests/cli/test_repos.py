@@ -56,7 +56,7 @@ def test_credentials_in_a_url_are_refused_and_written_nowhere(
     assert not [path for path in root.rglob("*") if path.is_file() and b"canary" in path.read_bytes()]
 
 
-@pytest.mark.parametrize("command", [("repos", "list"), ("run", "--repos", "lib")])
+@pytest.mark.parametrize("command", [("catalogue", "list"), ("run", "--repos", "lib")])
 def test_credentials_in_the_catalogue_are_refused_and_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

@@ -188,6 +188,7 @@ def _weighing(tmp_path: Path, category: str) -> Corpus:
     (tmp_path / "mine.toml").write_text(
         'dataset = "mine"\ncatalogue = "own.toml"\nrepos = ["mine", "other"]\ncurriculum = ["4k"]\n'
         "[mixture.categories]\ncrypto = 0.5\n[specialists.numerics]\nmine = 3\nother = 2\n"
+        '[specialists.stored]\n"category:databases" = 4\n'
     )
     recipe = load_recipe(str(tmp_path / "mine.toml"))
     make_sample_repositories(tmp_path / "data")
@@ -198,6 +199,7 @@ def test_a_mixture_takes_a_repository_by_its_own_weight_times_that_of_its_catego
     corpus = _weighing(tmp_path, 'category = "crypto"')
     assert corpus.weights("base") == {"mine": 0.5}
     assert corpus.weights("numerics") == {"mine": 1.5, "other": 2.0}
+    assert corpus.weights("stored") == {"mine": 0.5, "other": 4.0}
 
 
 def test_a_pinned_repository_is_of_the_category_that_the_catalogue_says_now(tmp_path: Path) -> None:

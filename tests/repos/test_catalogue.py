@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import USER_CATALOGUE, CatalogueEntry, add_entry, load_catalogue
+from megacpp_assets.repos.pins import pin
 
 _LIB = '[repo.lib]\nurl = "https://github.com/o/lib"\nref = "v1"\n'
 
@@ -30,10 +32,12 @@ def test_what_was_added_is_read_back(root: Path) -> None:
         (_LIB + "submodule_owners = [1]", "submodule_owners; expected a list of texts; found a list of other things"),
         (_LIB + 'submodule_owners = ["https://github.com"]', "submodule_owners; expected HOST/OWNER"),
         (_LIB + "size_class = 1979-05-27", "repo.lib.size_class; expected a text; found a date or time"),
-        (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected S, M, L or H; found 'XL'"),
+        (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected one of S, M, L, H; found 'XL'"),
         (_LIB + 'category = "games"', "repo.lib.category; expected one of os_kernels, compilers_and_runtimes"),
         (_LIB + 'colour = "red"', "repo.lib.colour; expected one of url, ref, license"),
         (_LIB + 'name = "other"', "repo.lib.name; expected one of url, ref"),
+        (_LIB + 'access = "account"', "repo.lib.note; expected the reason why it is not open"),
+        (_LIB + 'vcs = "svn"', "repo.lib.vcs; expected one of git, fossil, cvs, mercurial, depot; found 'svn'"),
         (_LIB + 'license = "Foo"', "repo.lib.license; expected an SPDX licence expression"),
         ('[repo.lib]\nref = "v1"', "repo.lib.url; expected a text; found nothing"),
         ('[repo."a b"]\nurl = "/x"\nref = "v1"', "partition key 'a b@v1'; expected NAME@REF"),
@@ -59,3 +63,18 @@ def test_a_folder_in_place_of_the_file_is_one_sentence(root: Path) -> None:
     (root / USER_CATALOGUE).mkdir()
     with pytest.raises(SpecError, match="expected a readable file"):
         load_catalogue("sample", root)
+
+
+def test_the_extended_catalogue_has_142_repositories_in_16_categories(root: Path) -> None:
+    entries = load_catalogue("extended", root).values()
+    assert len(entries) == 142
+    assert {entry.category for entry in entries} == set(REPOSITORY_CATEGORIES)
+    assert {entry.origin for entry in entries} == {"reference", "scripts", "ours"}
+    assert len({entry.url for entry in entries}) == 142
+
+
+@pytest.mark.parametrize(("name", "reason"), [("unreal-engine", "linked to Epic Games"), ("fuchsia", "by jiri")])
+def test_a_repository_that_is_not_open_is_rejected_with_its_reason(root: Path, name: str, reason: str) -> None:
+    entry = load_catalogue("extended", root)[name]
+    with pytest.raises(SpecError, match=f"repository {name}; expected a source that is open.*{reason}"):
+        pin(entry, "tip", root)

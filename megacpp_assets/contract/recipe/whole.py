@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.names import BASE_SPECIALIST
+from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX, REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import require_label
 from megacpp_assets.contract.recipe.concurrency import ConcurrencyRecipe
 from megacpp_assets.contract.recipe.documents import (
@@ -34,7 +34,8 @@ class Recipe:
     """All of it. `dataset` names the corpus; `catalogue` is a shipped one (`sample`, `upstream`) or the path of a file.
 
     `repos` are `NAME` or `NAME@REF` of that catalogue, `curriculum` those of its `phases` that a run builds by default.
-    `specialists` says of each how often it takes the documents of which repository; others are taken once. Those that
+    `specialists` says of each how often it takes the documents of which repository, or of all repositories of a
+    category (`category:NAME`); others are taken once. Those that
     the catalogue's repositories define are there too, unless one of that name stands here.
     `stand_ins` says of a repository which others' headers its sources are parsed with, as if they were installed.
     """
@@ -146,16 +147,17 @@ def _require_blend(name: str, phases: Mapping[str, PhaseRecipe]) -> None:
 
 
 def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: Iterable[str]) -> None:
+    categories = {f"{CATEGORY_PREFIX}{category}" for category in REPOSITORY_CATEGORIES}
     for name, weights in specialists.items():
         require_label(f"specialists.{name}", name)
         if name == BASE_SPECIALIST or not weights:
             expected = f"repositories and their weights, and another name than {BASE_SPECIALIST}"
             raise SpecError(f"specialists.{name}", expected=expected, found=dict(weights) or "no repository")
-        for repo, weight in weights.items():
-            if repo not in repos:
-                expected = f"one of the recipe's repositories: {', '.join(sorted(repos))}"
-                raise SpecError(f"specialists.{name}.{repo}", expected=expected, found=repr(repo))
-            require_weight(f"specialists.{name}.{repo}", weight)
+        for key, weight in weights.items():
+            if key not in repos and key not in categories:
+                expected = f"one of the recipe's repositories: {', '.join(sorted(repos))}, or {CATEGORY_PREFIX}CATEGORY"
+                raise SpecError(f"specialists.{name}.{key}", expected=expected, found=repr(key))
+            require_weight(f"specialists.{name}.{key}", weight)
 
 
 def _require_stand_ins(stand_ins: Mapping[str, tuple[str, ...]], repos: set[str]) -> None:

@@ -123,6 +123,10 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
             "specialists.drivers.fmt=2",
             "specialists.drivers.fmt; expected one of the recipe's repositories: sample-kernel",
         ),
+        (
+            "specialists.drivers.category:games=2",
+            "specialists.drivers.category:games; expected .*, or category:CATEGORY",
+        ),
         ("specialists.drivers.sample-kernel=0", "specialists.drivers.sample-kernel; expected a positive finite number"),
         (
             "specialists.drivers.sample-kernel=nan",

@@ -1,0 +1,97 @@
+"""`megacpp catalogue`: the repositories that are known, with what a person must know before taking one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import click
+
+from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
+from megacpp_assets.repos.catalogue import ACCESS, ORIGINS, SHIPPED, SIZE_CLASSES, CatalogueEntry, load_catalogue
+from megacpp_assets.storage.layout import data_root as resolve_root
+
+catalogue_option = click.option(
+    "--catalogue", default="extended", show_default=True, help=f"{', '.join(SHIPPED)}, or a TOML file of yours."
+)
+_LINE = "{:<18} {:<27} {:<2} {:<10} {:<9} {:<8} {:<40} {}"
+
+
+@click.group("catalogue")
+def catalogue_group() -> None:
+    """List the repositories that are known, or show one of them."""
+
+
+@catalogue_group.command("list")
+@catalogue_option
+@click.option("--category", type=click.Choice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
+@click.option("--size-class", type=click.Choice(SIZE_CLASSES), help="Only repositories of this size class.")
+@click.option("--access", type=click.Choice(ACCESS), help="Only repositories with this access.")
+@click.option("--origin", type=click.Choice(ORIGINS), help="Only names of this origin.")
+@data_root_option
+def list_command(catalogue: str, data_root: str | None, **wanted: str | None) -> None:
+    """Print the catalogue, one repository a line, by category."""
+    filters = {key: value for key, value in wanted.items() if value is not None}
+    entries = [
+        entry
+        for entry in load_catalogue(catalogue, resolve_root(data_root)).values()
+        if all(getattr(entry, key) == value for key, value in filters.items())
+    ]
+    entries.sort(key=_by_category)
+    click.echo(_LINE.format("name", "category", "", "origin", "vcs", "access", "licence", "url"))
+    for entry in entries:
+        words = (entry.name, entry.category or "-", entry.size_class, entry.origin, entry.vcs, entry.access)
+        click.echo(_LINE.format(*words, entry.license, entry.url))
+    click.echo(_summary(entries))
+
+
+@catalogue_group.command("show")
+@click.argument("name")
+@catalogue_option
+@data_root_option
+def show_command(name: str, catalogue: str, data_root: str | None) -> None:
+    """Print all that is known of the repository NAME."""
+    entries = load_catalogue(catalogue, resolve_root(data_root))
+    if name not in entries:
+        do = "megacpp catalogue list shows the names; megacpp repos add takes any other repository"
+        raise SpecError(f"repository {name!r}", expected=f"a name of catalogue {catalogue}", found="none", do=do)
+    for key, value in _facts(entries[name]):
+        click.echo(f"{key:<13} {value}")
+
+
+def _by_category(entry: CatalogueEntry) -> int:
+    """The position of the entry's category; entries without one come last."""
+    return [*REPOSITORY_CATEGORIES, ""].index(entry.category)
+
+
+def _summary(entries: Iterable[CatalogueEntry]) -> str:
+    listed = list(entries)
+    origins = Counter(entry.origin for entry in listed)
+    closed = sum(entry.access != "open" for entry in listed)
+    told = ", ".join(f"{count} {origin}" for origin, count in sorted(origins.items()))
+    categories = len({entry.category for entry in listed})
+    return f"{len(listed)} repositories in {categories} categories ({told}); {closed} are not fetched"
+
+
+def _facts(entry: CatalogueEntry) -> list[tuple[str, str]]:
+    facts = [
+        ("name", entry.name),
+        ("category", entry.category or "none"),
+        ("specialist", entry.specialist or "none"),
+        ("size class", entry.size_class),
+        ("host", entry.host or "this machine"),
+        ("vcs", entry.vcs),
+        ("canonical URL", entry.home),
+        ("fetched from", entry.url if entry.access == "open" else "nowhere"),
+        ("mirror URL", entry.mirror_url or (entry.url if entry.url != entry.home else "none")),
+        ("default ref", entry.ref),
+        ("release tags", entry.tags),
+        ("access", entry.access),
+        ("licence", entry.license),
+        ("submodules", ", ".join(entry.submodule_owners) or ("of its own owner" if entry.submodules else "none")),
+        ("history", entry.history),
+        ("origin", entry.origin),
+    ]
+    return [*facts, ("note", entry.note)] if entry.note else facts
