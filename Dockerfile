@@ -30,4 +30,4 @@ ENV NCCL_DEBUG=WARN \
     PYTHONUNBUFFERED=1
 USER 10001:10001
 WORKDIR /tmp
-CMD ["python", "-m", "megacpp_assets.training.launch.remote", "--help"]
+CMD ["python", "-m", "megacpp_assets.launch.job.run_attempt", "--help"]

@@ -40,8 +40,8 @@ from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path, tokenizer_path
 from megacpp_assets.tokenizer.lengths import byte_lengths
-from megacpp_assets.training.stage import TrainedCheckpointSpec
-from megacpp_assets.training.stage import run as train
+from megacpp_assets.trained.stage import TrainedCheckpointSpec
+from megacpp_assets.trained.stage import run as train
 from megacpp_assets.training.trainer import numerics
 
 BENCH = "documents"

@@ -229,11 +229,11 @@ def start(runs: int) -> None:
 
 def seconds_to_first_step(*, launch: bool) -> float:
     """By the clock, until the first metrics are there; what trains is ended then."""
+    from megacpp_assets.launch.client import records
+    from megacpp_assets.trained.stage import run as run_stage
+    from megacpp_assets.trained.stage import scratch_folder
     from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
-    from megacpp_assets.training.launch import records
     from megacpp_assets.training.processes.trainees import Trainees
-    from megacpp_assets.training.stage import run as run_stage
-    from megacpp_assets.training.stage import scratch_folder
     from tests.training.world import tiny_root, tiny_spec
 
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name, ThreadPoolExecutor(1) as beside:

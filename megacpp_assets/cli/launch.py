@@ -15,7 +15,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
-    from megacpp_assets.training.launch.records import Record
+    from megacpp_assets.launch.client.records import Record
 
 _DEFAULT = "base"
 
@@ -64,7 +64,7 @@ def launch_group(
 @data_root_option
 def status_command(data_root: str | None) -> None:
     """Print every attempt that was launched from the data root: its run, partition, launcher, state and rate."""
-    from megacpp_assets.training.launch import records
+    from megacpp_assets.launch.client import records
 
     root = resolve_root(data_root)
     for record in records.records(root):
@@ -80,7 +80,7 @@ def cancel_command(run: str, data_root: str | None) -> None:
 
     Returns when nothing of it is left running.
     """
-    from megacpp_assets.training.launch.drive import cancel
+    from megacpp_assets.launch.client.drive import cancel
 
     click.echo(f"{run}  {cancel(resolve_root(data_root), run)}")
 
@@ -125,8 +125,8 @@ def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: S
 
 
 def _preview(corpus: Corpus, partition: str) -> None:
-    from megacpp_assets.training.launch.preview import preview
-    from megacpp_assets.training.stage import scratch_folder, spec
+    from megacpp_assets.launch.client.preview import preview
+    from megacpp_assets.trained.stage import scratch_folder, spec
 
     asked = spec(corpus, partition)
     shown = preview(asked, scratch_folder(asked))
@@ -136,8 +136,8 @@ def _preview(corpus: Corpus, partition: str) -> None:
 
 
 def _estimate(corpus: Corpus, partition: str, hourly: float | None) -> None:
-    from megacpp_assets.training.launch import records
-    from megacpp_assets.training.launch.preview import estimate
+    from megacpp_assets.launch.client import records
+    from megacpp_assets.launch.client.preview import estimate
 
     found = estimate(corpus.recipe, corpus.mixture(partition).phase, records.records(corpus.root))
     how = "as it trained" if found.same else "scaled by parameters x tokens of a step"
@@ -153,16 +153,16 @@ def _estimate(corpus: Corpus, partition: str, hourly: float | None) -> None:
 
 
 def _state(root: Path, record: Record) -> str:
-    from megacpp_assets.training.launch import records
-    from megacpp_assets.training.launch.launcher import Unanswered
-    from megacpp_assets.training.launch.side import doing
+    from megacpp_assets.launch.client import records
+    from megacpp_assets.launch.client.channel import activity
+    from megacpp_assets.launch.launcher import Unanswered
 
     if record.ended:
         return record.ended
     try:
-        said = doing(record)
+        said = activity(record)
     except Unanswered as error:
         said = f"no answer: {error}"
-    if not records.driven(root, record.name):
-        return f"left by a launcher that has ended ({said}); the next run or megacpp launch cancel releases it"
+    if not records.is_driven(root, record.name):
+        return f"its launching process has ended ({said}); the next run or megacpp launch cancel releases it"
     return f"{'to be given up' if record.cancelled else 'running'}: {said}"

@@ -41,8 +41,8 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 @data_root_option
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
     """Say whether a run could follow RECIPE and find its repositories; exit code 1 with the first key that is wrong."""
+    from megacpp_assets.launch.registry import launcher_for
     from megacpp_assets.pipeline.references import References
-    from megacpp_assets.training.launch.launcher import launcher_for
 
     checked, root = load_recipe(recipe, settings), resolve_root(data_root)
     catalogue = References(root, load_catalogue(checked.catalogue, root), CorpusLock(checked.dataset, ""))

@@ -93,7 +93,7 @@ def run_command(
         raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
     whole, followed = _recipes(recipe, settings, split_list(repos), configure=configure)
     if last == STAGE_NAMES[-1]:
-        from megacpp_assets.training.launch.launcher import launcher_for
+        from megacpp_assets.launch.registry import launcher_for
 
         launcher_for(followed.launch, followed.training)  # what it refuses is told before the hours of other stages
     with at_work(data_root, verify=verify) as root:

@@ -15,13 +15,13 @@ from dagster._core.events import AssetObservationData
 
 from megacpp_assets.defs.events import Event
 from megacpp_assets.defs.keys import key_of
+from megacpp_assets.launch.client import records
+from megacpp_assets.launch.client.records import Record
 from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
-from megacpp_assets.training import stage
+from megacpp_assets.trained import stage
 from megacpp_assets.training.checkpoints.record import StepMetrics, parse_metrics
 from megacpp_assets.training.job import LIVE_METRICS_FILE
-from megacpp_assets.training.launch import records
-from megacpp_assets.training.launch.records import Record
 
 _PAUSE_SECONDS: Final = 10.0
 

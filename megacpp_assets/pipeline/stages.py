@@ -158,7 +158,7 @@ _TABLE: Final = (
         ("documents", "tokens", "rows", "valid_documents", "valid_tokens", "vocabulary_size"),
     ),
     Stage(
-        "trained_checkpoint", Kind.MIXTURE, "training", "mixtures", frozenset({"pytorch"}),
+        "trained_checkpoint", Kind.MIXTURE, "trained", "mixtures", frozenset({"pytorch"}),
         "A GPT trained on those rows; the checkpoint carries tokenizer commit, .bin sha256 and data manifest.",
         ("megatron_bin_idx", "tokenizer"),
         ("parameters", "steps", "tokens", "validation_bits_per_byte", "validation_bytes"),

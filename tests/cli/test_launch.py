@@ -14,13 +14,13 @@ from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.launch.client import records
+from megacpp_assets.launch.client.drive import drive
+from megacpp_assets.launch.client.progress import Rate
+from megacpp_assets.launch.launcher import Order, Report, State
+from megacpp_assets.trained.stage import spec
 from megacpp_assets.training.job import Job
-from megacpp_assets.training.launch import records
-from megacpp_assets.training.launch.drive import drive
-from megacpp_assets.training.launch.launcher import Order, Report, State
-from megacpp_assets.training.launch.pace import Rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec
-from megacpp_assets.training.stage import spec
 from tests.cli.commands import exit_code
 from tests.loader.rows_artifact import DATASET
 from tests.training.waiting import wait_for
@@ -153,9 +153,9 @@ def test_a_run_whose_launcher_was_killed_is_named_and_released(
     order = Order(Job.of(asked_spec(root, recipe)), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
     out, _ = said(monkeypatch, capsys, root, "status")
-    assert "left by a launcher that has ended (step 0 of 12)" in out
+    assert "its launching process has ended (step 0 of 12)" in out
     out, _ = said(monkeypatch, capsys, root, "cancel", order.name)
-    assert out == f"{order.name}  released after its launcher had ended\n"
+    assert out == f"{order.name}  released after its launching process had ended\n"
     assert records.records(root)[0].ended
 
 

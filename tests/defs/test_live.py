@@ -16,13 +16,13 @@ from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.live import Live
 from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.launch.client import records
+from megacpp_assets.launch.client.progress import Rate
+from megacpp_assets.launch.launcher import Order
 from megacpp_assets.pipeline.steps import Step, step_of
+from megacpp_assets.trained.stage import scratch_folder, spec
 from megacpp_assets.training.checkpoints.record import StepMetrics
 from megacpp_assets.training.job import Job
-from megacpp_assets.training.launch import records
-from megacpp_assets.training.launch.launcher import Order
-from megacpp_assets.training.launch.pace import Rate
-from megacpp_assets.training.stage import scratch_folder, spec
 from tests.loader.rows_artifact import DATASET
 from tests.training.world import tiny_recipe, tiny_root
 

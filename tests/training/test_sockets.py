@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.training.stage import run
+from megacpp_assets.trained.stage import run
 from tests.listening import listening_sockets
 from tests.training.world import tiny_root, tiny_spec
 

@@ -18,9 +18,9 @@ from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenizer.lock import BPE_MODEL, TokenizerLock
+from megacpp_assets.trained.stage import TrainedCheckpointSpec
 from megacpp_assets.training.checkpoints.record import MODEL
 from megacpp_assets.training.checkpoints.shards import Shards
-from megacpp_assets.training.stage import TrainedCheckpointSpec
 from tests.loader.rows_artifact import DATASET, MIXTURE, publish_rows, random_rows
 
 VOCABULARY = 100

@@ -13,7 +13,7 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.instance import open_instance
-from megacpp_assets.training.launch import records
+from megacpp_assets.launch.client import records
 from tests.ui.running import LAUNCH, TERMINATE, Ui, launch_of, none_is_left_of, running_ui, status_of, wait_for
 from tests.ui.trainings import add_training, at_work, launched_training, newest, steps_of
 

@@ -159,7 +159,7 @@ class TrainingRecipe:
 class LaunchRecipe:
     """Where training runs. It decides no byte, and no manifest names it.
 
-    `launcher` is the name of a file of `training/launchers/`, with `settings` of its own. A job whose machine was taken
+    `launcher` is the name of a file of `launch/launchers/`, with `settings` of its own. A job whose machine was taken
     away is started `attempts` times in all; one that shows no sign of life for `silence_seconds` is given up, and so is
     an API that gives no answer for as long. It is looked at every `look_seconds` at least.
 

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry
-from megacpp_assets.quality.training import check
+from megacpp_assets.quality.trained import check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.checkpoint import restore
 from megacpp_assets.training.checkpoints.record import MODEL, OPTIMIZER, shard_file

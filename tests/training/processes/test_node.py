@@ -9,9 +9,9 @@ import torch
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.launch.registry import open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
-from megacpp_assets.training.launch.launcher import open_launcher
 from megacpp_assets.training.processes.node import MEETING_FILE, Node, meeting, own_address
 from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import checkpoint_target

@@ -1,0 +1,1 @@
+"""The machine that launches: it starts attempts, keeps their records and releases them."""

@@ -1,0 +1,129 @@
+"""Records of the attempts that were launched from a data root.
+
+The record of an attempt is written before anything is started. After a launching process was killed, the next one finds
+by name what was started, and can release it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.launch.client.progress import Rate
+from megacpp_assets.launch.launcher import Order
+from megacpp_assets.storage.atomic import write_any
+from megacpp_assets.storage.locks import alone
+
+FOLDER: Final = ".launches"
+_NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One attempt. `place` is the URI of its job's folder. `ended` says how it ended and is empty while it runs.
+
+    A record holds no secret: launchers take secrets from the environment only.
+    """
+
+    name: str
+    partition: str
+    place: str
+    launch: LaunchRecipe = field(default_factory=LaunchRecipe)
+    training: TrainingRecipe = field(default_factory=TrainingRecipe)
+    ended: str = ""
+    cancelled: bool = False
+    rate: Rate | None = None
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 1."""
+        return int(self.name.rpartition("-")[2])
+
+
+def next_attempt(root: Path, job: str) -> int:
+    """Return the next number: one more than any attempt at the job that this root has a record of."""
+    numbers = [int(number) for name, number in _names(root) if name == job]
+    return max(numbers, default=0) + 1
+
+
+def begin(root: Path, order: Order, recipe: LaunchRecipe) -> None:
+    """Write the record of an attempt, before it is started."""
+    write(root, Record(order.name, order.job.mixture.key, order.place, recipe, order.job.recipe))
+
+
+def end(root: Path, name: str, how: str, rate: Rate | None = None) -> None:
+    """Record how the attempt ended, after it was released."""
+    write(root, replace(read(root, name), ended=how, rate=rate))
+
+
+def cancel(root: Path, name: str) -> None:
+    """Ask the process that drives the attempt to cancel it. `SpecError` if no record has that name."""
+    record = read(root, name)
+    if not record.ended:
+        write(root, replace(record, cancelled=True))
+
+
+def records(root: Path) -> list[Record]:
+    """Return all records, sorted by name and attempt."""
+    return [
+        read(root, f"{job}-{number}") for job, number in sorted(_names(root), key=lambda name: (name[0], int(name[1])))
+    ]
+
+
+def ended_since(root: Path, when: float) -> list[Record]:
+    """Return the records that ended after `when` (seconds of the file system's clock), sorted by name."""
+    folder = root / FOLDER
+    new = [
+        f"{job}-{number}" for job, number in _names(root) if (folder / f"{job}-{number}.json").stat().st_mtime >= when
+    ]
+    return [record for name in sorted(new) if (record := read(root, name)).ended]
+
+
+def read(root: Path, name: str) -> Record:
+    """Return the record `name`; `SpecError` if it is missing, `LineageGap` if it is malformed."""
+    file = root / FOLDER / f"{name}.json"
+    if not _NAME.fullmatch(file.name) or not file.is_file():
+        raise SpecError(f"run {name!r}", expected="a name that megacpp launch status shows", found="no such record")
+    try:
+        raw = json.loads(file.read_bytes())
+        launch, training = LaunchRecipe(**raw.pop("launch")), TrainingRecipe(**raw.pop("training"))
+        rate = raw.pop("rate")
+        return Record(launch=launch, training=training, rate=Rate(**rate) if rate else None, **raw)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LineageGap(str(file), expected="the record of a launch", found=str(error), do="remove it") from error
+
+
+def write(root: Path, record: Record) -> None:
+    """Write the record, and replace an existing one."""
+    write_any(root / FOLDER / f"{record.name}.json", canonical_json(asdict(record)))
+
+
+@contextmanager
+def driving(root: Path, name: str) -> Iterator[None]:
+    """Hold the exclusive lock for driving or releasing the attempt; `SpecError` names the process that holds it."""
+    do = "wait for it, or cancel it: megacpp launch cancel"
+    with alone(root, f"launch-{name}", f"run {name}", expected="no other process that drives it", do=do):
+        yield
+
+
+def is_driven(root: Path, name: str) -> bool:
+    """Return whether a process drives the attempt now."""
+    try:
+        with driving(root, name):
+            return False
+    except SpecError:
+        return True
+
+
+def _names(root: Path) -> list[tuple[str, str]]:
+    folder = root / FOLDER
+    found = (_NAME.fullmatch(file.name) for file in folder.iterdir()) if folder.is_dir() else ()
+    return [(match[1], match[2]) for match in found if match]

@@ -1,0 +1,1 @@
+"""The machine that trains: it runs one attempt at a job."""

@@ -1,0 +1,1 @@
+"""One file per launcher; the file name is the name in the recipe."""

@@ -1,0 +1,1 @@
+"""What the launching machine and the training machine exchange, and how."""

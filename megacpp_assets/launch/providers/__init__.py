@@ -1,0 +1,1 @@
+"""What launchers of one provider have in common."""

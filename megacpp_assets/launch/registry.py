@@ -1,0 +1,77 @@
+"""Finds the launcher that a recipe names, and checks its settings."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import MISSING, fields
+from importlib import import_module
+from typing import Any, cast, get_type_hints
+
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.launch import launchers
+from megacpp_assets.launch.launcher import Launcher
+
+
+def launcher_names() -> tuple[str, ...]:
+    """Return the names of all launchers: the files of `launch/launchers/`."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(launchers.__path__)))
+
+
+def launcher_for(recipe: LaunchRecipe, training: TrainingRecipe) -> Launcher:
+    """Return the launcher that `recipe` names, for a training.
+
+    `SpecError` if the launcher's machines do not have the device of the training; otherwise as `open_launcher`.
+    """
+    devices = _module(recipe.launcher).DEVICES
+    if training.device not in devices:
+        do = "set training.device, or choose another launcher (launch.launcher)"
+        where = f"training.device on the launcher {recipe.launcher}"
+        raise SpecError(where, expected=" or ".join(devices), found=training.device, do=do)
+    return open_launcher(recipe)
+
+
+def open_launcher(recipe: LaunchRecipe) -> Launcher:
+    """Return the launcher that `recipe` names, with its settings.
+
+    `SpecError` for an unknown launcher, unknown or missing settings, too many nodes, and an exchange that is missing or
+    unused. `EnvironmentLacks` if a package of this launcher is not installed.
+    """
+    module = _module(recipe.launcher)
+    if module.NEEDS_EXCHANGE != bool(recipe.exchange):
+        needed = "file:///FOLDER or gs://BUCKET/FOLDER"
+        expected = needed if module.NEEDS_EXCHANGE else "none, because it trains in the data root"
+        found = recipe.exchange or "none"
+        raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found)
+    if recipe.nodes > 1 and not module.MANY_NODES:
+        do = "choose the launcher slurm or kubernetes"
+        where = f"launch.nodes of the launcher {recipe.launcher}"
+        raise SpecError(where, expected="1", found=recipe.nodes, do=do)
+    return cast(Launcher, module.open_launcher(_settings(module.Settings, recipe)))
+
+
+def _module(name: str) -> Any:
+    if name not in launcher_names():
+        raise SpecError("launch.launcher", expected=" or ".join(launcher_names()), found=repr(name))
+    try:
+        return import_module(f"{launchers.__name__}.{name}")
+    except ModuleNotFoundError as error:
+        do = f"pip install 'megacpp-assets[{name}]'"
+        raise EnvironmentLacks(f"launcher {name}", expected=f"the package {error.name}", found="none", do=do) from error
+
+
+def _settings(kind: Any, recipe: LaunchRecipe) -> Any:
+    """Build the dataclass `kind` from the recipe's settings."""
+    known = {entry.name: entry for entry in fields(kind)}
+    hints = get_type_hints(kind)
+    for name, value in recipe.settings.items():
+        where = f"launch.settings.{name}"
+        if name not in known:
+            raise SpecError(where, expected=f"one of {', '.join(known) or 'none'}", found="an unknown key")
+        if type(value) is not hints[name]:
+            raise SpecError(where, expected=hints[name].__name__, found=repr(value))
+    for name, entry in known.items():
+        if entry.default is MISSING and name not in recipe.settings:
+            expected = f"a value of type {hints[name].__name__}, which the launcher {recipe.launcher} needs"
+            raise SpecError(f"launch.settings.{name}", expected=expected, found="none")
+    return kind(**recipe.settings)

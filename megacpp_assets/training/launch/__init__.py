@@ -1,1 +1,0 @@
-"""How a training job gets to where it runs, and what becomes of it: the same for every launcher."""

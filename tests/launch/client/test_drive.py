@@ -1,0 +1,201 @@
+"""A job's way through a launcher that does what a script says."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
+from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.launch.client import records
+from megacpp_assets.launch.client.drive import drive, release_lost
+from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from tests.training.world import tiny_root, tiny_spec
+
+QUICK = LaunchRecipe(attempts=3, silence_seconds=1, look_seconds=0.01)
+RUNNING = Report(State.RUNNING)
+
+
+@dataclass
+class Scripted:
+    """Each attempt goes through the reports of its script; an exception in it is raised instead."""
+
+    attempts: list[list[Report | Exception]]
+    running: set[str] = field(default_factory=set)
+    started: int = 0
+    _script: Iterator[Report | Exception] = field(default_factory=lambda: iter(()))
+
+    def plan(self, order: Order) -> str:
+        return order.name
+
+    def submit(self, order: Order) -> None:
+        assert not self.running, "one attempt at a time"
+        self.started += 1
+        self._script = iter(self.attempts[self.started - 1])
+        self.running.add(order.name)
+
+    def look(self, name: str) -> Report:
+        assert name in self.running
+        report = next(self._script, RUNNING)
+        if isinstance(report, Exception):
+            raise report
+        return report
+
+    def release(self, name: str) -> None:
+        self.running.discard(name)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.of(tiny_spec(tiny_root(tmp_path_factory.mktemp("root"))))
+
+
+def test_a_job_that_succeeds_is_released(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[RUNNING, RUNNING, Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_a_job_whose_machine_is_taken_away_is_started_again(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.PREEMPTED)], [Report(State.PREEMPTED)], [Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 3 and not launcher.running
+
+
+def test_so_often_as_the_recipe_says(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.PREEMPTED, "spot capacity")]] * 3)
+    with pytest.raises(TrainingFailed, match=r"one of 3 attempts .* found spot capacity; what to do: run it again"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_a_job_that_fails_is_not_started_again(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(State.FAILED, "exit code 1")]])
+    with pytest.raises(TrainingFailed, match="found exit code 1"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_a_job_without_a_sign_of_life_is_given_up(job: Job, tmp_path: Path) -> None:
+    (tmp_path / LIVE_METRICS_FILE).write_text("one step\n")
+    launcher = Scripted([[]])
+    with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s \(launch.silence_seconds\)"):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_an_api_that_fails_to_answer_for_a_while_is_asked_again(job: Job, tmp_path: Path) -> None:
+    busy = Unanswered("429 Too Many Requests")
+    launcher = Scripted([[busy, busy, RUNNING, busy, Report(State.SUCCEEDED)]])
+    drive(launcher, QUICK, job, tmp_path)
+    assert launcher.started == 1 and not launcher.running
+
+
+def test_an_api_that_never_answers_is_named_and_the_job_released(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[Unanswered("no route to host")] * 10_000])
+    with pytest.raises(
+        TrainingFailed, match=r"launcher local; expected an answer within 1 s .* found no route to host"
+    ):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def test_whatever_interrupts_the_watch_leaves_nothing_running(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[]])
+    launcher.look = _interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        drive(launcher, QUICK, job, tmp_path)
+    assert not launcher.running
+
+
+def _interrupted(of: object) -> Report:
+    raise KeyboardInterrupt
+
+
+def test_each_attempt_is_on_record_before_it_is_asked_for_and_numbered_on(job: Job, tmp_path: Path) -> None:
+    before = records.next_attempt(job.folder, job.name)
+    launcher = Scripted([[Report(State.SUCCEEDED)]])
+    launcher.submit = lambda order: found.append(records.read(job.folder, order.name))  # type: ignore[method-assign]
+    found: list[records.Record] = []
+    launcher.look = lambda name: Report(State.SUCCEEDED)  # type: ignore[method-assign]
+    drive(launcher, QUICK, job, tmp_path)
+    assert [each.name for each in found] == [f"{job.name}-{before}"] and not found[0].ended
+    assert records.read(job.folder, found[0].name).ended == "succeeded"
+
+
+def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: Job, tmp_path: Path) -> None:
+    launcher = Scripted([[]])
+    released: list[str] = []
+    launcher.submit = _interrupted  # type: ignore[method-assign]
+    launcher.release = released.append  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        drive(launcher, QUICK, job, tmp_path)
+    assert len(released) == 1 and records.read(job.folder, released[0]).ended
+
+
+def test_a_record_that_is_none_and_a_run_that_is_unknown_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"run '\.\./x'; expected a name that megacpp launch status shows"):
+        records.read(tmp_path, "../x")
+    name = f"megacpp-{'a' * 22}-1"
+    (tmp_path / ".launches").mkdir()
+    (tmp_path / f".launches/{name}.json").write_text("{}")
+    with pytest.raises(LineageGap, match="expected the record of a launch"):
+        records.records(tmp_path)
+
+
+def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_path: Path) -> None:
+    metrics, begun = tmp_path / LIVE_METRICS_FILE, time.time()
+    metrics.write_text("of an attempt before\n")
+    launcher = Scripted([[]])
+    reports = iter([(1, 20.0), (3, 21.0), (5, 24.0)])
+
+    def look(name: str) -> Report:
+        step = next(reports, None)
+        if step is None:
+            return Report(State.SUCCEEDED)
+        metrics.write_text('{"tokens": 8}\n' * step[0])
+        os.utime(metrics, (begun, begun + step[1]))
+        return RUNNING
+
+    launcher.look = look  # type: ignore[method-assign]
+    drive(launcher, QUICK, job, tmp_path)
+    rate = records.records(job.folder)[-1].rate
+    assert rate is not None and (rate.steps, rate.tokens) == (4, 8)
+    assert rate.seconds_per_step == pytest.approx(1.0) and rate.tokens_per_second == pytest.approx(8.0)
+    assert rate.start_seconds == pytest.approx(20.0, abs=1.0)
+
+
+def test_where_too_few_steps_were_seen_there_is_no_rate(job: Job, tmp_path: Path) -> None:
+    drive(Scripted([[Report(State.SUCCEEDED)]]), QUICK, job, tmp_path)
+    assert records.records(job.folder)[-1].rate is None
+
+
+def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: Path) -> None:
+    root = tiny_root(tmp_path / "root")
+    lost = Order(Job.of(tiny_spec(root)), 1, root.as_uri())
+    records.begin(root, lost, LaunchRecipe("slurm", exchange="gs://b/x", settings={"no such": "setting"}))
+    assert release_lost(root) == [] and not records.read(root, lost.name).ended
+
+
+def test_what_takes_a_while_to_delete_is_waited_for_where_there_is_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job.of(tiny_spec(tiny_root(tmp_path / "root")))
+    lost = Order(job, 1, job.folder.as_uri())
+    records.begin(job.folder, lost, QUICK)
+    deleting, launcher = iter(range(4)), Scripted([])
+
+    def release(name: str) -> None:
+        if next(deleting, None) is not None:
+            raise Unanswered(f"{name}: still being deleted")
+
+    launcher.release = release  # type: ignore[method-assign]
+    monkeypatch.setattr("megacpp_assets.launch.client.drive.open_launcher", lambda recipe: launcher)
+    assert release_lost(job.folder) == [] and not records.read(job.folder, lost.name).ended
+    assert release_lost(job.folder, patience=QUICK) == [lost.name] and records.read(job.folder, lost.name).ended
