@@ -1,18 +1,27 @@
 # Two commands for a new user: `make run` and `make test`. Both set up what they need.
-export PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# An environment keeps its Python until another is named: `make test PYTHON=python3.12` makes it anew with that one.
+ifeq ($(wildcard $(BIN)/python),)
+export PYTHON ?= $(shell tools/newest_python.sh)
+else
+export PYTHON ?= $(BIN)/python
+version = $(shell $(1) -c 'import sys; print(*sys.version_info[:2])')
+ifneq ($(call version,$(PYTHON)),$(call version,$(BIN)/python))
+OTHER_PYTHON := other-python
+endif
+endif
 NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
 # What tests need is installed in one go with the rest: a second installation would compile native code again.
-EXTRA := $(if $(filter test check,$(MAKECMDGOALS)),[test])
+EXTRA := $(if $(filter test test-full fuzz check,$(MAKECMDGOALS)),[test])
 TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
 
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check types style ui setup clean system-packages
+.PHONY: run test test-full fuzz check types style ui setup clean system-packages other-python
 
 run: setup
 	$(BIN)/megacpp run
@@ -20,10 +29,14 @@ run: setup
 setup: $(STAMP)
 
 system-packages:
-	@tools/system_packages.sh $(if $(filter test,$(MAKECMDGOALS)),test,run)
+	@tools/system_packages.sh $(if $(filter test test-full,$(MAKECMDGOALS)),test,run)
 
-$(STAMP): $(SOURCES) | system-packages
+other-python:
+	rm -rf $(VENV)
+
+$(STAMP): $(SOURCES) $(OTHER_PYTHON) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON))"
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.$(EXTRA)'
 	echo '$(EXTRA)' > $@
 
@@ -54,10 +67,20 @@ build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.to
 		|| { cat $@.log; exit 1; }
 	@mv $@.log $@
 
-# An hour is the end: pytest prints what failed so far. Two workers more than cores, as tests also wait.
+# An hour is the end: pytest prints what failed so far. One worker more than cores, as tests also wait.
+PYTEST := $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder --durations=25
+
 test: check
-	timeout --foreground --signal=INT 3600 $(BIN)/python -m pytest -n $$(($$(nproc) + 2)) --dist loadfile \
-		--no-loadscope-reorder --durations=25
+	timeout --foreground --signal=INT 3600 $(PYTEST)
+
+# With the long campaigns: every fault at every place, every seed.
+test-full: check
+	$(PYTEST) -m "campaign or not campaign"
+
+# New random examples for the property tests: `make fuzz MINUTES=60`.
+MINUTES ?= 10
+fuzz: $(VENV)/.test-installed
+	@tools/fuzz.sh $(BIN)/python $(MINUTES)
 
 ui: setup
 	$(BIN)/megacpp ui

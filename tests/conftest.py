@@ -1,12 +1,12 @@
-"""Settings for every test: hypothesis draws the same examples each time and is not judged by a busy machine's clock."""
+"""Settings for every test."""
 
 from __future__ import annotations
 
 import signal
 
 import pytest
-from hypothesis import settings
 
+from tests.examples import ignore_loaded_modules, register_profiles
 from tests.skipped import pytest_terminal_summary
 from tests.small_line import small_line
 from tests.workers import nothing_stays, pytest_testnodedown
@@ -22,8 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
 
 
-settings.register_profile("megacpp", deadline=None, derandomize=True, max_examples=50)
-settings.load_profile("megacpp")
+register_profiles()
+ignore_loaded_modules()
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

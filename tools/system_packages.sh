@@ -8,8 +8,9 @@ set -eu
 exec >&2
 
 caller=${1:?"usage: $0 run|test"}
-python=${PYTHON:-python3.11}
 cd "$(dirname "$0")/.."
+python=${PYTHON:-$(tools/newest_python.sh)}
+python=${python:-python3}
 
 # package NEED NAME "WHAT IS LEFT OUT WITHOUT IT" PROOF…: the package is there if the command PROOF succeeds. NEED is
 # `all` where nothing works without it, `part` for a part of the line, `test` for tests alone (`make run` never asks).
@@ -26,9 +27,11 @@ package() {
 
 look() {
     missing='' stopping='' reasons=''
-    package all python3.11 "nothing can be set up" command -v "$python"
-    package all python3.11-venv "no environment can be made" python_has 'import ensurepip'
-    package all python3.11-dev "nothing native can be built" \
+    base=$(python_package)
+    package all "$base" "nothing can be set up: Python 3.11, 3.12 or 3.13 is needed" python_has \
+        'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
+    package all "$base-venv" "no environment can be made" python_has 'import ensurepip'
+    package all "$base-dev" "nothing native can be built" \
         python_has 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")'
     package all g++ "nothing native can be built and no C++ library header be read" command -v g++
     package all git "no repository can be read" command -v git
@@ -38,6 +41,19 @@ look() {
 
 # Asked before the environment is made only: later it has its own.
 python_has() { [ -e .venv/.installed ] || "$python" -c "$1"; }
+
+# Debian and Ubuntu split their own Python into python3, python3-venv and python3-dev, whatever its version is. The
+# packages of any other Python have its version in their names. A Python that is too old is left beside python3.11.
+python_package() {
+    own=$(version python3)
+    case ${python##*/}:$own in
+        python:* | "python$own":* | python3:3.1[123] | python3:) echo python3 ;;
+        python3:*) echo python3.11 ;;
+        *) echo "${python##*/}" ;;
+    esac
+}
+
+version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true; }
 
 install() {
     echo "Installing system packages:$missing"

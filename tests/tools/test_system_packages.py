@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,9 +32,13 @@ class Machine:
     def without(self, name: str) -> None:
         (self.programs / name).unlink()
 
-    def look(self, caller: str = "run") -> subprocess.CompletedProcess[str]:
+    def python(self, name: str, version: str) -> None:
+        """A Python of Debian or Ubuntu: it knows its version, and comes without ensurepip and without Python.h."""
+        self.program(name, f'case "$2" in *%d*) echo {version} ;; *exit*) exit 0 ;; *) exit 1 ;; esac')
+
+    def look(self, caller: str = "run", python: str = "") -> subprocess.CompletedProcess[str]:
         command = ["/bin/sh", str(self.script), caller]
-        environment = {"PATH": str(self.programs)}
+        environment = {"PATH": str(self.programs)} | ({"PYTHON": python} if python else {})
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def asked(self) -> list[str]:
@@ -48,7 +53,8 @@ def machine(tmp_path: Path) -> Machine:
     programs, script = tmp_path / "bin", tmp_path / "checkout" / "tools" / "system_packages.sh"
     programs.mkdir()
     script.parent.mkdir(parents=True)
-    script.write_bytes(SCRIPT.read_bytes())
+    for name in ("system_packages.sh", "newest_python.sh"):
+        shutil.copy(SCRIPT.with_name(name), script.parent)
     made = Machine(programs, script)
     (programs / "python3.11").symlink_to(sys.executable)
     for name in ("dirname", "chmod", "cat"):
@@ -103,7 +109,7 @@ def test_otherwise_what_only_a_part_needs_is_named_with_the_line_to_run_and_the_
     assert bool(machine.asked()) == (who == "apt-get fails")
 
 
-@pytest.mark.parametrize(("name", "package"), [("git", "git"), ("g++", "g++"), ("python3.11", "python3.11")])
+@pytest.mark.parametrize(("name", "package"), [("git", "git"), ("g++", "g++"), ("python3.11", "python3")])
 def test_what_everything_needs_stops_the_command(machine: Machine, name: str, package: str) -> None:
     machine.program("id", "echo 1000")
     machine.without(name)
@@ -112,19 +118,51 @@ def test_what_everything_needs_stops_the_command(machine: Machine, name: str, pa
     assert f"{LINE} {package}" in done.stderr
 
 
-def test_a_python_that_cannot_make_an_environment_or_build_stops_it_unless_the_environment_is_there(
-    machine: Machine,
+@pytest.mark.parametrize(
+    ("installed", "asked_for", "packages"),
+    [
+        ({"python3": "3.11", "python3.11": "3.11"}, "python3.11", "python3-venv python3-dev"),  # Debian 12
+        ({"python3": "3.12"}, "", "python3-venv python3-dev"),  # Ubuntu 24.04
+        ({"python3": "3.13", "python3.13": "3.13"}, "", "python3-venv python3-dev"),  # Debian 13
+        ({"python3": "3.11", "python3.13": "3.13"}, "", "python3.13-venv python3.13-dev"),
+        ({"python3": "3.11"}, "python3.12", "python3.12 python3.12-venv python3.12-dev"),
+    ],
+)
+def test_a_python_without_its_parts_stops_the_command_and_the_distributions_packages_are_named(
+    machine: Machine, installed: dict[str, str], asked_for: str, packages: str
 ) -> None:
-    """Debian's python3.11 comes without ensurepip and without Python.h."""
     machine.program("id", "echo 1000")
     machine.without("python3.11")
-    machine.program("python3.11", "exit 1")
+    for name, version in installed.items():
+        machine.python(name, version)
+    done = machine.look(python=asked_for)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"{LINE} {packages}\n")
+
+
+def test_a_python_that_is_too_old_is_named_with_the_versions_that_work(machine: Machine) -> None:
+    machine.program("id", "echo 1000")
+    machine.without("python3.11")
+    machine.program("python3", 'case "$2" in *%d*) echo 3.10 ;; *) exit 1 ;; esac')
     done = machine.look()
     assert done.returncode == 1
-    assert done.stderr.endswith(f"{LINE} python3.11-venv python3.11-dev\n")
+    assert "Python 3.11, 3.12 or 3.13 is needed" in done.stderr
+    assert done.stderr.endswith(f"{LINE} python3.11 python3.11-venv python3.11-dev\n")
+
+
+def test_a_finished_environment_needs_no_packages_for_python(machine: Machine) -> None:
+    machine.without("python3.11")
     (machine.script.parents[1] / ".venv").mkdir()
     (machine.script.parents[1] / ".venv" / ".installed").touch()
     assert machine.look().returncode == 0
+
+
+def test_the_newest_supported_python_that_starts_is_chosen(machine: Machine) -> None:
+    machine.program("python3.13", "exit 127")  # pyenv's, where 3.13 is not selected
+    machine.python("python3.12", "3.12")
+    command = ["/bin/sh", str(machine.script.with_name("newest_python.sh"))]
+    found = subprocess.run(command, env={"PATH": str(machine.programs)}, capture_output=True, text=True, check=True)
+    assert found.stdout == "python3.12\n"
 
 
 def test_what_only_tests_need_is_no_matter_of_a_run(machine: Machine) -> None:
