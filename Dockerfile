@@ -16,8 +16,8 @@ COPY megacpp_assets megacpp_assets
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM ${BASE}
-# For TPUs: docker build --build-arg EXTRAS='[tpu]'
-ARG EXTRAS=
+# For TPUs: docker build --build-arg EXTRAS='[train,gcs,tpu]'
+ARG EXTRAS='[train,gcs]'
 # PyPI's torch brings CUDA and NCCL with it: the driver is the host's.
 RUN --mount=from=wheel,source=/wheels,target=/wheels --mount=from=wheel,source=/source,target=/source \
     pip install --no-cache-dir --no-compile --constraint /source/constraints.txt "$(echo /wheels/*.whl)${EXTRAS}"

@@ -15,7 +15,7 @@ endif
 NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
 # What tests need is installed in one go with the rest: a second installation would compile native code again.
-EXTRA := $(if $(filter test test-full fuzz check,$(MAKECMDGOALS)),[test])
+EXTRA := $(if $(filter test test-full fuzz check,$(MAKECMDGOALS)),test,line)
 TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
 
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
@@ -37,7 +37,7 @@ other-python:
 $(STAMP): $(SOURCES) $(OTHER_PYTHON) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON))"
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.$(EXTRA)'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRA)]'
 	echo '$(EXTRA)' > $@
 
 $(VENV)/.test-installed: $(STAMP)

@@ -12,6 +12,7 @@ import click
 
 from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.extras import missing_extra
 from megacpp_assets.contract.sources.urls import without_secrets
 
 _SIGNALLED = 128
@@ -70,6 +71,12 @@ def main() -> None:
         sys.exit(cli(standalone_mode=False))
     except MegacppError as error:
         click.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        click.secho(f"error: {missing}", fg="red", err=True)
         sys.exit(1)
     except OSError as error:
         click.secho(f"error: {disk_failure(error)}", fg="red", err=True)

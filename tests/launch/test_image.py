@@ -37,7 +37,7 @@ def test_its_command_is_the_one_that_launchers_give() -> None:
 
 
 def test_the_extra_for_tpus_is_installed_by_a_build_argument_and_pinned() -> None:
-    assert ["EXTRAS="] in words_of("ARG")
+    assert ["EXTRAS='[train,gcs]'"] in words_of("ARG")
     assert any("--constraint /source/constraints.txt" in line and "${EXTRAS}" in line for line in INSTRUCTIONS)
     extra = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["tpu"]
     assert extra == (HERE / "tests/training/tpu/requirements.txt").read_text().splitlines()[1:]

@@ -1,0 +1,61 @@
+"""The optional parts of the package: which libraries each brings, and the error for one that is not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+
+EXTRAS: Final[dict[str, tuple[str, ...]]] = {
+    "build": (
+        "clang",
+        "dbt",
+        "duckdb",
+        "ijson",
+        "license_expression",
+        "packaging",
+        "pebble",
+        "regex",
+        "tokenizers",
+        "tree_sitter",
+        "tree_sitter_cpp",
+    ),
+    "dagster": ("dagster", "dagster_webserver", "graphql", "sqlalchemy", "starlette", "uvicorn"),
+    "train": ("safetensors", "torch"),
+    "export": ("cryptography", "google.protobuf", "in_toto_attestation", "openlineage"),
+    "gcs": ("google.auth", "google.cloud", "google.api_core", "requests"),
+    "kubernetes": ("kubernetes", "urllib3", "yaml"),
+    "tpu": ("jax",),
+    "grain": ("grain",),
+    "dask": ("distributed",),
+    "tensorboard": ("tensorboardX",),
+}
+"""Extra of pyproject.toml -> the modules that it brings. A module stands below the first extra that brings it."""
+
+
+class MissingExtra(EnvironmentLacks, ModuleNotFoundError):
+    """A library of an extra that is not installed. Callers may catch it as an ImportError."""
+
+    def __init__(self, extra: str, module: str) -> None:
+        do = f"pip install 'megacpp-assets[{extra}]'"
+        super().__init__(f"extra {extra}", expected=f"the module {module}", found="none", do=do)
+        self.name = module
+
+
+def require(*extras: str) -> None:
+    """`MissingExtra` for the first module of these extras that is not installed. Nothing is imported."""
+    for extra in extras:
+        for module in EXTRAS[extra]:
+            # The parent of a dotted name would be imported to look for it.
+            if find_spec(module.partition(".")[0]) is None:
+                raise MissingExtra(extra, module)
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
+    """What a failed import says of an extra; None if no extra brings the module."""
+    name = error.name or ""
+    for extra, modules in EXTRAS.items():
+        if any(name == module or name.startswith(f"{module}.") or module.startswith(f"{name}.") for module in modules):
+            return MissingExtra(extra, name)
+    return None

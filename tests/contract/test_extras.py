@@ -1,0 +1,92 @@
+"""Without extras the package reads; what needs an extra names it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.extras import EXTRAS, MissingExtra, missing_extra, require
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+READERS = (
+    "cli.audit",
+    "cli.files.cache",
+    "cli.files.merge",
+    "cli.files.verify",
+    "cli.lock",
+    "cli.view",
+    "contract.manifest",
+    "defs.event_log",
+    "lineage.audit",
+    "lineage.tokens",
+    "loader.chunks",
+    "loader.documents",
+    "loader.rows",
+    "megatron.blend",
+    "megatron.merge",
+    "megatron.verify",
+    "megatron.vocabulary",
+    "pipeline.stages",
+    "storage.artifact",
+    "viewing.find",
+    "viewing.page",
+    "viewing.terminal",
+)
+"""What reads rows, Megatron pairs, manifests and audits, below `megacpp_assets`."""
+WITHOUT = """
+import sys
+from importlib import import_module
+
+for name in sys.argv[1].split():
+    sys.modules[name] = None  # what an import of a module that is not installed finds
+for name in sys.argv[2].split():
+    import_module(f"megacpp_assets.{name}")
+sys.argv[1:] = sys.argv[3].split()
+import_module("megacpp_assets.cli").main()
+"""
+
+
+def without_extras(readers: str, command: str) -> subprocess.CompletedProcess[str]:
+    """`megacpp COMMAND` where the modules of all extras are missing, after the readers were imported."""
+    blocked = " ".join(module for modules in EXTRAS.values() for module in modules)
+    words = [sys.executable, "-c", WITHOUT, blocked, readers, command]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_without_extras_all_that_reads_is_imported() -> None:
+    done = without_extras(" ".join(READERS), "audit --help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"), [("run --until pinned_repos", "build"), ("ui", "dagster"), ("recipe show", "build")]
+)
+def test_a_command_without_its_extra_names_it(command: str, extra: str, tmp_path: Path) -> None:
+    done = without_extras("", command)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: extra {extra}; expected the module ")
+    assert done.stderr.endswith(f"what to do: pip install 'megacpp-assets[{extra}]'\n")
+
+
+def test_a_package_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"extra train; expected the module torch; found none") as raised:
+        require("build", "train")
+    assert isinstance(raised.value, MissingExtra) and raised.value.name == "torch"
+
+
+def test_a_failed_import_that_no_extra_explains_stays_what_it_is() -> None:
+    assert missing_extra(ModuleNotFoundError("No module named 'x'", name="x")) is None
+    assert missing_extra(ModuleNotFoundError("No module named 'torchvision'", name="torchvision")) is None
+    found = missing_extra(ModuleNotFoundError("No module named 'google.cloud.storage'", name="google.cloud.storage"))
+    assert found is not None and "megacpp-assets[gcs]" in str(found)
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    assert EXTRAS.keys() <= PROJECT["optional-dependencies"].keys()
+    assert (Path(__file__).parents[2] / "megacpp_assets" / "py.typed").is_file()
