@@ -147,6 +147,8 @@ COMPLETE_FILE: Final = "_COMPLETE"
 MANIFEST_FILE: Final = "manifest.json"
 VAL_SHARD: Final = "val_shard.parquet"
 TOKENIZER_FILE: Final = "tokenizer.json"
+TOKENIZER_CONFIG_FILE: Final = "tokenizer_config.json"
+SPECIAL_TOKENS_FILE: Final = "special_tokens_map.json"
 _NAMED_DIGITS: Final = 12
 
 

@@ -52,3 +52,14 @@ class Mixture:
     def key(self) -> str:
         """Path-like key, unique within a dataset."""
         return f"{self.specialist}/{self.phase}"
+
+    @staticmethod
+    def parse(key: str) -> Mixture:
+        """Split `specialist/phase`; `SpecError` unless both are names of letters, digits and '_'."""
+        specialist, slash, phase = key.partition("/")
+        if not slash:
+            do = "write for example base/4k"
+            raise SpecError(f"mixture {key!r}", expected="SPECIALIST/PHASE", found=repr(key), do=do)
+        require_label("specialist", specialist)
+        require_label("phase", phase)
+        return Mixture(specialist, phase)

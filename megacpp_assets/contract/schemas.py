@@ -69,14 +69,16 @@ _DOCUMENT = [
     pa.field(c.TEXT, pa.string()),
 ]
 
-JSONL_KEYS: Final = (
-    *(field.name for field in _DOCUMENT),
-    *CHAR_TYPES,
-    c.CHUNK_BOUNDARIES,
-    c.CALL_EDGES,
-    c.TYPE_EDGES,
-    "token_estimate",
-)
+_CHARACTER_LEVEL = [
+    *(pa.field(name, pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
+    pa.field(c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY)),
+    pa.field(c.CALL_EDGES, pa.list_(CALL_EDGE)),
+    pa.field(c.TYPE_EDGES, pa.list_(TYPE_EDGE)),
+]
+
+SEMANTIC: Final = pa.schema([*_DOCUMENT, *_CHARACTER_LEVEL, pa.field("token_estimate", pa.int32())])
+"""A semantic JSONL record. A JSON reader that is given this schema guesses no type from the first lines of a file."""
+JSONL_KEYS: Final = tuple(SEMANTIC.names)
 """Keys of a semantic JSONL record, all required."""
 
 TOKENIZED: Final = pa.schema(
@@ -86,10 +88,7 @@ TOKENIZED: Final = pa.schema(
         pa.field(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32())),
         pa.field(c.TOKEN_CHAR_ENDS, pa.list_(pa.int32())),
         pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
-        *(pa.field(name, pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
-        pa.field(c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY)),
-        pa.field(c.CALL_EDGES, pa.list_(CALL_EDGE)),
-        pa.field(c.TYPE_EDGES, pa.list_(TYPE_EDGE)),
+        *_CHARACTER_LEVEL,
     ]
 )
 

@@ -6,7 +6,7 @@ rows asked for, and every batch has the same keys, shapes and dtypes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,8 +93,9 @@ class PackedRows:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def batch(self, rows: NDArray[np.int64]) -> RowBatch:
+    def batch(self, rows: NDArray[np.int64] | Sequence[int]) -> RowBatch:
         """The rows numbered `rows`, in that order. Raises IndexError for a number that no row has."""
+        rows = np.asarray(rows, np.int64)
         input_ids = self._lines(Values(self.tokens), rows, PAD_ID)
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
         documents = row_documents(input_ids, valid)

@@ -10,9 +10,14 @@ from typing import Final
 
 import numpy as np
 
+from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.index_format import TOKEN_DTYPE
 from megacpp_assets.megatron.reader import BinIdx
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.tokenizer.artifact import transformers_files
 
 _UINT16: Final = np.dtype("<u2")
 _UINT16_IDS: Final = np.iinfo(np.uint16).max + 1
@@ -20,7 +25,11 @@ _UINT16_IDS: Final = np.iinfo(np.uint16).max + 1
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The samples that Megatron is asked for, and where its indices are kept."""
+    """The samples that Megatron is asked for, and where its indices are kept.
+
+    `tokenizer` is a folder whose EOS is `<BOS>`, as `megatron_tokenizer` writes it: Megatron resets positions and
+    attention after each end of a document, and our documents begin with BOS and have no EOS.
+    """
 
     blend: Sequence[tuple[float, Path]]
     tokenizer: Path
@@ -42,8 +51,11 @@ class Launch:
         (folder / "arguments.sh").write_text(" \\\n".join(self.arguments()) + "\n")
 
     def arguments(self) -> list[str]:
-        """One option with its values each, for `pretrain_gpt.py`; to keep documents apart takes more, see
-        `training.megatron.embedding`."""
+        """One option with its values each, for `pretrain_gpt.py`. Attention does not cross documents.
+
+        The BOS of a document belongs to the document before it, and positions count from the token after BOS.
+        `training.megatron.embedding` has neither deviation.
+        """
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
         return [
             f"--data-path {self.blend_text()}",
@@ -54,9 +66,21 @@ class Launch:
             f"--split {self.split}",
             f"--seq-length {self.row_tokens}",
             f"--seed {self.seed}",
+            "--reset-position-ids",
+            "--reset-attention-mask",
+            "--eod-mask-loss",
             f"--data-cache-path {self.cache}",
             *counts,
         ]
+
+
+def megatron_tokenizer(tokenizer: Artifact, folder: Path) -> Path:
+    """Write `tokenizer` into `folder` as a tokenizer whose end of text is `<BOS>`; returns the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / TOKENIZER_FILE, tokenizer.file(TOKENIZER_FILE).read_bytes())
+    for name, data in transformers_files(end_of_text=BOS_ID).items():
+        write_atomic(folder / name, data)
+    return folder
 
 
 def sequence_counts(pairs: Mapping[Path, BinIdx], vocabulary_size: int) -> bytes:

@@ -13,8 +13,10 @@ import numpy as np
 import orjson
 
 from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.columns import SPECIAL_TOKENS_FILE, TOKENIZER_CONFIG_FILE
 from megacpp_assets.contract.errors import TokenizerDrift
-from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPECIAL_NAMES
+from megacpp_assets.contract.specials import BOS_ID, EOS_ID, FIXED_IDS, PAD_ID, SPECIAL_NAMES, UNK_ID
 from megacpp_assets.tokenizer.model import Model
 from megacpp_assets.tokenizer.vocabulary.fixed import special
 from megacpp_assets.tokenizer.whitespace import Whitespace
@@ -27,6 +29,22 @@ _DO = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinn
 def dump_model(model: Model) -> bytes:
     """The bytes of `tokenizer.json`."""
     return orjson.dumps(_document(model))
+
+
+def transformers_files(end_of_text: int = EOS_ID, longest: int | None = None) -> dict[str, bytes]:
+    """The files beside `tokenizer.json` from which `transformers.AutoTokenizer` knows BOS, EOS, PAD and UNK.
+
+    `end_of_text` is the id that counts as EOS; `longest` the tokens that a model takes, if it is known.
+    """
+    ids = {"bos_token": BOS_ID, "eos_token": end_of_text, "pad_token": PAD_ID, "unk_token": UNK_ID}
+    names = {name: special(SPECIAL_NAMES[index]) for name, index in ids.items()}
+    config: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        **({} if longest is None else {"model_max_length": longest}),
+        **names,
+    }
+    return {TOKENIZER_CONFIG_FILE: canonical_json(config), SPECIAL_TOKENS_FILE: canonical_json(names)}
 
 
 @uncollected

@@ -13,7 +13,7 @@ from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.layout import REGISTRY
-from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
+from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model, transformers_files
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock
 from megacpp_assets.tokenizer.model import Model
@@ -54,6 +54,7 @@ def contents_of(
         LOCK_FILE: lock.to_bytes(),
         STATISTICS_FILE: statistics.to_bytes(),
         PAGE_FILE: quality_page(statistics).encode(),
+        **transformers_files(),
     }
     return Contents(files, {"vocabulary_size": recipe.vocabulary_size, **_stats(statistics, commit)})
 

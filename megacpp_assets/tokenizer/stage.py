@@ -1,5 +1,5 @@
-"""Stage 3a, `tokenizer`: pinned sources in; `tokenizer.json`, `tokenizer.lock`, `statistics.json`, `quality.md` and a
-registry commit out. Equal sources and recipe give equal bytes and an equal commit, with any number of workers.
+"""Stage 3a, `tokenizer`: pinned sources in; the tokenizer, its lock, its statistics and a registry commit out. Equal
+sources and recipe give equal bytes and an equal commit, with any number of workers.
 
 Training ends in the registry, and the artifact is always restored from a commit of it: the pinned one, or the one that
 these sources and this recipe gave. So what was trained is never trained again, whatever has changed since."""
@@ -47,7 +47,7 @@ from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_sha256
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.contract.partition import Mixture, RepoRef, require_label
+from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import enriched_path, packed_path
@@ -28,7 +28,7 @@ def find(root: Path, dataset: str, partition: str, which: str, split: str) -> Sh
     """
     if "@" in partition:
         return find_document(open_artifact(root, enriched_path(dataset, RepoRef.parse(partition))), which)
-    return find_row(open_artifact(root, packed_path(dataset, _mixture(partition))), which, split)
+    return find_row(open_artifact(root, packed_path(dataset, Mixture.parse(partition))), which, split)
 
 
 def find_row(packed: Artifact, which: str, split: str) -> Shown:
@@ -100,12 +100,3 @@ def _encoder(enriched: Artifact) -> Encoder:
 def _load(directory: Path, _manifest: str) -> Encoder:
     """A dataset has one tokenizer; a run that describes all of its partitions loads it once."""
     return Encoder.load(directory)
-
-
-def _mixture(partition: str) -> Mixture:
-    specialist, slash, phase = partition.partition("/")
-    if not slash:
-        raise SpecError("partition", expected="NAME@REF or SPECIALIST/PHASE", found=repr(partition))
-    require_label("specialist", specialist)
-    require_label("phase", phase)
-    return Mixture(specialist, phase)

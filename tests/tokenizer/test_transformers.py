@@ -1,15 +1,16 @@
-"""`transformers` loads the artifact's `tokenizer.json` as it is, and gives our ids and character offsets."""
+"""`transformers` loads the artifact's folder, and gives our ids and character offsets."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPACE_ID, UNK_ID
+from megacpp_assets.megatron.launch import megatron_tokenizer
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import FORGERY
 from tests.tokenizer.conftest import native_sources
@@ -23,9 +24,9 @@ TEXTS = (*(source.decode() for source in native_sources().values()), "".join(PIE
 
 @pytest.fixture(scope="module")
 def theirs(published: Artifact) -> PreTrainedTokenizerFast:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import AutoTokenizer
 
-    return PreTrainedTokenizerFast(tokenizer_file=str(published.file(TOKENIZER_FILE)))
+    return AutoTokenizer.from_pretrained(published.directory)  # type: ignore[no-any-return]
 
 
 def test_ids_and_offsets_of_real_code_and_of_forgeries_are_ours(
@@ -50,3 +51,19 @@ def test_text_that_spells_bos_has_no_other_bos_than_its_first_and_comes_back(the
 def test_it_knows_as_many_ids_as_we_do(published: Artifact, theirs: PreTrainedTokenizerFast) -> None:
     assert len(theirs) == Encoder.load(published.directory).vocabulary_size
     assert theirs.convert_tokens_to_ids("<BOS>") == BOS_ID
+
+
+def test_it_knows_the_special_tokens_and_pads(theirs: PreTrainedTokenizerFast) -> None:
+    found = theirs.pad_token_id, theirs.unk_token_id, theirs.bos_token_id, theirs.eos_token_id
+    assert found == (PAD_ID, UNK_ID, BOS_ID, EOS_ID)
+    short, long = theirs(["x", "x y"], padding=True)["input_ids"]
+    assert len(short) == len(long) and short[-1] == PAD_ID != long[-1]
+
+
+def test_megatron_takes_bos_for_the_end_of_a_document(published: Artifact, tmp_path: Path) -> None:
+    """With this `eod` its reset keeps our documents apart: see tests/training/megatron/test_embedding.py."""
+    library = pytest.importorskip("megatron.core.tokenizers.text.libraries.huggingface_tokenizer")
+    theirs = library.HuggingFaceTokenizer(str(megatron_tokenizer(published, tmp_path)))
+    text = "int a = b > c;"
+    ours = Encoder.load(published.directory).encode_batch([text]).ids.tolist()
+    assert theirs.eod == BOS_ID and theirs.tokenizer(text)["input_ids"] == ours

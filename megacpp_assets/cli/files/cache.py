@@ -1,4 +1,4 @@
-"""`megacpp cache`: opens Megatron pairs as a training would, and prints the arguments to start it with."""
+"""`megacpp cache`: opens Megatron pairs as a training does, and prints the arguments for Megatron."""
 
 from __future__ import annotations
 
@@ -44,12 +44,13 @@ def cache_command(
     sequences: Path | None,
     write: Path | None,
 ) -> None:
-    """Documents, tokens and type of each pair, what a training would take of it, and Megatron's arguments for it.
+    """Print the documents, tokens and type of each pair, and Megatron's arguments to train on it.
 
     A prefix is a pair's path without `.bin` or `.idx`. The samples are those that megatron-core 0.16.1 makes.
+    With these arguments attention does not cross documents.
     """
     from megacpp_assets.megatron.blend import open_blend
-    from megacpp_assets.megatron.launch import Launch, sequence_counts
+    from megacpp_assets.megatron.launch import Launch, megatron_tokenizer, sequence_counts
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
 
     weighted = _weighted(blend)
@@ -70,7 +71,8 @@ def cache_command(
     key = sha256_bytes("".join(artifact.manifest.sha256 for artifact in artifacts).encode())
     cache = artifacts[0].root / "cache" / "megatron" / key[:16]
     vocabulary = stated_vocabulary_size(tokenizer)
-    launch = Launch(weighted, tokenizer.directory, seq_length, seed, split, cache, vocabulary, sequences)
+    folder = megatron_tokenizer(tokenizer, cache / "tokenizer")
+    launch = Launch(weighted, folder, seq_length, seed, split, cache, vocabulary, sequences)
     if write is not None:
         launch.write(write)
     click.echo(" \\\n".join(launch.arguments()))
@@ -90,7 +92,7 @@ def _artifact(prefix: Path) -> Artifact:
     artifact = artifact_beside(prefix)
     if artifact is None:
         do = "name a pair in the folder of a published artifact"
-        raise SpecError(f"{prefix}", expected="a manifest beside it", found="none", do=do)
+        raise SpecError(f"{prefix}", expected="a manifest in its folder", found="none", do=do)
     for suffix in (BIN, IDX):
         artifact.file(prefix.name + suffix)
     return artifact

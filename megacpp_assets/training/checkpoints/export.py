@@ -18,8 +18,9 @@ from torch import Tensor
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPECIAL_NAMES
+from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer.artifact import transformers_files
 from megacpp_assets.training.checkpoints.record import MODEL, read_config
 from megacpp_assets.training.checkpoints.shards import Shards
 from megacpp_assets.training.network.model import ModelConfig
@@ -29,7 +30,6 @@ from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfi
 
 INDEX_FILE: Final = "model.safetensors.index.json"
 CONFIG_FILE: Final = "config.json"
-TOKENIZER_CONFIG_FILE: Final = "tokenizer_config.json"
 ORIGIN_FILE: Final = "origin.json"
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _FILE_BYTES: Final = 2 << 30
@@ -61,7 +61,8 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     tied = not model.structure.components
     (folder / CONFIG_FILE).write_bytes(canonical_json(_llama(model, row_tokens, dtype, tied=tied)))
     (folder / TOKENIZER_FILE).write_bytes(tokenizer.file(TOKENIZER_FILE).read_bytes())
-    (folder / TOKENIZER_CONFIG_FILE).write_bytes(canonical_json(_tokenizer_config(row_tokens)))
+    for name, data in transformers_files(longest=row_tokens).items():
+        (folder / name).write_bytes(data)
     (folder / ORIGIN_FILE).write_bytes(canonical_json(_origin(checkpoint, tokenizer)))
 
 
@@ -168,16 +169,6 @@ def _llama(config: ModelConfig, row_tokens: int, dtype: str, *, tied: bool) -> d
         "eos_token_id": EOS_ID,
         "pad_token_id": PAD_ID,
         "dtype": dtype,
-    }
-
-
-def _tokenizer_config(row_tokens: int) -> dict[str, Any]:
-    names = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID}
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": row_tokens,
-        "clean_up_tokenization_spaces": False,
-        **{f"{name}_token": f"<{SPECIAL_NAMES[index]}>" for name, index in names.items()},
     }
 
 

@@ -43,13 +43,16 @@ def test_it_prints_what_a_pair_holds_and_arguments_ready_to_paste(
     assert "training samples 20 of 16 tokens\n" in said
     words = said[said.index("--data-path") :].replace("\\\n", " ").split()
     assert words[:5] == ["--data-path", "0.25", str(prefix), "0.75", str(prefix)]
+    flags = {"--reset-position-ids", "--reset-attention-mask", "--eod-mask-loss"}
+    assert flags <= set(words)
+    words = [word for word in words if word not in flags]
     options = dict(zip(words[5::2], words[6::2], strict=True))
     assert list(options) == [
         "--tokenizer-type", "--tokenizer-model", "--vocab-size", "--make-vocab-size-divisible-by",
         "--split", "--seq-length", "--seed", "--data-cache-path",
     ]  # fmt: skip
     assert options["--tokenizer-type"] == "HuggingFaceTokenizer"
-    assert Path(options["--tokenizer-model"]) == made.root / "tokenizer" / DATASET
+    assert Path(options["--tokenizer-model"]) == Path(options["--data-cache-path"]) / "tokenizer"
     assert Path(options["--data-cache-path"]).is_relative_to(made.root / "cache")
 
 
@@ -92,7 +95,7 @@ def test_a_pair_without_a_manifest_or_with_other_bytes_is_refused(
 ) -> None:
     write_pair(tmp_path / "x", [5, 9])
     assert exit_code(monkeypatch, "cache", str(tmp_path / "x"), *FEW) == 1
-    assert "a manifest beside it" in capsys.readouterr().err
+    assert "a manifest in its folder" in capsys.readouterr().err
     root = Path(shutil.copytree(made.root, tmp_path / "root"))
     prefix = root / made.path / NAME
     with part(prefix, BIN).open("r+b") as file:

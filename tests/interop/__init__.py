@@ -1,0 +1,1 @@
+"""Tests of what other people's training scripts use."""
