@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
@@ -44,7 +45,17 @@ _COMMANDS: Final = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is asked for: an audit need not wait for what runs stages."""
+    """Imports a command when it is used: an audit does not load what runs stages."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if close := get_close_matches(args[0], _COMMANDS, n=1):
+                error.message = f"No such command {args[0]!r}. Did you mean {close[0]!r}?"
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -70,7 +81,7 @@ def main() -> None:
         # Without its standalone mode click returns the code of `Exit` instead of leaving with it.
         sys.exit(cli(standalone_mode=False))
     except MegacppError as error:
-        click.secho(f"error: {error}", fg="red", err=True)
+        click.secho(f"error: {error.lines()}", fg="red", err=True)
         sys.exit(1)
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
@@ -79,7 +90,7 @@ def main() -> None:
         click.secho(f"error: {missing}", fg="red", err=True)
         sys.exit(1)
     except OSError as error:
-        click.secho(f"error: {disk_failure(error)}", fg="red", err=True)
+        click.secho(f"error: {disk_failure(error).lines()}", fg="red", err=True)
         sys.exit(1)
     except click.ClickException as error:
         words = io.StringIO()
@@ -87,7 +98,7 @@ def main() -> None:
         click.echo(without_secrets(words.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as interrupted:
-        click.secho("interrupted; run the same command again to go on", err=True)
+        click.secho("interrupted; run the same command again to continue", err=True)
         # click raises its own Abort from ours.
         told = (interrupted.__cause__ or interrupted).args
         sys.exit(_SIGNALLED + (told[0] if told else signal.SIGINT))

@@ -1,4 +1,4 @@
-"""`megacpp launch`: what a launch would ask for and take; what runs, and giving it up."""
+"""`megacpp launch`: previews and estimates of trainings; the jobs that run; cancelling one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ _DEFAULT = "base"
 
 
 @click.group("launch", invoke_without_command=True)
-@click.option("--dry-run", is_flag=True, help="Print exactly what the launcher would ask for.")
-@click.option("--estimate", "estimating", is_flag=True, help="Print how long it would take, by rates measured before.")
+@click.option("--dry-run", is_flag=True, help="Print the request to the launcher, word for word.")
+@click.option(
+    "--estimate", "estimating", is_flag=True, help="Print the duration, from rates that were measured before."
+)
 @click.option("--hourly", type=float, metavar="PRICE", help="What an hour of the whole job costs, for --estimate.")
 @click.option(
     "--partition", default="", metavar="SPECIALIST/PHASE", help="Default: base in the first phase of the curriculum."
 )
-@click.option("--recipe", metavar="NAME|FILE", help="Default: the one that the dataset follows.")
+@click.option(
+    "--specialists", default="", metavar="NAME,NAME", help="Several, each in the first phase of the curriculum."
+)
+@click.option("--recipe", metavar="NAME|FILE", help="Default: the recipe of the dataset.")
 @recipe_settings_option
 @dataset_option
 @data_root_option
@@ -39,25 +44,32 @@ def launch_group(
     estimating: bool,
     hourly: float | None,
     partition: str,
+    specialists: str,
     recipe: str | None,
     settings: tuple[str, ...],
     dataset: str,
     data_root: str | None,
 ) -> None:
-    """Say what training a partition would ask for and take, on the launcher that its recipe names, and change nothing.
+    """Print what a training would request from the launcher of its recipe, and how long it would take. Changes nothing.
 
-    megacpp run launches it; megacpp launch status shows what runs, megacpp launch cancel gives it up.
+    megacpp run launches; megacpp launch status lists the jobs; megacpp launch cancel stops one.
     """
     if context.invoked_subcommand is not None:
         return
     if not (dry_run or estimating):
         raise click.UsageError("one of --dry-run, --estimate, status or cancel; megacpp run launches")
+    if partition and specialists:
+        raise click.UsageError("--partition and --specialists exclude each other")
     corpus = _corpus(data_root, dataset, recipe, settings)
-    partition = partition or f"{_DEFAULT}/{corpus.recipe.curriculum[0]}"
-    if dry_run:
-        _preview(corpus, partition)
-    if estimating:
-        _estimate(corpus, partition, hourly)
+    phase = corpus.recipe.curriculum[0]
+    asked = [partition] if partition else [f"{name}/{phase}" for name in (specialists or _DEFAULT).split(",")]
+    for each in asked:
+        if len(asked) > 1:
+            click.echo(f"# {each}")
+        if dry_run:
+            _preview(corpus, each)
+        if estimating:
+            _estimate(corpus, each, hourly)
 
 
 @launch_group.command("status")

@@ -23,8 +23,10 @@ def doctor_command(data_root: str | None) -> None:
 
     findings = examine(resolve_root(data_root))
     for finding in findings:
-        mark = "ok     " if finding.good else ("MISSING" if finding.needed else "absent ")
-        click.echo(f"{mark} {finding.name:<16} {finding.found}" + ("" if finding.good else f"  -> {finding.advice}"))
+        mark = "ok" if finding.good else ("MISSING" if finding.needed else "optional")
+        click.echo(f"{mark:<9}{finding.name:<10} {finding.found}")
+        if not finding.good:
+            click.echo(f"{'':<20}what to do: {finding.advice}")
     if any(finding.needed and not finding.good for finding in findings):
         raise click.exceptions.Exit(1)
 
@@ -40,7 +42,7 @@ def bench_command(names: tuple[str, ...]) -> None:
     known = {path.stem.rstrip("_"): path for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")}
     for name in names or known:
         if name not in known:
-            raise SpecError(f"benchmark {name!r}", expected=f"one of {', '.join(known)}", found=repr(name))
+            raise SpecError.unknown("benchmark", name, known)
         code = subprocess.run([sys.executable, str(known[name])], check=False).returncode
         if code:
             # It has said why itself. A signal's number comes back negative; a shell says 128 more than it.

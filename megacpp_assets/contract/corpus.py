@@ -73,9 +73,11 @@ class Corpus:
         self.lock.require_not_removed(repo.name)
         pin = self.lock.find(repo)
         if pin is None:
-            known = ", ".join(repo.key for repo in self.known_refs) or "none"
-            do = f"megacpp run --refs {key} --dataset {self.dataset}"
-            raise SpecError(f"partition {key}", expected=f"one that corpus.lock knows: {known}", found=key, do=do)
+            known = [other.key for other in self.known_refs]
+            do = (
+                f"megacpp lock show lists what {self.dataset} knows; megacpp backfill adds releases that exist upstream"
+            )
+            raise SpecError.unknown(f"reference of dataset {self.dataset}", key, known, do)
         return pin
 
     def weights(self, specialist: str) -> dict[str, float]:
@@ -98,12 +100,8 @@ class Corpus:
             return weights
         if specialist in self.lock.specialists:
             return {self.lock.specialists[specialist]: self.recipe.mixture.own_weight}
-        raise SpecError(
-            f"specialist {specialist!r}",
-            expected=f"one of {', '.join(self.specialists)} (of the recipe, or defined by a pinned repository)",
-            found="no weights for it",
-            do=f"add [specialists.{specialist}] to the recipe, or its repository with --repos",
-        )
+        do = f"name one of {', '.join(self.specialists)}; or add [specialists.{specialist}] to the recipe"
+        raise SpecError.unknown("specialist", specialist, self.specialists, do)
 
     def mixtures(self, specialists: Sequence[str], phases: Sequence[str]) -> tuple[Mixture, ...]:
         """Every specialist in every phase, checked."""

@@ -2,25 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
+from difflib import get_close_matches
+from typing import Self
+
 from megacpp_assets.contract.sources.urls import without_secrets
 
 
 class MegacppError(Exception):
-    """Root of all expected failures; the command line prints it without a traceback."""
+    """Root of all expected failures; the command line prints it without a traceback.
 
-    def __init__(self, what: str, *, expected: object = None, found: object = None, do: str = "") -> None:
-        parts = [what]
-        if expected is not None:
-            parts.append(f"expected {expected}")
-        if found is not None:
-            parts.append(f"found {found}")
-        if do:
-            parts.append(f"what to do: {do}")
-        super().__init__("; ".join(map(without_secrets, parts)))
+    Its text is one line, for logs. `lines` is the same on several lines, for a terminal. URLs lose their secrets.
+    """
+
+    def __init__(
+        self, what: str, *, expected: object = None, found: object = None, do: str = "", closest: str = ""
+    ) -> None:
+        self.what = without_secrets(what)
+        self.closest = f"did you mean `{closest}`?" if closest else ""
+        self.expected, self.found = (None if each is None else without_secrets(str(each)) for each in (expected, found))
+        self.do = without_secrets(do)
+        super().__init__("; ".join(self._parts()))
+
+    def lines(self) -> str:
+        """The object on the first line, then what was expected, what was found and what to do, indented."""
+        return "\n  ".join(self._parts())
+
+    @property
+    def cause(self) -> str:
+        """The object and what was found, without advice: to stand as `found` in another error."""
+        return f"{self.what}: {self.found}" if self.found is not None else self.what
+
+    def within(self, where: str) -> Self:
+        """The same error with `where` before its object."""
+        changed = copy(self)
+        changed.what = f"{where}: {self.what}"
+        changed.args = ("; ".join(changed._parts()),)
+        return changed
+
+    def _parts(self) -> list[str]:
+        parts = [self.what]
+        if self.closest:
+            parts.append(self.closest)
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        if self.found is not None:
+            parts.append(f"found {self.found}")
+        if self.do:
+            parts.append(f"what to do: {self.do}")
+        return parts
 
 
 class SpecError(MegacppError):
     """A request that cannot be carried out as written: unknown name, bad reference, bad option."""
+
+    @classmethod
+    def unknown(cls, what: str, name: str, known: Iterable[str], do: str = "") -> Self:
+        """The error for `name`, which is none of `known`: it names the closest of them, or all where none is close."""
+        known = tuple(known)
+        asked, found = f"{what} {name!r}", "an unknown name"
+        if close := get_close_matches(name, known, n=1):
+            return cls(asked, found=found, do=do, closest=close[0])
+        return cls(asked, expected=f"one of {', '.join(known)}", found=found, do=do)
 
 
 class EnvironmentLacks(MegacppError):

@@ -1,4 +1,4 @@
-"""What this machine has of what the line needs, and what to install for the rest."""
+"""Which requirements of the pipeline this machine meets, and what to install for the rest."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ class Finding:
 
 
 def examine(root: Path) -> list[Finding]:
-    """Look at everything, in a fixed order; never raises for what is missing."""
-    return [_toolchain(), _git(), _sandbox(), _compiler(), _disk(root), _memory()]
+    """Every requirement, in a fixed order; a missing one is a finding, not an error."""
+    return [_toolchain(), _git(), _sandbox(), _compiler(), _torch(), _gpu(), _disk(root), _memory()]
 
 
 def _toolchain() -> Finding:
     """libclang must parse <stddef.h> and <vector> without a diagnostic."""
-    return _attempt("libclang", lambda: str(find_toolchain().identity), "apt-get install g++ libc6-dev")
+
+    def probe() -> str:
+        return "; ".join(f"{name.replace('_', ' ')} {version}" for name, version in find_toolchain().identity.items())
+
+    return _attempt("libclang", probe, "apt-get install g++ libc6-dev")
 
 
 def _git() -> Finding:
@@ -52,12 +56,27 @@ def _attempt(name: str, probe: Callable[[], str], advice: str, *, needed: bool =
     try:
         return Finding(name, True, probe(), advice, needed)
     except MegacppError as error:
-        return Finding(name, False, str(error), advice, needed)
+        return Finding(name, False, error.cause, advice, needed)
 
 
 def _compiler() -> Finding:
     path = shutil.which("g++")
     return Finding("g++", path is not None, path or "not found", "apt-get install g++ (its standard library is parsed)")
+
+
+def _torch() -> Finding:
+    # Imported here: torch takes seconds to load, and only this probe needs it.
+    from megacpp_assets.training.accelerators import torch_build  # noqa: PLC0415
+
+    return Finding("torch", True, torch_build(), "")
+
+
+def _gpu() -> Finding:
+    from megacpp_assets.training.accelerators import accelerators  # noqa: PLC0415
+
+    found = accelerators()
+    advice = 'only needed for training.device = "cuda": a driver, and a CUDA build of torch'
+    return Finding("GPU", bool(found), "; ".join(found) or "torch finds no CUDA device", advice, needed=False)
 
 
 def _disk(root: Path) -> Finding:

@@ -74,10 +74,8 @@ class References:
         self.lock.require_not_removed(name)
         entry = self.catalogue.get(name)
         if entry is None:
-            listed = ", ".join(sorted(self.catalogue))
-            raise SpecError(
-                f"repository {name!r}", expected=f"one of {listed}", found=repr(name), do="megacpp repos add"
-            )
+            do = "name one of the catalogue, or add yours with megacpp repos add"
+            raise SpecError.unknown("repository", name, sorted(self.catalogue), do)
         return entry
 
     def _kept(self, existing: RepoPin, entry: CatalogueEntry) -> RepoPin:

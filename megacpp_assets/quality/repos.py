@@ -31,7 +31,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     try:
         return judged(CHECKS, _read(artifact))
     except GitFailed as error:
-        return failing(CHECKS, f"no readable repository: {error}")
+        return failing(CHECKS, f"no readable repository: {error.cause}")
 
 
 def _read(artifact: Artifact) -> _Repository:

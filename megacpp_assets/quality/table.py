@@ -57,4 +57,4 @@ def _verdict(check: Check[Subject], subject: Subject) -> Verdict:
     try:
         return check.judge(subject)
     except MegacppError as error:
-        return Verdict(False, str(error))
+        return Verdict(False, error.cause)

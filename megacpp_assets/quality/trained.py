@@ -47,7 +47,7 @@ class _No:
 
     def __call__(self, checkpoint: _Checkpoint) -> Verdict:
         found = self.problem(checkpoint)
-        return Verdict(found is None, found or "so")
+        return Verdict(found is None, found or "no deviation")
 
 
 def _steps(checkpoint: _Checkpoint) -> str | None:

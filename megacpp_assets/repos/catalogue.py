@@ -202,7 +202,7 @@ def _entry(name: str, table: Any, where: str) -> CatalogueEntry:
     try:
         return CatalogueEntry(name=name, **values)
     except SpecError as error:
-        raise SpecError(f"{where}: {error}") from error
+        raise error.within(where) from error
 
 
 def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> None:

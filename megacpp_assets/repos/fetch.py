@@ -57,7 +57,7 @@ def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, ke
         raise SourceUnreachable(
             f"repository {url}",
             expected=f"{git_ref} from {source}",
-            found=str(error),
+            found=error.cause,
             do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
         ) from error
     found = git("rev-parse", "--verify", f"{keep}^{{commit}}", git_dir=git_dir).decode().strip()

@@ -126,7 +126,7 @@ def _require_success(command: str, code: int, errors: bytes) -> None:
         error = GitStopped(f"git {command}", expected="to stay within its limits", found=f"exit {code}: {words}")
         error.limit = stopped
         raise error
-    raise GitFailed(f"git {command}", expected="exit 0", found=f"exit {code}: {words}")
+    raise GitFailed(f"git {command} failed with exit code {code}", found=words)
 
 
 def _limit_met(code: int, errors: bytes) -> str:

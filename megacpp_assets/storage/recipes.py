@@ -35,7 +35,8 @@ def kept_recipe(root: Path, sha256: str) -> Recipe:
             raise LineageGap(str(path), expected=f"a recipe of sha256 {sha256}", found=sha256_bytes(data), do=_DO)
         return parse_recipe(tomllib.loads(data.decode()), str(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, SpecError) as error:
-        raise LineageGap(str(path), expected="the recipe that corpus.lock names", found=str(error), do=_DO) from error
+        found = error.cause if isinstance(error, SpecError) else str(error)
+        raise LineageGap(str(path), expected="the recipe that corpus.lock names", found=found, do=_DO) from error
 
 
 _DO = "megacpp run --recipe with the recipe of this dataset writes it again"

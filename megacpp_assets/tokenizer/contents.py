@@ -84,7 +84,7 @@ def restore(root: Path, dataset: str, pin: TokenizerPin) -> Contents:
         owner, recipe = committed_recipe(root, pin.commit)
     except LineageGap as error:
         raise LineageGap(
-            f"pinned tokenizer of {dataset}", expected=f"commit {pin.commit} in {REGISTRY}", found=str(error), do=_DO
+            f"pinned tokenizer of {dataset}", expected=f"commit {pin.commit} in {REGISTRY}", found=error.cause, do=_DO
         ) from error
     _same(f"dataset of tokenizer commit {pin.commit}", dataset, owner)
     _same(f"sha256 of {TOKENIZER_FILE} in commit {pin.commit}", pin.sha256, sha256_bytes(data))
@@ -100,7 +100,7 @@ def _model(data: bytes, recipe: TokenizerRecipe) -> Model:
         raise TokenizerDrift(
             "pinned tokenizer",
             expected="one that this release writes byte for byte",
-            found=str(error),
+            found=error.cause,
             do="use the release that trained it, or megacpp tokenizer train",
         ) from error
 

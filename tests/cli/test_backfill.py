@@ -80,17 +80,17 @@ def test_a_release_that_cannot_be_made_does_not_keep_the_others_from_it(
 ) -> None:
     commit(upstream, {"a/" * 300 + "deep.cc": LONG}, "v1.2")
     assert _backfill(monkeypatch, root, "v1.*") == 1
-    assert "lib@v1.2; expected path_depth" in capsys.readouterr().err
+    assert "lib@v1.2\n  expected path_depth" in capsys.readouterr().err
     assert {folder.name for folder in (root / "jsonl" / "mine").iterdir()} == {"lib@v1.0", "lib@v1.1"}
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--repo", "lib", "--tags", "v9.*"), "tags 'v9.*' of lib; expected patterns of its releases upstream"),
+        (("--repo", "lib", "--tags", "v9.*"), "tags 'v9.*' of lib\n  expected patterns of its releases upstream"),
         (
             ("--repo", "other", "--tags", "*"),
-            "a pin of other; found those of lib; what to do: name other under repos of the dataset's recipe",
+            "a pin of other\n  found those of lib\n  what to do: name other under repos of the dataset's recipe",
         ),
         (("--repo", "../lib", "--tags", "*"), "a pin of ../lib"),
         (("--repo", "lib", "--tags", "*", "--dataset", "none"), "dataset 'none'"),

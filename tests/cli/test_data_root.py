@@ -15,7 +15,9 @@ def test_a_data_root_that_is_a_file_is_refused(
 ) -> None:
     (tmp_path / "file").write_bytes(b"mine")
     assert exit_code(monkeypatch, *command.split(), "--data-root", str(tmp_path / "file")) == 1
-    expected = f"error: data root {tmp_path / 'file'}; expected a folder; found a file; what to do: name another path"
+    expected = (
+        f"error: data root {tmp_path / 'file'}\n  expected a folder\n  found a file\n  what to do: name another path"
+    )
     assert capsys.readouterr().err.strip() == expected
     assert (tmp_path / "file").read_bytes() == b"mine"
 
@@ -26,7 +28,7 @@ def test_a_data_root_that_cannot_be_made_is_refused(
     """/proc takes no folder, not even root's."""
     assert exit_code(monkeypatch, "run", "--data-root", "/proc/data") == 1
     said = capsys.readouterr().err
-    assert said.startswith("error: /proc/data; expected ") and "; what to do: " in said
+    assert said.startswith("error: /proc/data\n  expected ") and "\n  what to do: " in said
     assert "Traceback" not in said
 
 
@@ -34,4 +36,4 @@ def test_a_data_root_without_anything_has_nothing_to_verify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "verify", "--data-root", str(tmp_path / "none")) == 1
-    assert "expected artifacts below it; found none; what to do: " in capsys.readouterr().err
+    assert "expected artifacts below it\n  found none\n  what to do: " in capsys.readouterr().err

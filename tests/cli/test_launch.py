@@ -85,7 +85,7 @@ def test_an_estimate_is_made_of_the_rate_that_a_training_left(
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path, steps=2000)
     words = ("--recipe", str(recipe), "--estimate", "--hourly", "36")
     _, err = said(monkeypatch, capsys, root, *words)
-    assert "expected a rate measured by launcher local on cpu with 1 processes; found none" in err
+    assert "expected a rate measured by launcher local on cpu with 1 processes\n  found none" in err
     order = Order(Job.of(asked_spec(root, recipe)), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
     records.end(root, order.name, "succeeded", Rate(steps=10, seconds_per_step=0.5, tokens=100.0, start_seconds=8.0))
@@ -163,4 +163,4 @@ def test_a_run_that_is_not_on_record_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, err = said(monkeypatch, capsys, tmp_path, "cancel", f"megacpp-{'0' * 22}-1")
-    assert "expected a name that megacpp launch status shows; found no such record" in err
+    assert "expected a name that megacpp launch status shows\n  found no such record" in err

@@ -122,9 +122,9 @@ def test_options_that_would_be_ignored_are_refused(
     ("words", "said"),
     [
         (("lock", "promote", "nonsense@v1"), "a pin of nonsense"),
-        (("lock", "diff", "7"), "state 7 of corpus.lock; expected none yet"),
+        (("lock", "diff", "7"), "state 7 of corpus.lock\n  expected none yet"),
         (("run", "--specialists", "nonsense"), "specialist 'nonsense'"),
-        (("run", "--refs", "sample-kernel@v9"), "sample-kernel@v9; expected a tag"),
+        (("run", "--refs", "sample-kernel@v9"), "sample-kernel@v9\n  expected a tag"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_no_file(

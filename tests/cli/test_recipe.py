@@ -32,8 +32,8 @@ MINE = (
 @pytest.mark.parametrize(
     ("catalogue", "words"),
     [
-        ("", "repository 'lib'; expected one of other"),
-        ('[repo.lib]\nurl = "lib"\nref = "v1"\n', "repo.lib.url; expected https://HOST/OWNER/NAME or an absolute"),
+        ("", "repository 'lib'\n  expected one of other"),
+        ('[repo.lib]\nurl = "lib"\nref = "v1"\n', "repo.lib.url\n  expected https://HOST/OWNER/NAME or an absolute"),
     ],
 )
 def test_a_recipe_whose_catalogue_does_not_have_its_repositories_cannot_be_followed(
@@ -65,5 +65,5 @@ def test_a_training_that_its_launcher_has_no_machine_for_is_refused_before_anyth
     settings = ("launch.launcher=slurm", "launch.exchange=gs://bucket/place", "training.device=tpu")
     words = [word for setting in settings for word in ("--set", setting)]
     assert exit_code(monkeypatch, *command.split(), *words, "--data-root", str(tmp_path / "data")) == 1
-    assert "training.device on the launcher slurm; expected cpu or cuda; found tpu" in capsys.readouterr().err
+    assert "training.device on the launcher slurm\n  expected cpu or cuda\n  found tpu" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()

@@ -73,7 +73,7 @@ def test_a_licence_that_is_no_spdx_expression_is_refused_before_anything_is_aske
     root, url = tmp_path / "data", "https://host/o/r"
     arguments = ("--ref", "v1", "--license", "the MIT license", "--data-root", str(root))
     assert exit_code(monkeypatch, "repos", "add", url, *arguments) == 1
-    assert "--license; expected an SPDX licence expression" in capsys.readouterr().err
+    assert "--license\n  expected an SPDX licence expression" in capsys.readouterr().err
     assert not root.exists()
 
 

@@ -13,6 +13,20 @@ def test_a_message_names_object_expectation_finding_and_remedy() -> None:
     assert str(errors.SpecError("phase")) == "phase"
 
 
-def test_every_error_has_one_root_and_says_what_it_means() -> None:
+def test_a_terminal_shows_each_part_on_its_own_line_and_the_closest_name_first() -> None:
+    error = errors.SpecError.unknown("phase", "16", ["4k", "16k"], "see the recipe")
+    assert error.lines().splitlines() == [
+        "phase '16'", "  did you mean `16k`?", "  found an unknown name", "  what to do: see the recipe",
+    ]  # fmt: skip
+    assert "one of 4k, 64k" in str(errors.SpecError.unknown("phase", "structure", ["4k", "64k"]))
+
+
+def test_an_error_within_another_keeps_its_parts_and_drops_its_advice() -> None:
+    inner = errors.SourceUnreachable("git fetch", found="https://u:secret@x/y", do="check the network")
+    assert "secret" not in inner.cause and "what to do" not in inner.cause
+    assert str(inner.within("repo a")).startswith("repo a: git fetch; found ")
+
+
+def test_every_error_has_one_root_and_a_docstring() -> None:
     leaves = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
     assert all(issubclass(kind, errors.MegacppError) and kind.__doc__ for kind in leaves)

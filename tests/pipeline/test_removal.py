@@ -219,13 +219,16 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--repo", "absent"), "removal of absent from mine; expected one of its repositories: drivers, text"),
-        (("--path", "text:nowhere/*"), "removal of text:nowhere/\\* from mine; expected a pattern .* takes one of its"),
+        (("--repo", "absent"), "removal of absent from mine\n  expected one of its repositories: drivers, text"),
+        (
+            ("--path", "text:nowhere/*"),
+            "removal of text:nowhere/\\* from mine\n  expected a pattern .* takes one of its",
+        ),
         (("--path", "absent:src/*"), "expected one of its repositories: drivers, text"),
-        (("--path", "text"), "--path; expected NAME:PATTERN; found 'text'"),
+        (("--path", "text"), "--path\n  expected NAME:PATTERN\n  found 'text'"),
         (("--repo", "../text"), "expected NAME@REF of letters"),
-        (("--repo", "text", "--reason", "a\x1b[31m"), "reason of a removal; expected characters that print"),
-        (("--repo", "text", "--reason", " "), "removal of text; expected a reason; found none"),
+        (("--repo", "text", "--reason", "a\x1b[31m"), "reason of a removal\n  expected characters that print"),
+        (("--repo", "text", "--reason", " "), "removal of text\n  expected a reason\n  found none"),
     ],
 )
 def test_what_cannot_be_removed_is_named(

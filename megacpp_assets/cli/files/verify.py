@@ -1,4 +1,4 @@
-"""`megacpp verify`: a data root, an artifact or a Megatron pair, read whole and held against its manifests."""
+"""`megacpp verify`: reads every byte of a data root, an artifact or a Megatron pair and compares it with manifests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from megacpp_assets.cli.files.beside import artifact_beside, below_root, is_seal
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.megatron_files import BIN, IDX
 from megacpp_assets.lineage.whole import Looked, read_all, read_one
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import data_root as resolve_root
@@ -28,11 +29,12 @@ def verify_command(target: Path | None, vocabulary_size: int | None, data_root: 
     """Read every byte of TARGET again; exit code 1 on any difference, each named.
 
     TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair
-    TARGET.bin / TARGET.idx. Files are held against the manifest beside them, repositories and the registry of
-    tokenizers are checked by git, and every token of a pair against the vocabulary.
+    TARGET.bin / TARGET.idx. Files are compared with the manifest in their folder. Git checks repositories and the
+    registry of tokenizers. Every token of a pair must be in the vocabulary.
     """
     place = resolve_root(data_root) if target is None else target.resolve()
     if target is not None and not place.is_dir():
+        _require_pair(place)
         _verify_pair(place, vocabulary_size)
     elif is_sealed(place):
         root, path = below_root(place)
@@ -57,6 +59,14 @@ def _report(artifacts: Iterable[Looked], place: Path) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _require_pair(prefix: Path) -> None:
+    if not any(Path(f"{prefix}{suffix}").exists() for suffix in (BIN, IDX)):
+        do = "name a data root, the folder of an artifact, or a Megatron pair without its suffix"
+        raise SpecError(
+            f"{prefix}", expected=f"a folder, or a pair {prefix.name}{BIN} and {IDX}", found="no such path", do=do
+        )
+
+
 def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
     from megacpp_assets.megatron.verify import verify_prefix
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
@@ -65,24 +75,24 @@ def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
     if beside is None and vocabulary_size is None:
         raise SpecError(
             f"vocabulary size of {prefix.name}",
-            expected=f"{MANIFEST_FILE} beside it, which says how many ids there are",
+            expected=f"{MANIFEST_FILE} in its folder, which states the number of ids",
             found="none",
             do="give it with --vocabulary-size",
         )
     size = vocabulary_size if beside is None or vocabulary_size else stated_vocabulary_size(beside)
     assert size is not None
     report = verify_prefix(prefix, size)
-    _hold_against(beside, prefix.name)
+    _compare_with_manifest(beside, prefix.name)
     click.echo(f"documents {report.documents:,}  tokens {report.tokens:,}  largest id {report.max_token:,}")
     click.echo("first tokens of document 0: " + " ".join(map(str, report.first_tokens)))
 
 
-def _hold_against(beside: Artifact | None, name: str) -> None:
-    """The manifest must list the pair, and every file that it lists must be as it says."""
+def _compare_with_manifest(beside: Artifact | None, name: str) -> None:
+    """The manifest must list the pair; every file of the manifest must have its hash."""
     if beside is None:
-        click.echo("no manifest beside it: its structure and ids were looked at, no sha256")
+        click.echo("no manifest in its folder: structure and ids were checked, hashes were not")
         return
-    for suffix in (".bin", ".idx"):
+    for suffix in (BIN, IDX):
         beside.file(name + suffix)
     for file, expected, found in beside.problems():
         raise LineageGap(file, expected=expected, found=found, do="rerun megatron_bin_idx")

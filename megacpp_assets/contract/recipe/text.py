@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -59,13 +60,11 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
-        raise SpecError(
-            f"{where}: {path}", expected=_expected(first, path), found=_found(first), do="megacpp recipe show sample"
-        ) from error
+        raise _fault(where, path, first) from error
     try:
         recipe: Recipe = _build(Recipe, valid)
     except SpecError as error:
-        raise SpecError(f"{where}: {error}") from error
+        raise error.within(where) from error
     return recipe
 
 
@@ -115,8 +114,9 @@ def _text(name: str) -> tuple[str, str]:
         return data.decode(), name
     except (OSError, UnicodeDecodeError) as error:
         expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file in UTF-8"
-        found = error.strerror if isinstance(error, OSError) else str(error)
-        raise SpecError(f"recipe {name!r}", expected=expected, found=found or str(error)) from error
+        found = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        close = "".join(get_close_matches(name, SHIPPED, n=1))
+        raise SpecError(f"recipe {name!r}", expected=expected, found=found, closest=close) from error
 
 
 def _toml(text: str, where: str) -> dict[str, Any]:
@@ -204,12 +204,37 @@ def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, "phases": phases}
 
 
-def _expected(fault: Mapping[str, Any], path: str) -> str:
+def _fault(where: str, path: str, fault: Mapping[str, Any]) -> SpecError:
+    """The error for the first fault that pydantic found, at the dotted key `path`."""
+    what, do = f"{where}: {path}", "megacpp recipe show sample lists every key"
     if fault["type"] == "extra_forbidden":
-        return f"one of {', '.join(entry.name for entry in fields(_section(path)))}"
+        return _unknown_key(what, path, do)
     if fault["type"] == "missing":
-        return "a value"
-    return str(fault["msg"]).removeprefix("Input should be ")
+        return SpecError(what, expected="a value", found="nothing", do=do)
+    expected = str(fault["msg"]).removeprefix("Input should be ")
+    return SpecError(what, expected=expected, found=repr(fault["input"]), do=do)
+
+
+def _unknown_key(what: str, path: str, do: str) -> SpecError:
+    """The closest key of all sections, by its whole path or by its last part; else the keys of the section."""
+    known = [key for key in key_paths() if key.count(".") >= path.count(".")]
+    close = get_close_matches(path, known, n=1, cutoff=0.75)
+    last = path.rpartition(".")[2]
+    close = close or [key for key in known if key.rpartition(".")[2] == last]
+    if close:
+        return SpecError(what, found="an unknown key", do=do, closest=close[0])
+    return SpecError(
+        what, expected=f"one of {', '.join(e.name for e in fields(_section(path)))}", found="an unknown key", do=do
+    )
+
+
+def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:
+    """Every key that a recipe has in any case, dotted: sections and their keys, but not names that a person chooses."""
+    hints = get_type_hints(kind)
+    for entry in fields(kind):
+        yield prefix + entry.name
+        if is_dataclass(hints[entry.name]):
+            yield from key_paths(hints[entry.name], f"{prefix}{entry.name}.")
 
 
 def _section(path: str) -> Any:
@@ -218,11 +243,6 @@ def _section(path: str) -> Any:
         return Recipe
     hint = get_type_hints(Recipe)[path.split(".", maxsplit=1)[0]]
     return get_args(hint)[1] if get_origin(hint) is Mapping else hint
-
-
-def _found(fault: Mapping[str, Any]) -> str:
-    kinds = {"extra_forbidden": "an unknown key", "missing": "nothing"}
-    return kinds.get(fault["type"], repr(fault["input"]))
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -120,7 +120,7 @@ class Recipe:
     def _require_phase(self, where: str, name: str) -> None:
         if name not in self.phases:
             do = f"add [phases.{name}] with its row_tokens to the recipe"
-            raise SpecError(where, expected=f"one of {', '.join(self.phases)}", found=repr(name), do=do)
+            raise SpecError.unknown(where, name, self.phases, do)
 
 
 def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:

@@ -51,7 +51,7 @@ def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, s
         raise SourceUnreachable(
             f"repository {url}",
             expected=f"an answer from {source}",
-            found=str(error),
+            found=error.cause,
             do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
         ) from error
 

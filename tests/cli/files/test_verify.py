@@ -53,9 +53,9 @@ def test_an_id_outside_the_vocabulary_is_exit_code_1(
         (copy / name).unlink()
     assert (exit_code(monkeypatch, "verify", str(copy / PREFIX), "--vocabulary-size", str(size)) or 0) == code
     said = capsys.readouterr()
-    assert f"from 0 to {size - 1}; found {size + beyond}" in said.err or code == 0
+    assert f"from 0 to {size - 1}\n  found {size + beyond}" in said.err or code == 0
     assert exit_code(monkeypatch, "verify", str(copy / PREFIX), "--vocabulary-size", "131072") in (0, None)
-    assert "no manifest beside it" in capsys.readouterr().out
+    assert "no manifest in its folder" in capsys.readouterr().out
 
 
 def test_a_pair_without_a_manifest_needs_its_vocabulary_size(
@@ -119,8 +119,15 @@ def test_a_data_root_is_read_whole_and_everything_wrong_is_named(
     assert "damaged 2" in said
 
 
+def test_a_path_that_does_not_exist_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "verify", str(tmp_path / "nothing")) == 1
+    assert "nothing\n  expected a folder, or the pair" in capsys.readouterr().err
+
+
 def test_a_folder_without_artifacts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "verify", str(tmp_path)) == 1
-    assert "expected artifacts below it; found none; what to do:" in capsys.readouterr().err
+    assert "expected artifacts below it\n  found none\n  what to do:" in capsys.readouterr().err

@@ -95,14 +95,16 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("training.stepz=1", "training.stepz; expected one of layers, .*; found an unknown key"),
+        ("training.stepz=1", "training.stepz; did you mean `training.steps`.; found an unknown key"),
         ("training.steps=many", "training.steps; expected a valid integer; found 'many'"),
         ("training.steps=true", "training.steps; expected a valid integer; found True"),
+        ("steps=4", "steps; did you mean `training.steps`.; found an unknown key"),
+        ("training.xyzzyq=1", "training.xyzzyq; expected one of layers, .*; found an unknown key"),
         ("semantic.configure=1", "semantic.configure; expected a valid boolean; found 1"),
         ("colour=red", "colour; expected one of dataset, .*; found an unknown key"),
         ("training=3", "training; expected .*; found 3"),
         ("tokenizer.vocabulary_size=7", "tokenizer.vocabulary_size; expected at least 7200; found 7"),
-        ('curriculum=["5k"]', r"curriculum; expected one of 4k, .*; found '5k'; what to do: add \[phases.5k\]"),
+        ('curriculum=["5k"]', r"curriculum '5k'; expected one of 4k, .*; what to do: add \[phases.5k\]"),
         ('phases=["4k"]', "phases; expected a valid dictionary; found \\['4k'\\]"),
         ("phases.5k.document_tokens=5000", "phases.5k.row_tokens; expected a value; found nothing"),
         ("phases.4k.colour=1", "phases.4k.colour; expected one of row_tokens, .*; found an unknown key"),
