@@ -7,7 +7,8 @@ import click
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.contract.names import BASE_SPECIALIST
-from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256, recipe_toml
+from megacpp_assets.contract.recipe.commented import commented_toml
+from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.storage.layout import data_root as resolve_root
 
@@ -22,17 +23,18 @@ def recipe_group() -> None:
 @recipe_settings_option
 @data_root_option
 def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str | None) -> None:
-    """Print every key of RECIPE with its value, as TOML to start your own from, and how many parameters its model has.
-    Default: the active dataset's.
+    """Print RECIPE as TOML: above each key its meaning, unit, default and allowed values. Start your own from it.
+
+    The first line has the number of parameters of the model. Default: the recipe of the active dataset.
     """
     from megacpp_assets.pipeline.corpus import open_corpus
     from megacpp_assets.training.network.size import parameter_count
 
     if recipe is None and settings:
-        raise click.UsageError("--set does not go without RECIPE; what the active dataset follows is shown as it is")
+        raise click.UsageError("--set needs RECIPE")
     shown = load_recipe(recipe, settings) if recipe is not None else open_corpus(resolve_root(data_root)).recipe
     click.echo(f"# a model of {parameter_count(shown):,} parameters")
-    click.echo(recipe_toml(shown), nl=False)
+    click.echo(commented_toml(shown), nl=False)
 
 
 @recipe_group.command("check")

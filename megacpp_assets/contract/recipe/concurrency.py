@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.key import key
 
 MOST_SLOTS: Final = 1000
 """Each is a file, looked at once a second by whoever waits."""
@@ -13,15 +14,16 @@ MOST_SLOTS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencyRecipe:
-    """Slots of each resource: of all runs over the data root together, whoever started them. They decide no byte.
+    """How many steps of a kind run at the same time over a data root, in all commands together. It changes no byte.
 
-    `parsing` counts repositories that libclang goes through, `accelerator` trainings and tokenizers that use a GPU here
-    or are launched elsewhere, `network` repositories that are fetched. A step that finds no free slot waits for one.
+    A step that finds no free slot waits for one.
     """
 
-    parsing: int = 4
-    accelerator: int = 1
-    network: int = 4
+    parsing: int = key(4, "Repositories that are parsed at the same time.", allowed="1 to 1000", unit="slots")
+    accelerator: int = key(
+        1, "Trainings and GPU tokenizers at the same time, local and launched.", allowed="1 to 1000", unit="slots"
+    )
+    network: int = key(4, "Repositories that are fetched at the same time.", allowed="1 to 1000", unit="slots")
 
     def __post_init__(self) -> None:
         for resource in fields(self):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
+from megacpp_assets.contract.recipe.key import key, table
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
 DUPLICATES = ("ignore", "report", "drop_exact", "drop_near")
@@ -18,22 +19,21 @@ NEAR_COPY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class SourcesRecipe:
-    """Limits of stage 1 on one repository with its submodules; no real one comes near. They decide no byte.
+    """Limits of stage 1 on one repository with its submodules. They do not change any byte."""
 
-    `entries`, `path_bytes` and `path_depth` (folders and name) are of its trees, `blob_bytes` of one file,
-    `total_bytes` of all files, and of what git may write to one file; `memory_bytes` (address space) and `cpu_seconds`
-    are of each process, `wall_seconds` of the whole stage.
-    """
-
-    entries: int = 2_000_000
-    path_bytes: int = 4096
-    path_depth: int = 256
-    blob_bytes: int = 1 << 30
-    total_bytes: int = 64 << 30
-    submodules: int = 1000
-    memory_bytes: int = 8 << 30
-    cpu_seconds: int = 3600
-    wall_seconds: int = 4 * 3600
+    entries: int = key(
+        2_000_000, "Entries of the trees of a repository with its submodules.", allowed="at least 1", unit="entries"
+    )
+    path_bytes: int = key(4096, "Length of a path.", allowed="at least 1", unit="bytes")
+    path_depth: int = key(256, "Folders of a path, and its name.", allowed="at least 1", unit="levels")
+    blob_bytes: int = key(1 << 30, "Size of a file.", allowed="at least 1", unit="bytes")
+    total_bytes: int = key(
+        64 << 30, "Size of all files, and of what git may write to one file.", allowed="at least 1", unit="bytes"
+    )
+    submodules: int = key(1000, "Submodules of a repository.", allowed="at least 1", unit="submodules")
+    memory_bytes: int = key(8 << 30, "Address space of each process.", allowed="at least 1", unit="bytes")
+    cpu_seconds: int = key(3600, "CPU time of each process.", allowed="at least 1", unit="seconds")
+    wall_seconds: int = key(4 * 3600, "Elapsed time of the stage.", allowed="at least 1", unit="seconds")
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -43,46 +43,73 @@ class SourcesRecipe:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRecipe:
-    """Documents and limits of stage 2: what stands in a document, largest file in bytes.
+    """Stage 2: which code enters a document, and what the parser may cost."""
 
-    `strategy` says which roots share a document: each has its own (`per_chunk`), those of a `file`, or those that use
-    each other (`clustered`). Around them stand declarations of what they use up to `dependency_depth` edges away, with
-    bodies up to `body_depth`; the text of a document is at most `replication` times that of its roots (0: no cap).
-    So that rows can be filled, `small_share` of the text of what is clustered stays in documents of at most a quarter
-    of the budget, what belongs to others the least; with 0 all grow as they can. Where it is not 0, a short document
-    may have some 300 tokens of context, whatever `replication` says.
-
-    A budget is filled as if a token were `chars_per_token` characters: a small vocabulary has shorter ones, and a
-    document that is too long after all is split where tokens are counted, its second part without its context.
-
-    So many as `parsed_documents`, drawn by their ids, are parsed by themselves, and the coverage report says which
-    share lacks no name of the repository.
-
-    `configure` asks a tree's own cmake, in a sandbox, for the compile database that the tree does not hold.
-
-    A file may take `file_cpu_seconds` of CPU time over all its tries; all files together `repository_cpu_seconds` and
-    `unit_cpu_seconds` for each of them, and `wall_per_cpu` times as much by the clock. What is over its budget is
-    recorded and left out; over `failed_files_per_cent` of such files, or of others that failed, stop the run.
-
-    A document that breaks a rule is not published; its roots are tried alone, and what breaks a rule even so is left
-    out. Over `left_out_per_cent` of the roots, or of their bytes, left out in this way stop the run.
-    """
-
-    strategy: str = "clustered"
-    dependency_depth: int = 5
-    body_depth: int = 1
-    replication: float = 1.5
-    small_share: float = 0.18
-    chars_per_token: float = 4.0
-    file_bytes: int = 1_000_000
-    parsed_documents: int = 20
-    configure: bool = False
-    file_cpu_seconds: int = 120
-    repository_cpu_seconds: int = 3600
-    unit_cpu_seconds: int = 10
-    wall_per_cpu: int = 10
-    failed_files_per_cent: float = 5.0
-    left_out_per_cent: float = 0.5
+    strategy: str = key(
+        "clustered",
+        "Which roots share a document: one root each, the roots of a file, or roots that use each other.",
+        allowed=STRATEGIES,
+    )
+    dependency_depth: int = key(
+        5,
+        "Declarations of used code enter a document up to this distance over calls and types.",
+        allowed="at least 0",
+        unit="edges",
+    )
+    body_depth: int = key(
+        1, "Bodies of used code enter a document up to this distance.", allowed="at least 0", unit="edges"
+    )
+    replication: float = key(
+        1.5,
+        "Most text of a document, as a multiple of the text of its roots; 0 sets no limit.",
+        allowed="0, or 1 to 100",
+    )
+    small_share: float = key(
+        0.18,
+        "Share of clustered text kept in documents of at most a quarter of the budget, so that rows can be filled.",
+        allowed="0 to 1",
+    )
+    chars_per_token: float = key(
+        4.0,
+        "Assumed length of a token while documents are assembled; lower for a small vocabulary.",
+        allowed="1 to 16",
+        unit="characters",
+    )
+    file_bytes: int = key(1_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
+    parsed_documents: int = key(
+        20,
+        "Documents that are parsed alone for the coverage report, chosen by a hash of their ids.",
+        allowed="at least 0",
+        unit="documents",
+    )
+    configure: bool = key(
+        False, "Run the tree's own cmake in a sandbox where the tree has no compile database.", allowed="true or false"
+    )
+    file_cpu_seconds: int = key(
+        120,
+        "CPU time of a file over all attempts; a file that needs more is skipped and recorded.",
+        allowed="at least 4",
+        unit="seconds",
+    )
+    repository_cpu_seconds: int = key(
+        3600,
+        "CPU time of all files of a repository, besides unit_cpu_seconds for each file.",
+        allowed="at least 1",
+        unit="seconds",
+    )
+    unit_cpu_seconds: int = key(
+        10, "CPU time that each file adds to the budget of its repository.", allowed="at least 0", unit="seconds"
+    )
+    wall_per_cpu: int = key(10, "Elapsed time allowed for each second of CPU time.", allowed="at least 1")
+    failed_files_per_cent: float = key(
+        5.0, "Share of failed or skipped files above which the run stops.", allowed="0 to 100", unit="percent"
+    )
+    left_out_per_cent: float = key(
+        0.5,
+        "Share of roots, or of their bytes, left out because their document breaks a rule, above which the run stops.",
+        allowed="0 to 100",
+        unit="percent",
+    )
 
     def __post_init__(self) -> None:
         least = {"file_cpu_seconds": 4, "repository_cpu_seconds": 1, "unit_cpu_seconds": 0, "wall_per_cpu": 1}
@@ -105,14 +132,22 @@ class SemanticRecipe:
 
 @dataclass(frozen=True, slots=True)
 class HoldoutRecipe:
-    """What validates: a `share` of each repository's files, by a hash of repository, path and `salt`, and all files of
-    whole `repositories`. Definitions of other files of whose tokens a part of `near_copy` is a held-out definition's,
-    in runs, do not train."""
+    """Which files are used for validation, and which definitions therefore do not train."""
 
-    share: float = 0.05
-    repositories: tuple[str, ...] = ()
-    salt: str = ""
-    near_copy: float = NEAR_COPY
+    share: float = key(
+        0.05,
+        "Share of each repository's files used for validation, chosen by a hash of repository, path and salt.",
+        allowed="0 to 1",
+    )
+    repositories: tuple[str, ...] = key(
+        (), "Repositories used for validation as a whole.", allowed="names of repositories"
+    )
+    salt: str = key("", "Text that enters the hash; another one chooses other files.", allowed="any text")
+    near_copy: float = key(
+        NEAR_COPY,
+        "A definition with this share of the token runs of a held-out one is its near-duplicate and does not train.",
+        allowed="0.1 to 1",
+    )
 
     def __post_init__(self) -> None:
         for name, least in (("share", 0.0), ("near_copy", 0.1)):
@@ -123,10 +158,16 @@ class HoldoutRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
-    """Vocabulary size in ids (fixed band included) and the whitespace recipe of the splitter."""
+    """The one tokenizer of the dataset."""
 
-    vocabulary_size: int = VOCABULARY_SIZE
-    whitespace: str = "operators_carry_spaces"
+    vocabulary_size: int = key(
+        VOCABULARY_SIZE, "Number of ids, the 7,200 fixed ones included.", allowed="at least 7200", unit="ids"
+    )
+    whitespace: str = key(
+        "operators_carry_spaces",
+        "How the splitter treats white space.",
+        allowed='"operators_carry_spaces" or another name of tokenizer/whitespace.toml',
+    )
 
     def __post_init__(self) -> None:
         if self.vocabulary_size < FIXED_IDS:
@@ -135,20 +176,24 @@ class TokenizerRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MixtureRecipe:
-    """Times that a specialist which the catalogue defines takes its own repository; `seed` of the packing.
+    """How often mixtures take which repositories."""
 
-    `categories` says how often mixtures take the repositories of a category of the catalogue, where that is not once;
-    of a repository that a specialist weighs too, the product counts.
-
-    `duplicates` says what becomes of training documents that another repository has too: they are not looked for
-    (`ignore`), told in clusters (`report`), and left out as well, if the same (`drop_exact`) or nearly (`drop_near`, by
-    `holdout.near_copy`). The first repository by name keeps its own.
-    """
-
-    own_weight: float = 4.0
-    seed: int = 42
-    duplicates: str = "ignore"
-    categories: Mapping[str, float] = field(default_factory=dict)
+    own_weight: float = key(
+        4.0,
+        "Sampling weight of its own repository in a specialist that the catalogue defines.",
+        allowed="a positive number",
+    )
+    seed: int = key(42, "Seed of the packing.", allowed="a whole number")
+    duplicates: str = key(
+        "ignore",
+        "Near-duplicates between repositories: not searched, reported, or left out if equal or nearly equal.",
+        allowed=DUPLICATES,
+    )
+    categories: Mapping[str, float] = table(
+        dict,
+        "Sampling weight of the repositories of a category; multiplied with the weight of a specialist.",
+        allowed="categories of the catalogue, positive numbers",
+    )
 
     def __post_init__(self) -> None:
         require_weight("mixture.own_weight", self.own_weight)
@@ -163,21 +208,26 @@ class MixtureRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PromotionRecipe:
-    """When mixtures take another reference of a repository: `policy` is `manual` (somebody says so) or `when_checked`
-    (by itself, once it is made and nothing speaks against it).
+    """When mixtures read a newer reference of a repository."""
 
-    Against the reference that they read so far it may have `least_share` to `most_share` times the documents, tokens
-    and bytes, `category_shift` of its tokens in other categories, and another number of bytes per token by a part of
-    `bytes_per_token_shift`. A file that could not be indexed is in `failed_units`, as `NAME:PATH`, with the reason why
-    it may be lacking.
-    """
-
-    policy: str = "manual"
-    least_share: float = 0.5
-    most_share: float = 3.0
-    category_shift: float = 0.15
-    bytes_per_token_shift: float = 0.15
-    failed_units: Mapping[str, str] = field(default_factory=dict)
+    policy: str = key(
+        "manual", "Who promotes a newer reference: a person, or the next run once all checks pass.", allowed=POLICIES
+    )
+    least_share: float = key(
+        0.5, "Least documents, tokens and bytes of a new reference, as a share of the present one.", allowed="0 to 1"
+    )
+    most_share: float = key(
+        3.0,
+        "Most documents, tokens and bytes of a new reference, as a multiple of the present one.",
+        allowed="at least 1",
+    )
+    category_shift: float = key(
+        0.15, "Largest change of the share of tokens in any structure category.", allowed="0 to 1"
+    )
+    bytes_per_token_shift: float = key(0.15, "Largest relative change of bytes per token.", allowed="at least 0")
+    failed_units: Mapping[str, str] = table(
+        dict, 'Files that may fail to parse, as "NAME:PATH" with the reason.', allowed="a text for each"
+    )
 
     def __post_init__(self) -> None:
         bounds = {"least_share": (0.0, 1.0), "most_share": (1.0, math.inf)}

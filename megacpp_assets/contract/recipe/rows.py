@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.recipe.key import key, required, table
 
 DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
@@ -19,19 +20,25 @@ _MOST_ROW_TOKENS: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PhaseRecipe:
-    """A phase of the curriculum: rows of `row_tokens` tokens, filled with documents of at most `document_tokens`, the
-    budget that they are made for.
+    """A phase of the curriculum: rows of one length, filled with documents made for one budget."""
 
-    `blend` names other phases whose documents it takes too, and how often: short ones among long, so that what an
-    earlier phase taught is not lost. One that its own documents have word for word is not taken again.
-
-    `dataset_version` names its Megatron files, as in `<dataset_version>_train.bin`; "" is the name of the dataset.
-    """
-
-    row_tokens: int
-    document_tokens: int = DOCUMENT_TOKENS
-    dataset_version: str = ""
-    blend: Mapping[str, float] = field(default_factory=dict)
+    row_tokens: int = required("Length of a row.", allowed="document_tokens to 1048576; at least 4096")
+    document_tokens: int = key(
+        DOCUMENT_TOKENS,
+        "Budget for which documents are made: the length of the longest.",
+        allowed="at least 4096",
+        unit="tokens",
+    )
+    dataset_version: str = key(
+        "",
+        'Name of the Megatron files, as in NAME_train.bin; "" is the name of the dataset.',
+        allowed='"", or 1 to 100 letters, digits and "_"',
+    )
+    blend: Mapping[str, float] = table(
+        dict,
+        "Sampling weights of the documents of other phases that this phase takes too.",
+        allowed="names of phases with shorter documents, positive numbers",
+    )
 
     def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
         """(key, expected, found) of the first value that cannot be; `longer` if documents may be longer than rows."""
@@ -54,20 +61,22 @@ def standard_phases() -> dict[str, PhaseRecipe]:
 
 @dataclass(frozen=True, slots=True)
 class PackingRecipe:
-    """`strategy` by which documents share rows, and what becomes of one that no row holds (`overflow`).
+    """How documents are packed into rows. No document is cropped."""
 
-    It stops the run (`refuse`), is cut where tokens are counted, at chunks and then at breaks (`split`), or stays whole
-    in a file beside the rows, which do not have it (`file`). Nothing is ever cropped.
-
-    A share `fim_rate` of training documents is rearranged to fill in the middle, from a chunk's start to a chunk's end:
-    prefix, suffix, middle, or, for a share `fim_spm` of those, suffix, prefix and middle. Each time that a mixture
-    takes a document is another draw.
-    """
-
-    strategy: str = "best_fit"
-    overflow: str = "refuse"
-    fim_rate: float = 0.0
-    fim_spm: float = 0.5
+    strategy: str = key(
+        "best_fit", 'How documents are assigned to rows. "sequential" keeps their order.', allowed=PACKING_STRATEGIES
+    )
+    overflow: str = key(
+        "refuse",
+        "A document longer than a row stops the run, is split at chunks, or is written to a file beside the rows.",
+        allowed=OVERFLOWS,
+    )
+    fim_rate: float = key(
+        0.0, "Share of training documents that are rearranged for fill-in-the-middle.", allowed="0 to 1"
+    )
+    fim_spm: float = key(
+        0.5, "Share of the rearranged documents that have the order suffix, prefix, middle.", allowed="0 to 1"
+    )
 
     def __post_init__(self) -> None:
         for name, known in (("strategy", PACKING_STRATEGIES), ("overflow", OVERFLOWS)):
@@ -81,10 +90,13 @@ class PackingRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MegatronRecipe:
-    """`token_dtype` of the .bin files: `int32`, or `narrowest`: two bytes where Megatron itself takes two, below 65,500
-    ids."""
+    """The Megatron files."""
 
-    token_dtype: str = "int32"
+    token_dtype: str = key(
+        "int32",
+        'Type of the tokens in the .bin files; "narrowest" is two bytes below 65,500 ids, as Megatron chooses.',
+        allowed=TOKEN_DTYPES,
+    )
 
     def __post_init__(self) -> None:
         if self.token_dtype not in TOKEN_DTYPES:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.key import key, table
 from megacpp_assets.contract.sources.urls import shown_url
 
 CPU: Final = "cpu"
@@ -52,77 +53,112 @@ _ON_TPU: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TrainingRecipe:
-    """The model (GPT), its optimiser and the run. `threads` is fixed because it decides the bits of a CPU run.
+    """The model (a GPT), its optimizer and the run.
 
-    Of the `heads` of attention, groups share one of `kv_heads` keys and values (0: each has its own). Scores are held
-    within +-`softcap` by a tanh (0: they are not). Positions turn by RoPE of base `rope_base`; 0 is 10,000 for rows of
-    4,096 tokens, and in proportion more for longer ones. `dtype` is that of the matrix products: weights, moments and
-    the sums of the loss are float32. A `compiled` model is one graph for all batches: slow to start, faster after.
-
-    `ngram_heads` tables of `ngram_table` vectors for pairs of tokens, and as many for triples, are added to the
-    embedding (0: none). Every `state_space_every`-th block mixes tokens by a state of `state_space_size` numbers a
-    channel in place of attention (0: none does); a `fast_convolution` in it lets up to three tokens of the document
-    before through.
-
-    Of chunks that call each other, share a type or a level, or are preamble and code, `relation_bias` learns for each
-    relation and head how much more or less they attend to each other. `tree_steps` messages (0: none) of
-    `structure_bottleneck` channels tell a chunk what related chunks before it hold. A `platform_embedding` adds to each
-    token the vectors of the platforms that its document is for.
-
-    A step sees `batch_rows` rows, `accumulate` equal parts of them one after the other, and is
-    AdamW's, or `muon`'s for the matrices of the blocks. Its learning rate warms up for
-    `warmup_steps`, then falls as a cosine, or (`wsd`) stays, and falls in a line over the last `decay_share` of steps.
-
-    On TPUs (`device`) XLA compiles each step, whether `compiled` or not; the one process uses all TPUs of its machine,
-    and each part of a batch has as many rows for each.
-
-    Each of several `processes` holds the whole model (`ddp`), or a part of its weights, gradients and moments (`fsdp`),
-    as `parallel` says. An `elastic` run goes on from a checkpoint of other processes, with the same global batches in
-    the same order; the manifests of its checkpoints then name those that it went on from.
-
-    A token that a document brings along for its roots weighs `context_loss` in the loss; a root's weighs 1. Each saved
-    checkpoint is measured on at most `validation_rows` rows of the held-out files. A phase of the curriculum begins
-    with the weights that the one before it ended with; if `from_previous_phase` is false, with those of the seed.
+    A step is a function of the seed: a resumed run gives the bits of an uninterrupted one.
     """
 
-    layers: int = 4
-    hidden: int = 256
-    heads: int = 4
-    kv_heads: int = 0
-    rope_base: float = 0.0
-    softcap: float = 0.0
-    dtype: str = "float32"
-    compiled: bool = False
-    steps: int = 100
-    save_every: int = 50
-    batch_rows: int = 1
-    accumulate: int = 1
-    optimizer: str = "adamw"
-    schedule: str = "cosine"
-    decay_share: float = 0.2
-    learning_rate: float = 1e-3
-    warmup_steps: int = 5
-    weight_decay: float = 0.1
-    gradient_clip: float = 1.0
-    seed: int = 1234
-    threads: int = 2
-    device: str = CPU
-    processes: int = 1
-    parallel: str = "ddp"
-    elastic: bool = False
-    structure_components: str = "core"
-    structure_bottleneck: int = 64
-    ngram_heads: int = 0
-    ngram_table: int = 500_000
-    state_space_every: int = 0
-    state_space_size: int = 64
-    fast_convolution: bool = False
-    relation_bias: bool = False
-    tree_steps: int = 0
-    platform_embedding: bool = False
-    context_loss: float = 0.0
-    validation_rows: int = 16
-    from_previous_phase: bool = True
+    layers: int = key(4, "Transformer blocks.", allowed="at least 1", unit="blocks")
+    hidden: int = key(256, "Width of the model.", allowed="a multiple of 2 x heads", unit="channels")
+    heads: int = key(4, "Attention heads.", allowed="at least 1", unit="heads")
+    kv_heads: int = key(
+        0,
+        "Heads of keys and values (grouped attention); 0 is one for each head.",
+        allowed="0, or a divisor of heads",
+        unit="heads",
+    )
+    rope_base: float = key(
+        0.0,
+        "Base of the rotary positions; 0 is 10,000 for rows of 4,096 tokens, and proportionally more for longer rows.",
+        allowed="at least 0",
+    )
+    softcap: float = key(
+        0.0, "Attention scores are limited to +-softcap by a tanh; 0 sets no limit.", allowed="at least 0"
+    )
+    dtype: str = key("float32", "Type of matrix products; weights, moments and loss sums are float32.", allowed=DTYPES)
+    compiled: bool = key(
+        False,
+        "Compile the model with torch.compile: one graph for all batches, slower to start.",
+        allowed="true or false",
+    )
+    steps: int = key(100, "Optimizer steps of each phase.", allowed="at least 4", unit="steps")
+    save_every: int = key(50, "Steps between checkpoints.", allowed="at least 1", unit="steps")
+    batch_rows: int = key(1, "Rows of a step.", allowed="a multiple of processes x accumulate", unit="rows")
+    accumulate: int = key(
+        1,
+        "Gradient accumulation: equal parts of a batch that are computed one after the other.",
+        allowed="at least 1",
+        unit="parts",
+    )
+    optimizer: str = key("adamw", "AdamW, or Muon for the matrices of the blocks.", allowed=OPTIMIZERS)
+    schedule: str = key(
+        "cosine",
+        "Learning rate after the warm-up: cosine decay, or constant with a linear decay at the end.",
+        allowed=SCHEDULES,
+    )
+    decay_share: float = key(0.2, 'Share of the steps in which a "wsd" schedule decays.', allowed="above 0, at most 1")
+    learning_rate: float = key(1e-3, "Highest learning rate.", allowed="a number")
+    warmup_steps: int = key(5, "Steps of the linear warm-up.", allowed="a whole number", unit="steps")
+    weight_decay: float = key(0.1, "Weight decay of the matrices.", allowed="a number")
+    gradient_clip: float = key(1.0, "Largest norm of the gradient.", allowed="a number")
+    seed: int = key(1234, "Seed of the weights and of the order of rows.", allowed="a whole number")
+    threads: int = key(
+        2,
+        "CPU threads; part of the identity of a CPU run, as it decides rounding.",
+        allowed="at least 1",
+        unit="threads",
+    )
+    device: str = key(CPU, "Where the model runs.", allowed=DEVICES)
+    processes: int = key(1, "Processes of the training.", allowed="a multiple of launch.nodes", unit="processes")
+    parallel: str = key(
+        "ddp",
+        "Each process holds the whole model (ddp) or a part of weights, gradients and moments (fsdp).",
+        allowed=PARALLEL,
+    )
+    elastic: bool = key(
+        False,
+        "Allow a resume from a checkpoint of another number of processes, with the same global batches.",
+        allowed="true or false",
+    )
+    structure_components: str = key(
+        "core", "Structure channels of the embedding.", allowed='"none", "core", or names of channels joined by commas'
+    )
+    structure_bottleneck: int = key(
+        64, "Width of the structure embedding before it is projected.", allowed="at least 1", unit="channels"
+    )
+    ngram_heads: int = key(
+        0, "Hash tables for pairs and triples of tokens; 0 adds none.", allowed="at least 0", unit="tables"
+    )
+    ngram_table: int = key(500_000, "Vectors of an n-gram table.", allowed="at least 2", unit="vectors")
+    state_space_every: int = key(
+        0, "Every n-th block is a Mamba-2 block in place of attention; 0 is none.", allowed="at least 0", unit="blocks"
+    )
+    state_space_size: int = key(64, "State of a channel of a Mamba-2 block.", allowed="at least 1", unit="numbers")
+    fast_convolution: bool = key(
+        False,
+        "Let the convolution of a Mamba-2 block read up to three tokens of the document before.",
+        allowed="true or false",
+    )
+    relation_bias: bool = key(
+        False, "Learn an attention bias for each relation of chunks and each head.", allowed="true or false"
+    )
+    tree_steps: int = key(
+        0, "Steps of message passing between related chunks; 0 is none.", allowed="at least 0", unit="steps"
+    )
+    platform_embedding: bool = key(
+        False, "Add vectors of the platforms that a document is for.", allowed="true or false"
+    )
+    context_loss: float = key(
+        0.0,
+        "Weight in the loss of tokens that are context of a document; a root's token has weight 1.",
+        allowed="0 to 1",
+    )
+    validation_rows: int = key(
+        16, "Most held-out rows on which a checkpoint is measured.", allowed="at least 0", unit="rows"
+    )
+    from_previous_phase: bool = key(
+        True, "Start a phase with the weights of the phase before it in the curriculum.", allowed="true or false"
+    )
 
     @property
     def needs_chunks(self) -> bool:
@@ -157,32 +193,49 @@ class TrainingRecipe:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecipe:
-    """Where training runs. It decides no byte, and no manifest names it.
+    """Where training runs. It does not change any byte, and no manifest names it."""
 
-    `launcher` is the name of a file of `launch/launchers/`, with `settings` of its own. A job whose machine was taken
-    away is started `attempts` times in all; one that shows no sign of life for `silence_seconds` is given up, and so is
-    an API that gives no answer for as long. It is looked at every `look_seconds` at least.
-
-    `exchange` is the URI of a folder or of a place in a bucket that this machine and the job can both reach; a job
-    there stops when nobody has renewed its lease for `lease_seconds`.
-
-    The processes of the training run on `nodes` machines, as many on each.
-
-    With `tensorboard` the metrics that come of it are also written as event files, below `tensorboard/` of the root;
-    with the share of `peak_teraflops` that the model's operations are, where it says what a process's device can do a
-    second in the recipe's dtype (989 for an H200 and bfloat16).
-    """
-
-    launcher: str = "local"
-    attempts: int = 4
-    silence_seconds: int = 1800
-    look_seconds: float = 1.0
-    exchange: str = ""
-    lease_seconds: int = 300
-    nodes: int = 1
-    tensorboard: bool = False
-    peak_teraflops: float = 0.0
-    settings: Mapping[str, str | int] = field(default_factory=dict)
+    launcher: str = key(
+        "local", "Where training runs.", allowed='"local", "slurm", "kubernetes", "gke_tpu" or "cloud_tpu"'
+    )
+    attempts: int = key(
+        4,
+        "Attempts of a job, the first included, when its machine is taken away.",
+        allowed="at least 1",
+        unit="attempts",
+    )
+    silence_seconds: int = key(
+        1800,
+        "Time without a heartbeat, or without an answer of the API, after which a job is given up.",
+        allowed="at least 1",
+        unit="seconds",
+    )
+    look_seconds: float = key(1.0, "Shortest time between two looks at a job.", allowed="at least 0.01", unit="seconds")
+    exchange: str = key(
+        "",
+        'URI of a folder or bucket that this machine and the job both reach; "" for the local launcher.',
+        allowed='"", a path, file://… or gs://…, without credentials',
+    )
+    lease_seconds: int = key(
+        300, "A remote job stops when its lease was not renewed for this time.", allowed="at least 1", unit="seconds"
+    )
+    nodes: int = key(
+        1, "Machines of a training; each runs the same number of processes.", allowed="at least 1", unit="machines"
+    )
+    tensorboard: bool = key(
+        False, "Write the metrics as event files below tensorboard/ of the data root too.", allowed="true or false"
+    )
+    peak_teraflops: float = key(
+        0.0,
+        "Peak of one device in the recipe's dtype, to report utilisation (989 for an H200 in bfloat16); 0 is none.",
+        allowed="at least 0",
+        unit="TFLOP/s",
+    )
+    settings: Mapping[str, str | int] = table(
+        dict,
+        "Keys of the launcher; the dataclass Settings in launch/launchers/NAME.py lists them.",
+        allowed="texts and whole numbers without secrets",
+    )
 
     def __post_init__(self) -> None:
         for name, least in (

@@ -19,6 +19,7 @@ from megacpp_assets.contract.recipe.documents import (
     TokenizerRecipe,
     require_weight,
 )
+from megacpp_assets.contract.recipe.key import required, table
 from megacpp_assets.contract.recipe.rows import (
     DATASET_NAME,
     MegatronRecipe,
@@ -31,22 +32,34 @@ from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All of it. `dataset` names the corpus; `catalogue` is a shipped one (`sample`, `upstream`) or the path of a file.
+    """Everything that a person may choose about a corpus. `notes` of `key` says what each key means."""
 
-    `repos` are `NAME` or `NAME@REF` of that catalogue, `curriculum` those of its `phases` that a run builds by default.
-    `specialists` says of each how often it takes the documents of which repository, or of all repositories of a
-    category (`category:NAME`); others are taken once. Those that
-    the catalogue's repositories define are there too, unless one of that name stands here.
-    `stand_ins` says of a repository which others' headers its sources are parsed with, as if they were installed.
-    """
-
-    dataset: str
-    catalogue: str
-    repos: tuple[str, ...]
-    curriculum: tuple[str, ...]
-    phases: Mapping[str, PhaseRecipe] = field(default_factory=standard_phases)
-    specialists: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dataset: str = required("Name of the corpus; part of every path.", allowed='1 to 100 letters, digits and "_"')
+    catalogue: str = required(
+        "Where repositories are described: a shipped catalogue or the path of a TOML file.",
+        allowed='"sample", "upstream", or a path from the recipe\'s folder',
+    )
+    repos: tuple[str, ...] = required(
+        "Repositories of the catalogue, as NAME or NAME@REF.", allowed="at least one, each once"
+    )
+    curriculum: tuple[str, ...] = required(
+        "Phases that a run builds, in this order.", allowed="names of phases, each once"
+    )
+    phases: Mapping[str, PhaseRecipe] = table(
+        standard_phases,
+        "Lengths of rows and documents; 4k, 16k, 64k and structure exist in every recipe.",
+        allowed="tables [phases.NAME]",
+    )
+    specialists: Mapping[str, Mapping[str, float]] = table(
+        dict,
+        "Sampling weight of repositories, or of all of a category (category:NAME), in a mixture of that name; else 1.",
+        allowed="tables [specialists.NAME] of positive numbers",
+    )
+    stand_ins: Mapping[str, tuple[str, ...]] = table(
+        dict,
+        "Repositories whose headers are used while the sources of another repository are parsed.",
+        allowed="lists of repositories of this recipe",
+    )
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)

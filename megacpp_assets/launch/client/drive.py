@@ -199,7 +199,7 @@ def _retry(ask: Callable[[], _T], recipe: LaunchRecipe) -> _T:
                 raise TrainingFailed(
                     f"launcher {recipe.launcher}",
                     expected=f"an answer within {recipe.silence_seconds} s (launch.silence_seconds)",
-                    found=error.cause,
+                    found=str(error),
                     do="check that its API can be reached, then run it again",
                 ) from error
             time.sleep(pause)

@@ -1,0 +1,87 @@
+"""Writes docs/recipes.md and docs/columns.md from the code: `python tools/write_docs.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from megacpp_assets.contract import schemas
+from megacpp_assets.contract.column_notes import DESCRIPTIONS
+from megacpp_assets.contract.recipe.commented import facts
+from megacpp_assets.contract.recipe.key import notes
+from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.whole import Recipe
+
+DOCS = Path(__file__).parents[1] / "docs"
+_MADE = "<!-- Written by tools/write_docs.py: edit the code, then run it again. -->"
+_FILES = {
+    "Semantic documents": ("`jsonl/DATASET/NAME@REF/BUDGET/shard_*.jsonl.zst`", schemas.SEMANTIC),
+    "Tokenized documents": ("`parquet/DATASET/NAME@REF/BUDGET/*.parquet`", schemas.TOKENIZED),
+    "Enriched documents": ("`enriched/DATASET/NAME@REF/BUDGET/*.parquet`", schemas.ENRICHED),
+    "Packed rows": ("`packed/DATASET/SPECIALIST/PHASE/{train,valid}_*.parquet`", schemas.PACKED),
+    "Megatron documents": ("`megatron/DATASET/SPECIALIST/PHASE/*.documents.parquet`", schemas.MEGATRON_DOCUMENTS),
+}
+
+
+def recipes_page() -> str:
+    """Every key of a recipe: meaning, unit, default, allowed values."""
+    return "\n".join([*_recipes(), ""])
+
+
+def columns_page() -> str:
+    """Every column of every data file: type and meaning."""
+    return "\n".join([*_columns(), ""])
+
+
+def _recipes() -> Iterator[str]:
+    yield "# Recipe keys"
+    yield ""
+    yield _MADE
+    yield ""
+    yield "`megacpp recipe show sample` prints a whole recipe with these notes. A file names only what differs from the"
+    yield "defaults. `--set KEY=VALUE` changes one key for one run. `megacpp recipe check FILE` reports a wrong key."
+    phases = list(notes(PhaseRecipe, "phases.NAME."))
+    for path, entry, note in notes(Recipe):
+        if note.allowed == "a table":
+            yield from ("", f"## [{path}]", "", note.meaning, "")
+            continue
+        if path == "dataset":
+            yield from ("", "## The file itself", "")
+        yield f"- `{path}`: {note.meaning} *{facts(entry, note)}*"
+        if path == "phases":
+            for name, field, phase in phases:
+                yield f"- `{name}`: {phase.meaning} *{facts(field, phase)}*"
+            lengths = ", ".join(f"{name} {phase.row_tokens:,}" for name, phase in standard_phases().items())
+            yield f"- Standard phases and their `row_tokens` and `document_tokens`: {lengths}."
+
+
+def _columns() -> Iterator[str]:
+    yield "# Columns"
+    yield ""
+    yield _MADE
+    yield ""
+    yield "Types are Arrow's. All intervals are half-open. Structure categories are in"
+    yield "[CATEGORIES.md](../megacpp_assets/semantic/CATEGORIES.md)."
+    for title, (place, schema) in _FILES.items():
+        yield from ("", f"## {title}", "", place, "", "| column | type | meaning |", "|---|---|---|")
+        for field in schema:
+            yield f"| `{field.name}` | {_type(field.type)} | {_meaning(field.name)} |"
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"list of {_type(kind.value_type)}"
+    if pa.types.is_struct(kind):
+        return "{" + ", ".join(f"{field.name} {field.type}" for field in kind) + "}"
+    return str(kind)
+
+
+def _meaning(column: str) -> str:
+    return DESCRIPTIONS[column].replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    DOCS.joinpath("recipes.md").write_text(recipes_page())
+    DOCS.joinpath("columns.md").write_text(columns_page())
