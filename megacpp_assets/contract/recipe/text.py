@@ -216,16 +216,14 @@ def _fault(where: str, path: str, fault: Mapping[str, Any]) -> SpecError:
 
 
 def _unknown_key(what: str, path: str, do: str) -> SpecError:
-    """The closest key of all sections, by its whole path or by its last part; else the keys of the section."""
-    known = [key for key in key_paths() if key.count(".") >= path.count(".")]
-    close = get_close_matches(path, known, n=1, cutoff=0.75)
-    last = path.rpartition(".")[2]
-    close = close or [key for key in known if key.rpartition(".")[2] == last]
+    """Names the key of that name in another section, or the closest of the section; else the keys of the section."""
+    table, _, last = path.rpartition(".")
+    names = [entry.name for entry in fields(_section(path))]
+    close = [key for key in key_paths() if key.rpartition(".")[2] == last]
+    close = close or [f"{table}.{name}".lstrip(".") for name in get_close_matches(last, names, n=1, cutoff=0.7)]
     if close:
         return SpecError(what, found="an unknown key", do=do, closest=close[0])
-    return SpecError(
-        what, expected=f"one of {', '.join(e.name for e in fields(_section(path)))}", found="an unknown key", do=do
-    )
+    return SpecError(what, expected=f"one of {', '.join(names)}", found="an unknown key", do=do)
 
 
 def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:
