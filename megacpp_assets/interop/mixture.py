@@ -20,10 +20,10 @@ from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.megatron.vocabulary import tokenizer_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import data_root, megatron_path, packed_path
-from megacpp_assets.tokenizer.encoder import Encoder
 
 if TYPE_CHECKING:
     from megacpp_assets.interop.torch_data import RowDataset, RowStream
+    from megacpp_assets.tokenizer.encoder import Encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ class MixtureData:
 
     def tokenizer(self) -> Encoder:
         """Our own encoder, which gives the ids of the rows; it needs no `transformers`."""
+        from megacpp_assets.tokenizer.encoder import Encoder
+
         return Encoder.load(self.tokenizer_folder)
 
 
