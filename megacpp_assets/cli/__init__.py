@@ -54,7 +54,7 @@ class _Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if close := get_close_matches(args[0], _COMMANDS, n=1):
-                error.message = f"No such command {args[0]!r}. Did you mean {close[0]!r}?"
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
