@@ -1,7 +1,7 @@
 """The enriched loader: batches of packed rows with tokens, all channels, chunks and segments, on one core.
 
 Rows are made here, of documents of log-normal length with a chunk for every 64 tokens, and channels whose values last
-about as long as in real rows, in mapped files as the stage writes them. `--json FILE` writes the report of seed 000: B,
+about as long as in real rows, in mapped files as the stage writes them. `--json FILE` writes a report: B,
 T, iters, tokens a CPU second, and what the batches held.
 """
 

@@ -1,4 +1,4 @@
-"""Column names, fill values and file names of every stage; written nowhere else (CONTRACTS.md 5, 6; seeds 000, 002)."""
+"""Column names, fill values and file names of every stage; written nowhere else (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
     TOKEN_DEF_USE_COLUMN: 0,
     TOKEN_ROLES_COLUMN: 0,
 }
-"""Pad value by column: zero for categories, -1 for true sentinels (seed 000)."""
+"""Pad value by column: zero for categories, -1 for true sentinels (docs/contracts.md)."""
 
 # Megatron sidecars.
 SEQUENCE: Final = "sequence"
@@ -132,7 +132,7 @@ STRUCTURE_CHANNELS: Final = {
     "sibling_index_ids": TOKEN_SIBLING_INDEX_COLUMN,
     "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
 }
-"""Batch key of the structure embedding -> the packed column it is made from (CONTRACTS.md 8, 9)."""
+"""Batch key of the structure embedding -> the packed column it is made from (docs/contracts.md)."""
 SYMBOL_CHANNELS: Final = {
     SYMBOL_IDS: TOKEN_SYMBOL_IDS_COLUMN,
     CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,

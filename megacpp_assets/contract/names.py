@@ -1,4 +1,4 @@
-"""Names and numbers shared by all stages: splits, categories, caps (CONTRACTS.md 3, 5, 6, 14)."""
+"""Names and numbers shared by all stages: splits, categories, caps (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 TRAIN_SPLIT: Final = "train"
 VALID_SPLIT: Final = "valid"
 SPLITS: Final = (TRAIN_SPLIT, VALID_SPLIT)
-"""Splits of packed rows and of Megatron files; parquet before them says `val` (CONTRACTS.md 9, 14)."""
+"""Splits of packed rows and of Megatron files; parquet before them says `val` (docs/contracts.md)."""
 
 BASE_SPECIALIST: Final = "base"
 """The model of the family that takes every document once."""
@@ -26,7 +26,7 @@ STRUCTURE_CATEGORIES: Final = (
     "typedef",
     "namespace",
 )
-"""Nine structure categories; a category's id is its index (seed 002)."""
+"""Nine structure categories; a category's id is its index (docs/contracts.md)."""
 
 REPOSITORY_CATEGORIES: Final = (
     "os_kernels",
@@ -46,7 +46,7 @@ REPOSITORY_CATEGORIES: Final = (
     "cpp_libraries",
     "embedded_and_rtos",
 )
-"""What a repository of the catalogue is (CONTRACTS.md 1); nothing to do with the structure categories above."""
+"""What a repository of the catalogue is (docs/contracts.md); nothing to do with the structure categories above."""
 
 CATEGORY_PREFIX: Final = "category:"
 """Before a repository category where a specialist weighs all repositories of it: `"category:crypto" = 4`."""

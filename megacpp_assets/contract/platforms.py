@@ -12,7 +12,7 @@ from typing import Any, Final
 from megacpp_assets.contract.errors import SpecError
 
 PLATFORM_IDS: Final = 113
-"""Ids are below it; 0 pads (CONTRACTS.md 5)."""
+"""Ids are below it; 0 pads (docs/contracts.md)."""
 MAX_PLATFORM_IDS: Final = 20
 """The most platforms of a document."""
 STANDARDS: Final = "cpp_std"

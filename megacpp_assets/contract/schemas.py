@@ -1,4 +1,4 @@
-"""Arrow schemas of the parquet stages, and the keys of a semantic JSONL record (CONTRACTS.md 5, 6)."""
+"""Arrow schemas of the parquet stages, and the keys of a semantic JSONL record (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 
 SHARD_DOCUMENTS: Final = 50_000
-"""Documents per training parquet shard (seed 002)."""
+"""Documents per training parquet shard (docs/contracts.md)."""
 ROW_GROUP_ROWS: Final = 1024
 
 _PROVENANCE = [

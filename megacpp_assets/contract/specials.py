@@ -1,4 +1,4 @@
-"""The pinned ids of the tokenizer: specials 0-63, the fixed band 0-7199 (CONTRACTS.md 3)."""
+"""The pinned ids of the tokenizer: specials 0-63, the fixed band 0-7199 (docs/contracts.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Enrichment by document under the public names of seed 000: character-level documents in, token-level ones out.
+"""Enrichment of one document (docs/contracts.md): a character-level document in, a token-level one out.
 
 Each name is a step of `materialize_table` for one document, on plain lists; tables of documents go through that.
 """

@@ -1,4 +1,4 @@
-"""The first-character rule: a token has the metadata of the first character it covers (seed 000)."""
+"""The first-character rule: a token has the metadata of the first character it covers (docs/contracts.md)."""
 
 from __future__ import annotations
 

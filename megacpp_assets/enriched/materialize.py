@@ -20,7 +20,7 @@ _EDGES = {
 
 
 def materialize_table(table: pa.Table) -> pa.Table:
-    """A table of `schemas.TOKENIZED` as a table of `schemas.ENRICHED`, row by row, in the same order (seed 000).
+    """A table of `schemas.TOKENIZED` as a table of `schemas.ENRICHED`, rows in the same order.
 
     Raises `SchemaViolation` for the legacy character-level format, for tokens without spans, and for spans, chunks or
     edges that do not fit their document.

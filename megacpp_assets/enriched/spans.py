@@ -1,4 +1,4 @@
-"""Refusals: a table is only enriched if every token says which characters it covers (seed 000).
+"""Refusals: a table is only enriched if every token says which characters it covers (docs/contracts.md).
 
 Metadata put on the wrong token is a fault that nothing later can see, so doubt is an error here.
 """

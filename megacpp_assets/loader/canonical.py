@@ -1,4 +1,4 @@
-"""A batch's structure at one shape and one set of keys, so that XLA compiles one graph (seed 000).
+"""A batch's structure at one shape and one set of keys, so that XLA compiles one graph (docs/contracts.md).
 
 Structure and chunks are filled in where a batch lacks them. What says that tokens or blocks are valid is never made up:
 absent is not the same as present and zero, so it stays absent.

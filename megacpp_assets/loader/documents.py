@@ -15,7 +15,7 @@ class RowDocuments(NamedTuple):
     """What follows from the ids of B rows of T tokens: (B, T) int32 all but the mask, which is bool, and `cu_seqlens`.
 
     `target_ids` is the next token. `loss_mask` says that the next token is of the same document. `doc_ids` is
-    cumsum(BOS) - 1 of the row (seed 002), which pads keep. `segment_ids`, for splash attention, count documents from 1,
+    cumsum(BOS) - 1 of the row, which padding keeps. `segment_ids`, for splash attention, count documents from 1,
     and pads are 0 and so attend to none. `cu_seqlens`, (S + 1,) int32, says where sequences of the rows laid end to end
     begin, from 0 to B x T: a sequence is a document, or the pads of a row, so S changes from batch to batch.
     """

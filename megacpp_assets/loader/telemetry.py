@@ -9,7 +9,7 @@ from typing import Any, Final
 from megacpp_assets.loader.rows import RowBatch
 
 BATCHES: Final = 100
-"""Batches between two reports (CONTRACTS.md 7)."""
+"""Batches between two reports (docs/contracts.md)."""
 
 
 @dataclass(slots=True)

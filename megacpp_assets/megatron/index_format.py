@@ -1,7 +1,7 @@
 """Layout of a Megatron .idx file: constants and the 34-byte header; little-endian, no padding, no checksum.
 
 After the header: int32 length of each sequence, int64 byte offset of each sequence in the .bin, int64 first sequence of
-each document and, last, the number of sequences (seed 001, CONTRACTS.md 9).
+each document and, last, the number of sequences (docs/contracts.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Verifying a Megatron prefix: every structural rule, every sidecar, and every token against the vocabulary.
 
-There is no quick path and no fallback: whatever cannot be checked fails (seed 002, stage 5).
+There is no quick path and no fallback: whatever cannot be checked fails (docs/contracts.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fill-in-the-middle: a document's tokens rearranged so that its middle comes last, and back.
 
 A middle begins where a chunk begins and ends where one ends. A rearranged document is BOS PREFIX prefix SUFFIX suffix
-MIDDLE middle EOS, or BOS PREFIX SUFFIX suffix MIDDLE prefix middle EOS (CONTRACTS.md 6): four marks more.
+MIDDLE middle EOS, or BOS PREFIX SUFFIX suffix MIDDLE prefix middle EOS (docs/contracts.md): four marks more.
 """
 
 from __future__ import annotations

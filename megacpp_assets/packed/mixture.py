@@ -1,8 +1,8 @@
 """How often each document of each repository enters a mixture; a pure function of document ids, weights and seed.
 
 The base model takes every document once. A specialist takes some repositories more or less often, by its weights;
-validation documents are always taken exactly once, so that specialists are compared on the same rows (seed 002,
-CONTRACTS.md 14).
+validation documents are always taken exactly once, so that specialists are compared on the same rows
+(docs/contracts.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gathering documents into packed rows: a spool and a stretch of the plan come in, a PACKED table goes out.
 
 Rows are exactly T tokens; pads carry the fill values; chunk spans are shifted by their
-document's first token, edges by its first chunk (seeds 000 and 002, CONTRACTS.md 6 and 14).
+document's first token, edges by its first chunk (docs/contracts.md).
 """
 
 from __future__ import annotations

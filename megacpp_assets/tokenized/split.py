@@ -19,7 +19,7 @@ from megacpp_assets.contract.errors import SpecError
 BREAKS: Final = ("\n\n", "\n", " ", "\t")
 """Where a chunk that is too long for one piece may be cut, best first."""
 BREAK_WINDOW: Final = 256
-"""Characters before the limit in which a break is looked for (CONTRACTS.md 2)."""
+"""Characters before the limit in which a break is looked for (docs/contracts.md)."""
 SMALLEST_LIMIT: Final = 8
 """BOS and any one character fit, whatever the encoder makes of it."""
 SMALLEST_CHUNK_LIMIT: Final = 2

@@ -1,4 +1,4 @@
-"""The greedy longest-match tokenizer of seed 004, a model of its own: at every place the longest token that fits.
+"""The greedy longest-match tokenizer, a model of its own: at every place the longest token that fits.
 
 It is not BPE: over one vocabulary of 131,072 ids it gave other ids for 6,510 of 6,539 real files, and 5.7 % of BPE's
 tokens were not among its own (`megacpp tokenizer trie` measures a corpus). So it never encodes a corpus whose lock

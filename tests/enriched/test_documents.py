@@ -1,4 +1,4 @@
-"""The public names of seed 000: each gives for a document what the stage's vectorised code gives for a table."""
+"""The functions for one document give what the vectorised code of the stage gives for a table."""
 
 from __future__ import annotations
 

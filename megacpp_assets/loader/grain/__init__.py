@@ -1,4 +1,4 @@
-"""Windows of a fixed length over files of bare tokens, in OLMo's order, through Grain (seed 003).
+"""Windows of a fixed length over files of bare tokens, in OLMo's order, through Grain (docs/contracts.md).
 
 Only `loader.py` needs Grain itself, and imports it when a loader is made.
 """

@@ -1,4 +1,4 @@
-"""In which order instances are seen: one permutation an epoch, each host a stretch of its own (seed 003).
+"""In which order instances are seen: one permutation an epoch, each host a stretch of its own (docs/contracts.md).
 
 A record is a pure function of (seed, host, number), so a run resumes by its number alone.
 """

@@ -1,4 +1,4 @@
-"""The packing scheduler of seed 001: a global batch of sequences in, packed microbatches with `cu_seqlens` out."""
+"""The packing scheduler: a global batch of sequences in, packed microbatches with `cu_seqlens` out."""
 
 from __future__ import annotations
 

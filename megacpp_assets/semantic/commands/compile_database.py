@@ -47,7 +47,7 @@ NO_DATABASE = Database({})
 
 
 def find_database(tree: Path, explicit: str | None = None) -> str | None:
-    """Tree-relative path of the database to use, None if the tree has none (search order: CONTRACTS 2).
+    """Tree-relative path of the database to use, None if the tree has none.
 
     The one of a configure that was asked for wins, then the root's; else the build folders together, then a walk of
     depth 4: the file with the most entries.

@@ -14,7 +14,7 @@ Strategy = Callable[[Repository, Sequence[PlacedRoot], Sequence[int], GroupSizes
 
 
 def per_chunk(_: Repository, roots: Sequence[PlacedRoot], __: Sequence[int], ___: GroupSizes) -> list[list[PlacedRoot]]:
-    """Every root has a document of its own (seeds 000 and 002)."""
+    """Every root has a document of its own (docs/contracts.md)."""
     return [[root] for root in roots]
 
 

@@ -1,6 +1,6 @@
 """Dependency levels of a directed graph: condense its cycles, leaves are level 0, else 1 + the highest successor.
 
-`dep_level_def = scc-max-v1` (CONTRACTS.md 14). The result does not depend on the order of nodes or edges.
+`dep_level_def = scc-max-v1` (docs/contracts.md). The result does not depend on the order of nodes or edges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (CONTRACTS.md 2); stable across runs."""
+"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (docs/contracts.md); stable across runs."""
 
 from __future__ import annotations
 

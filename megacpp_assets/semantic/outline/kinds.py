@@ -1,4 +1,4 @@
-"""What libclang's cursor kinds mean here: groups of kinds, and the node-type bucket of each (CONTRACTS.md 5)."""
+"""What libclang's cursor kinds mean here: groups of kinds, and the node-type bucket of each (docs/contracts.md)."""
 
 from __future__ import annotations
 

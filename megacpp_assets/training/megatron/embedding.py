@@ -1,4 +1,4 @@
-"""Megatron's embedding with structure and n-grams added: `structured(model, ...)` puts it into a GPTModel (seed 000).
+"""Megatron's embedding with structure and n-grams added: `structured(model, ...)` puts it into a GPTModel.
 
 Megatron gives an embedding ids and positions alone, so the channels of a batch come by `set_structure_inputs` before
 the forward pass. Positions must begin anew with each document, so that no n-gram reaches into the one before: give

@@ -1,4 +1,4 @@
-"""What a chunk may know of the chunks before it that it relates to: messages over calls, types and levels (seed 000).
+"""What a chunk may know of the chunks before it that it relates to: messages over calls, types and levels.
 
 The model that the seed describes lets a chunk's mean, future tokens and all, reach each of its tokens. Here a token
 hears only chunks that are over when its own begins, and never its own: else the loss would be told what it asks for.

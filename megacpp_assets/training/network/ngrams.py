@@ -1,4 +1,4 @@
-"""Additive embedding of the n-grams that end at a token, hashed into tables (seed 000): local spelling for little work.
+"""Additive embedding of the n-grams that end at a token, hashed into tables: local spelling at little cost.
 
 Unlike the model that the seed describes, no n-gram reaches into the document before: what is ahead of a document's
 first token counts as absent, as it would if the document stood alone.

@@ -1,4 +1,4 @@
-"""Additive bias of attention by how the chunks of query and key relate: calls, types, levels (seed 002, variant C)."""
+"""Additive bias of attention by how the chunks of query and key relate: calls, types, levels (docs/contracts.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The recurrence is computed in chunks, within a chunk as masked products of matrices and between chunks as decayed sums
 (state space duality, Dao and Gu 2024): the same graph for every batch, without a loop over tokens. Where a document
-begins the state is zero (seed 002): every product is masked by documents, which multiplies by exactly 0.
+begins the state is zero (docs/contracts.md): every product is masked by documents, which multiplies by exactly 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FASTEST, _SLOWEST = 1e-1, 1e-3
 @dataclass(frozen=True, slots=True)
 class StateSpaceConfig:
     """Every `every`-th block mixes by a state of `state` numbers a channel; none at 0. A `fast_convolution` is the
-    library's: it does not know of documents, and lets up to three tokens of the one before through (seed 000)."""
+    library's: it does not know of documents, and lets up to three tokens of the one before through."""
 
     every: int = 0
     state: int = 64

@@ -1,4 +1,4 @@
-"""Additive structure embedding: up to five categories per token, one stacked table, a bottleneck (seed 000)."""
+"""Additive structure embedding: up to five channels per token, one stacked table, a bottleneck (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def parse_components(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StructureConfig:
-    """Which components are embedded, and their caps: values above a cap share its vector (CONTRACTS.md 8). Whether the
+    """Which components are embedded, and their caps: values above a cap share its vector. Whether the
     platforms of documents are embedded too does not depend on the components."""
 
     components: tuple[str, ...] = CORE

@@ -1,1 +1,1 @@
-"""Attention that cannot see another document: one file per way of computing it, one function to choose (seed 002)."""
+"""Attention that cannot see another document: one file for each way to compute it, one function to choose."""

@@ -16,7 +16,7 @@ def attention_for(
 ) -> Attend:
     """Attention over the documents of `batch`, prepared once per batch, outside any compiled region.
 
-    With `softcap` each score s becomes softcap x tanh(s / softcap) before it is masked (seed 002); 0 leaves it.
+    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; 0 leaves it.
     For `one_graph` all tensors have the shapes of every other batch, so that what was compiled once serves for all.
     """
     if device.type == "cpu" and not one_graph:

@@ -10,7 +10,7 @@ from megacpp_assets.training.network.attention.scores import Attend, attended
 from megacpp_assets.training.network.chunks import ChunkBias
 
 MAX_TOKENS = 8192
-"""Longest row for which a (T, T) mask is built (seed 002: 4 GB a sample at 64K)."""
+"""Longest row for which a (T, T) mask is built (docs/contracts.md: 4 GB a sample at 64K)."""
 
 
 def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which part of each row is real, and what that and the documents make of whole blocks of queries and keys (seed 000).
+"""Which part of each row is valid, and which whole blocks of queries and keys follow from it (docs/contracts.md).
 
 Worked out once a batch on the host, so that no kernel looks for padding or borders of documents in a compiled region.
 """
