@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Final
 
 ELASTIC: Final = 0
-"""Cores of a task that takes what is free when it starts, shared with the others that could start then."""
+"""The number of cores of a task that uses the free cores, shared with the other tasks that could start."""

@@ -1,8 +1,8 @@
-"""The executor seam over a Dask cluster: batches in, outcomes out in submission order, whichever workers die.
+"""Runs batches on a Dask cluster. Outcomes come in submission order, whichever workers die.
 
-Workers must see the same files under the same paths and have the same software; the latter is checked. A batch whose
-worker dies runs again on another one, and counts as crashed only after the scheduler's `allowed-failures` deaths.
-Traffic is neither encrypted nor authenticated: a private network is assumed.
+Workers must see the same files under the same paths, and must have the same software, which is checked. A batch whose
+worker dies runs again on another worker. It counts as crashed after the scheduler's `allowed-failures` deaths. Traffic
+is neither encrypted nor authenticated, so use a private network.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _DECISIVE = ("megacpp-assets", "libclang", "clang-tidy", "numpy", "pyarrow", "re
 
 
 class DaskPool:
-    """The workers of the cluster at `dask://HOST:PORT`, each batch in a process of its own on one of them."""
+    """The workers of the cluster at `dask://HOST:PORT`. Each batch runs in its own process on one of them."""
 
     def __init__(self, address: str, *, connect_s: float = 10.0, patience_s: float = 120.0) -> None:
-        """Connect within `connect_s` seconds; later wait at most `patience_s` for a cluster without any worker.
+        """Connect within `connect_s` seconds. Later wait at most `patience_s` seconds for a cluster without workers.
 
-        `SpecError` for an address of another form, `EnvironmentLacks` if no scheduler answers there.
+        `SpecError` for a malformed address, `EnvironmentLacks` if no scheduler answers.
         """
         self._address = scheduler_address(address)
         self._patience_s = patience_s
@@ -59,15 +59,15 @@ class DaskPool:
     ) -> Iterator[Outcome[Result]]:
         """Yield one outcome per batch, in order; see `BatchExecutor.run`.
 
-        `EnvironmentLacks` if the scheduler goes away, if no worker is left for `patience_s` seconds, or if a worker's
-        software is not ours: then nothing is known about the batches.
+        `EnvironmentLacks` if the scheduler disappears, if there is no worker for `patience_s` seconds, or if a worker
+        has other software: then the state of the batches is unknown.
         """
         tasks = [pickle.dumps((function, batch)) for batch in batches]
         executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
         futures = deque(executor.submit(_on_worker, task, timeout_s, software()) for task in tasks)
         try:
             for index in range(len(tasks)):
-                # Once read, the cluster may forget it: else all results stay in the workers' memory to the end.
+                # Dropping the future frees the result on the worker, which would else keep it until the end.
                 yield self._outcome(index, futures.popleft())
         finally:
             if self._client.status == "running":
@@ -75,7 +75,7 @@ class DaskPool:
                     future.cancel()
 
     def close(self) -> None:
-        """Disconnect; the cluster stays."""
+        """Disconnect. The cluster keeps running."""
         self._client.close()  # type: ignore[no-untyped-call]
 
     def _outcome(self, index: int, future: Future[bytes]) -> Outcome[Result]:
@@ -96,7 +96,7 @@ class DaskPool:
         return Outcome(index, value, failure)
 
     def _wait(self, future: Future[bytes]) -> None:
-        """Return when `future` is done, however long that takes while the cluster has workers."""
+        """Wait for `future`, without a limit while the cluster has workers."""
         seen = time.monotonic()
         while not wait([future], timeout=_POLL_S).done:
             if self._client.scheduler_info()["workers"]:
@@ -111,7 +111,7 @@ class DaskPool:
 
 
 def scheduler_address(text: str) -> str:
-    """`dask://HOST:PORT` as Dask's own `tcp://HOST:PORT`; `SpecError` for anything else."""
+    """Return `dask://HOST:PORT` as Dask's own `tcp://HOST:PORT`; `SpecError` for any other form."""
     parts = urlsplit(text)
     try:
         complete = parts.scheme == SCHEME and parts.hostname and parts.port
@@ -124,7 +124,7 @@ def scheduler_address(text: str) -> str:
 
 @cache
 def software() -> str:
-    """Versions of the interpreter and of every package whose version may show in the results."""
+    """Return the versions of the interpreter and of every package that can change the results."""
     return ", ".join([f"python {platform.python_version()}", *(f"{name} {_version(name)}" for name in _DECISIVE)])
 
 
@@ -136,7 +136,7 @@ def _version(name: str) -> str:
 
 
 def _on_worker(task: bytes, timeout_s: float, expected: str) -> bytes:
-    """Run the batch beside the Dask worker, which it then can neither kill nor limit nor move."""
+    """Run the batch in its own process, so that it cannot kill or limit the Dask worker."""
     if software() != expected:
         raise EnvironmentLacks(
             f"Dask worker on {platform.node()}",

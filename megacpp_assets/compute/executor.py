@@ -1,4 +1,4 @@
-"""The one seam for parallel work: batches in, outcomes out in submission order; a batch may crash or hang alone."""
+"""The interface of all parallel work: batches go in, outcomes come out in the same order; one batch may crash alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Result]):
-    """What became of one batch: `value`, or the reason it has none (`crash: …`, `timeout: …`, `error: …`)."""
+    """The outcome of one batch: its `value`, or the `failure` (`crash: …`, `timeout: …` or `error: …`)."""
 
     index: int
     value: Result | None
@@ -20,15 +20,15 @@ class Outcome(Generic[Result]):
 
 
 class BatchExecutor(Protocol):
-    """Runs picklable module-level functions over batches, isolated from each other and from the caller."""
+    """Runs picklable module-level functions over batches. Batches cannot damage each other or the caller."""
 
     def run(
         self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
     ) -> Iterator[Outcome[Result]]:
-        """Yield one outcome per batch, in the order of `batches`; never raises for what a batch did.
+        """Yield one outcome per batch, in the order of `batches`. A failing batch never raises here.
 
-        Batches may be taken while outcomes are; those that run when the iterator is closed are ended.
+        The iterator reads more batches while it yields outcomes. Closing it ends the batches that still run.
         """
 
     def close(self) -> None:
-        """Release the workers."""
+        """Stop the workers."""

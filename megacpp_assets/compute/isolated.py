@@ -1,6 +1,6 @@
-"""One batch in a process of its own: what it crashes, limits or changes ends with it, and it dies with its parent.
+"""Runs one batch in its own process, which dies with its parent. A crash ends only that process.
 
-A pickled (function, batch) comes in, a pickled (value, failure) goes out; never an exception for what the batch did.
+A pickled (function, batch) comes in, and a pickled (value, failure) goes out. A failing batch never raises here.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from megacpp_assets.compute.lifetime import die_with_parent
 
 
 def run_isolated(task: bytes, timeout_s: float) -> bytes:
-    """Run the pickled (function, batch) of `task` in a fresh interpreter; the pickled (value, failure reason or None).
+    """Run the pickled (function, batch) of `task` in a new interpreter; return the pickled (value, failure or None).
 
-    The reasons are those of `Outcome.failure`. Not `multiprocessing`: a Dask worker under its nanny is daemonic, and a
-    daemonic process may not have such children.
+    Failures are worded as in `Outcome.failure`. `multiprocessing` cannot do this: a Dask worker is daemonic, and a
+    daemonic process may not start such children.
     """
     with subprocess.Popen(
         [sys.executable, "-m", __name__, str(os.getpid())],
@@ -30,11 +30,11 @@ def run_isolated(task: bytes, timeout_s: float) -> bytes:
         try:
             answer, _ = process.communicate(task, timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            # The whole session, and before the process is reaped: until then its number cannot be another's.
+            # Kill the whole session before the process is reaped: until then no other process can have its id.
             os.killpg(process.pid, signal.SIGKILL)
             return _failed(f"timeout: no answer in {timeout_s:g} s")
         except BaseException:
-            # Interrupted: what the batch has started goes too.
+            # On an interrupt, end the children of the batch as well.
             os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode or not answer:
@@ -47,15 +47,15 @@ def _failed(reason: str) -> bytes:
 
 
 def _serve(parent: int) -> None:
-    """Be the fresh interpreter: task from standard input, answer to what was standard output."""
+    """Run in the new interpreter: read the task from standard input and write the answer to the original stdout."""
     die_with_parent(parent)
-    # Parsers print on standard output at will: the answer has a descriptor of its own, which no child inherits.
+    # Parsers may print to standard output, so the answer has its own descriptor, which no child inherits.
     answers = os.dup(1)
     os.dup2(2, 1)
     answer = _answer(sys.stdin.buffer.read())
     with os.fdopen(answers, "wb") as stream:
         stream.write(answer)
-    # Not through the exit handlers of whatever native library the batch has loaded: the work is done.
+    # Skip the exit handlers of native libraries that the batch has loaded: the work is done.
     os._exit(0)
 
 

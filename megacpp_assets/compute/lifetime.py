@@ -1,4 +1,4 @@
-"""How long a child process lives: never longer than the process that started it."""
+"""Signals and lifetimes: a child process never outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """A request to end this process that comes inside the block is heard when the block is over.
+def signals_deferred() -> Iterator[None]:
+    """Deliver SIGINT and SIGTERM that arrive inside the block when the block has ended.
 
-    For what libraries of others do halfway badly, such as a write to a database.
+    Use it for library calls that must not stop halfway, such as a write to a database.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
+        yield  # only the main thread receives signals
         return
-    heard: list[int] = []
-    earlier = [signal.signal(number, lambda number, _frame: heard.append(number)) for number in _ENDINGS]
+    received: list[int] = []
+    earlier = [signal.signal(number, lambda number, _frame: received.append(number)) for number in _ENDINGS]
     try:
         yield
     finally:
         for number, handler in zip(_ENDINGS, earlier, strict=True):
             signal.signal(number, handler)
-        if heard:
-            signal.raise_signal(heard[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """A request to end this process that comes inside the block ends it by `KeyboardInterrupt` with its number.
+    """Leave the block by `KeyboardInterrupt` with the signal's number if SIGINT or SIGTERM arrives inside it.
 
-    For libraries of others that take what a signal's handler raised for an error of their own, or go on after it.
+    Use it around libraries that report a handler's exception as their own error, or continue after it.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
+        yield  # only the main thread receives signals
         return
-    heard: list[int] = []
+    received: list[int] = []
     earlier = {number: signal.getsignal(number) for number in _ENDINGS}
 
     def end(number: int, _frame: object) -> None:
-        heard.append(number)
+        received.append(number)
         raise KeyboardInterrupt(number)
 
     for number in _ENDINGS:
@@ -54,21 +54,21 @@ def ended_by_signals() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if heard and error.args != (heard[0],):
-            raise KeyboardInterrupt(heard[0]) from error
+        if received and error.args != (received[0],):
+            raise KeyboardInterrupt(received[0]) from error
         raise
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
-    if heard:
-        raise KeyboardInterrupt(heard[0])
+    if received:
+        raise KeyboardInterrupt(received[0])
 
 
 @contextmanager
-def deaf_to_interrupts() -> Iterator[None]:
-    """Processes and threads that are started inside the block never hear Ctrl-C, not even before their first line.
+def interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C for processes and threads that start inside the block, from their first instruction on.
 
-    A terminal sends it to every process of the foreground; this one decides what becomes of those that it started.
+    A terminal sends Ctrl-C to every process of the foreground. This process alone decides how its children end.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
@@ -78,9 +78,9 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
-    """Ask the kernel to send this process `number` when its parent ends, even by SIGKILL.
+    """Ask the kernel to send this process the signal `number` when its parent ends, for whatever reason.
 
-    Leaves at once if the process `parent`, which started this one, ended before it could ask.
+    Exit at once if the process `parent` has already ended.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
     if parent not in (None, os.getppid()):

@@ -1,4 +1,4 @@
-"""Crash-isolated process pool on this machine (pebble): a worker that dies or hangs fails its own batch only."""
+"""A process pool on this machine, built on pebble. A worker that dies or hangs fails only its own batch."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from typing import Any, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.compute.lifetime import deaf_to_interrupts, die_with_parent, undisturbed
+from megacpp_assets.compute.lifetime import die_with_parent, interrupts_blocked, signals_deferred
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 _AHEAD = 8
-"""Batches per worker that are taken before their turn: one that takes long keeps none of the others waiting."""
+"""Batches per worker that are scheduled ahead, so that a slow batch does not keep other workers waiting."""
 _POOLS_A_BATCH = 3
 
 
 class _Pool(ProcessPool):
-    """Pebble's pool, but that its workers end before their locks are taken away, all at once.
+    """Pebble's pool, except that all workers end before their locks are removed.
 
-    Pebble does it the other way round and one by one, by a signal that they may ignore, so that a worker that was just
-    starting found no lock and wrote a traceback.
+    Pebble removes the locks first and then ends the workers one by one, by a signal that they may ignore. A worker that
+    was just starting then found no lock and printed a traceback.
     """
 
     def _stop_pool(self) -> None:
         if self._pool_manager_loop is not None:
-            self._pool_manager_loop.join()  # it starts workers
+            self._pool_manager_loop.join()  # this thread starts workers
         workers = self._pool_manager.worker_manager
         for worker in tuple(workers.workers.values()):
             worker.kill()
@@ -43,7 +43,7 @@ class _Pool(ProcessPool):
 
 
 class LocalPool:
-    """`workers` spawned processes, each replaced after `max_tasks` batches so that memory cannot creep."""
+    """A pool of `workers` processes. Each is replaced after `max_tasks` batches, which bounds its memory."""
 
     def __init__(self, workers: int, max_tasks: int = 50) -> None:
         self._workers = workers
@@ -51,7 +51,7 @@ class LocalPool:
         self._pool = self._start()
 
     def _start(self) -> _Pool:
-        ensure_running()  # now, as it unblocks signals when it starts its process
+        ensure_running()  # starting its process unblocks signals, so it must start before they are blocked
         return _Pool(
             max_workers=self._workers,
             max_tasks=self._max_tasks,
@@ -69,9 +69,9 @@ class LocalPool:
         more, broken = iter(batches), 0
 
         def scheduled(batch: Batch) -> tuple[Batch, Any]:
-            # The first one starts the workers, and the thread that replaces them. Cut short, it would leave a worker
-            # that pebble does not know of, and `close` could not stop it.
-            with undisturbed(), deaf_to_interrupts():
+            # The first call starts the workers and the thread that replaces them. An interrupt in between would leave
+            # a worker that pebble does not know, and `close` could not stop it.
+            with signals_deferred(), interrupts_blocked():
                 return batch, self._pool.schedule(function, args=[batch], timeout=timeout_s)
 
         try:
@@ -97,7 +97,7 @@ class LocalPool:
 
     @staticmethod
     def _is_broken(future: Any) -> bool:
-        """Whether the pool gave up on all its batches: a worker died before pebble had heard which one it took."""
+        """Return whether the pool failed all batches, because a worker died before pebble knew which one it ran."""
         return isinstance(future.exception(), BrokenProcessPool)
 
 

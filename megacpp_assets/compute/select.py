@@ -1,4 +1,4 @@
-"""Choice of executor: local by default, `MEGACPP_COMPUTE=dask://HOST:PORT` for a Dask cluster."""
+"""Chooses the executor: a local pool by default, or a Dask cluster with `MEGACPP_COMPUTE=dask://HOST:PORT`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _DASK = "dask://"
 
 
 def worker_count() -> int:
-    """Local worker processes: `MEGACPP_WORKERS`, else the processors this process may use."""
+    """Return the number of local workers: `MEGACPP_WORKERS`, or else the processors that this process may use.
+
+    `SpecError` if the variable is not a whole number of at least 1.
+    """
     text = os.environ.get(WORKERS_VARIABLE)
     if text is None:
         return len(os.sched_getaffinity(0))
@@ -28,7 +31,7 @@ def worker_count() -> int:
 
 @contextmanager
 def open_executor() -> Iterator[BatchExecutor]:
-    """An executor for the length of a `with` block. Results do not depend on which one, nor on the workers' number.
+    """Open an executor for the block. The results depend neither on the executor nor on the number of workers.
 
     `SpecError` if `MEGACPP_COMPUTE` is neither `local` nor `dask://HOST:PORT`; `EnvironmentLacks` if the cluster does
     not answer or Dask is not installed.

@@ -1,4 +1,4 @@
-"""Texts of code as sets of hashed runs of tokens, so that copies are found whatever their white space and comments."""
+"""Finds copies of code by hashed runs of tokens (shingles), whatever their white space and comments."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from megacpp_assets.compute import _shingles
 from megacpp_assets.compute._shingles import SeenRuns, SharedRuns
 
 Shingles = NDArray[np.uint64]
-"""Ascending, each once."""
+"""The hashes of a text's shingles: uint64, ascending, without repetition."""
 
 TOKENS: Final = 5
-"""Tokens of a run, as near-duplicate filters of code corpora take them (BigCode, OpenCoder)."""
+"""Tokens per shingle, as in the near-duplicate filters of BigCode and OpenCoder."""
 LEAST_RUNS: Final = 20
-"""A text of fewer runs may be like another by chance: `int size() const { return size_; }`."""
+"""Shorter texts may equal another text by chance, such as `int size() const { return size_; }`."""
 
 
 def shingles(text: str, tokens: int = TOKENS) -> Shingles:
-    """The runs of `tokens` tokens of `text`, comments left out; none if it has fewer."""
+    """Return the shingles of `tokens` tokens of `text`, without its comments. A shorter text has none."""
     return _shingles.shingles(text, tokens)
 
 
 class Verbatim:
-    """Texts, given by their runs, that stand in others verbatim: every run of theirs is in some of those."""
+    """Finds which of `texts` (as shingles) appear verbatim in other texts: all of their shingles appear there."""
 
     def __init__(self, texts: Sequence[Shingles]) -> None:
         self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
         self._runs = SeenRuns(_end_to_end(texts))
 
     def see(self, other: str, tokens: int) -> None:
-        """Look for the texts in `other`; their runs are of `tokens` tokens."""
+        """Search `other` for the texts, with shingles of `tokens` tokens."""
         self._runs.see(other, tokens)
 
     def found(self) -> NDArray[np.bool_]:
-        """Of each text, whether all of its runs have been seen; false for one without runs."""
+        """Return for each text whether all of its shingles were seen; false for a text without shingles."""
         sums = np.concatenate(([0], np.cumsum(self._runs.seen(), dtype=np.int64)))
         ends = np.cumsum(self._lengths)
         return np.asarray((sums[ends] - sums[ends - self._lengths] == self._lengths) & (self._lengths > 0))
 
 
 class Copies:
-    """Texts that others may copy: which of them another text holds for the larger part."""
+    """Finds which of `texts` (as shingles) another text copies for the larger part."""
 
     def __init__(self, texts: Sequence[Shingles]) -> None:
         self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
@@ -55,16 +55,16 @@ class Copies:
         self._shared = SharedRuns(self._runs, self._owner)
 
     def held_by_text(self, text: str, share: float) -> NDArray[np.int64]:
-        """As `held_by`, for a text that may share little with any of them; none if it has fewer than `LEAST_RUNS`."""
+        """Do the same as `held_by` for a text; empty if it has fewer than `LEAST_RUNS` shingles."""
         numbers, counts, known = self._shared.shared_with(text, TOKENS)
-        # Most texts hold too little of any, however few runs they have: theirs need not be sorted and told apart.
+        # Most texts share too little with any of them, so their shingles need not be sorted.
         if not (counts >= share * np.minimum(self._lengths[numbers], max(known, LEAST_RUNS))).any():
             return np.zeros(0, dtype=np.int64)
         runs = shingles(text)
         return self.held_by(runs, share) if len(runs) >= LEAST_RUNS else np.zeros(0, dtype=np.int64)
 
     def held_by(self, text: Shingles, share: float) -> NDArray[np.int64]:
-        """The numbers of the texts of whose runs `text` has at least `share`, and of those that hold as much of it."""
+        """Return the numbers of the texts that share at least `share` of the shingles of the shorter of both texts."""
         first = np.searchsorted(self._runs, text, side="left")
         last = np.searchsorted(self._runs, text, side="right")
         hits = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
@@ -75,7 +75,7 @@ class Copies:
 
 
 class Withheld:
-    """Texts, given by their runs, of which others may show parts, but all together none whole."""
+    """Guards `texts` (as shingles): other texts may show parts of them, but all together never a whole one."""
 
     def __init__(self, texts: Sequence[Shingles]) -> None:
         every = _end_to_end(texts)
@@ -87,8 +87,10 @@ class Withheld:
         self._missing = np.array([len(text) for text in texts], dtype=np.int64)
 
     def completed_by(self, other: Shingles) -> int | None:
-        """The first text that stands whole in `other` and in what was shown before; None, and `other` counts as shown
-        from now on, if there is no such text."""
+        """Return the number of the first text that `other` and all texts shown before would show whole.
+
+        If there is none, return None and count `other` as shown.
+        """
         places = np.searchsorted(self._runs, other)
         known = np.append(self._runs, 0)[places] == other
         fresh = places[known & (places < len(self._runs))]

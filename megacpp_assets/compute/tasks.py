@@ -1,6 +1,6 @@
-"""Tasks that wait for one another, run in worker processes within a budget of cores and memory and slots of resources.
+"""Runs dependent tasks in worker processes, within a budget of cores and memory and within slots of resources.
 
-Which task runs when decides no byte: a task reads what finished tasks left on disk.
+The order of tasks changes no byte, because a task reads what finished tasks left on disk.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from megacpp_assets.compute.worker_process import GRACE_SECONDS, Message, Worker
 from megacpp_assets.contract.errors import MegacppError, SpecError, WorkerDied
 
 _LOOK_SECONDS: Final = 1.0
-"""Between two looks whether another run has given a slot back: nothing tells of that."""
+"""The pause between two looks for a slot that another run has freed. Nothing notifies this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A piece of work: `after` names the tasks that it waits for, `memory` is in bytes, `payload` is JSON-able.
+    """A task. `after` names the tasks that it depends on, `memory` is in bytes, and `payload` is JSON-able.
 
-    The worker gets the payload with `cores` added: those that the task may use. Of its `resource` it has one slot.
+    The worker receives the payload with `cores`, the number of cores that the task may use. The task needs one slot of
+    its `resource`; "" is none.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What all tasks together may use. A task that asks for more than there is runs alone."""
+    """The cores and the memory (bytes) of all running tasks together. A task that needs more runs alone."""
 
     cores: int
     memory: int
@@ -47,32 +48,32 @@ class Budget:
 
 
 class Slots(Protocol):
-    """What several runs share: of each resource so many tasks may be at work at a time, in all of them together."""
+    """Slots of resources, counted over all runs on a data root: each resource has a fixed number of them."""
 
     def take(self, resource: str, who: str) -> bool:
-        """Whether there was a slot for `who`, which then has it until it is given back."""
+        """Take a slot for `who` and return True, or return False if none is free."""
 
     def give_back(self, who: str) -> None:
-        """Free what was taken for `who`, if anything was."""
+        """Free the slots of `who`."""
 
     def held_elsewhere(self, resource: str) -> str:
-        """How many slots there are and which other runs have some of them; "" where none has."""
+        """Return in words how many slots there are and which other runs hold some; "" if none does."""
 
 
 class TaskWatch(Protocol):
-    """Hears of every task, from the thread that runs them all."""
+    """Callbacks about every task, all from the thread that calls `run_tasks`."""
 
     def task_waits(self, task: Task, found: str) -> None:
-        """All slots of the task's resource are taken, some by others, as `found` tells. It is said once."""
+        """The task waits for a slot that another run holds; `found` says which. Called once per task."""
 
     def task_starts(self, task: Task) -> None:
-        """A worker begins the task."""
+        """A worker starts the task."""
 
     def task_goes_on(self, task: Task, done: int, total: int) -> None:
-        """The task has done `done` of `total` units of its own."""
+        """The task has completed `done` of `total` units of its own."""
 
     def task_ended(self, task: Task, result: Any) -> None:
-        """The task is done; what waits for it starts after this returns. May raise `MegacppError`: it then failed."""
+        """The task has succeeded. Dependent tasks start after this returns. Raising `MegacppError` fails the task."""
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Floor:
-    """The state of one `run_tasks`."""
+    """The state of one call of `run_tasks`."""
 
     waiting: dict[str, Task]
     budget: Budget
@@ -93,8 +94,8 @@ class _Floor:
     failed: list[MegacppError] = field(default_factory=list)
     idle: list[WorkerProcess] = field(default_factory=list)
     running: dict[WorkerProcess, _Running] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
-    """Tasks of which it was said that they wait for others' slots."""
+    reported_waiting: set[str] = field(default_factory=set)
+    """Tasks for which `task_waits` was called."""
 
     @property
     def free_cores(self) -> int:
@@ -108,11 +109,11 @@ class _Floor:
 def run_tasks(
     tasks: Sequence[Task], budget: Budget, slots: Slots, watch: TaskWatch, start: Callable[[], WorkerProcess]
 ) -> None:
-    """Run every task after those it waits for; tasks that nothing else decides between run in the order of `tasks`,
-    those with the most behind them first.
+    """Run every task after those that it depends on.
 
-    A failed task leaves out only what waits for it; the first failure is raised when everything else is done. Whatever
-    ends this function, no worker is left.
+    Ready tasks with the longest chain of dependent tasks start first, and equal ones in the order of `tasks`. After a
+    failure only the dependent tasks are left out. The first failure is raised when everything else has ended. However
+    this function ends, no worker is left running.
     """
     floor = _Floor({task.name: task for task in critical_order(tasks)}, budget, start, slots)
     with selectors.DefaultSelector() as selector:
@@ -120,7 +121,7 @@ def run_tasks(
             while floor.waiting or floor.running:
                 others_have_slots = _start_ready(floor, watch, selector)
                 if not floor.running and not others_have_slots:
-                    break  # what still waits does so for a task that failed
+                    break  # the tasks that still wait depend on a failed one
                 for key, _ in selector.select(_LOOK_SECONDS if others_have_slots else None):
                     _hear(floor, watch, selector, key.fileobj)  # type: ignore[arg-type]
         finally:
@@ -132,9 +133,9 @@ def run_tasks(
 
 
 def critical_order(tasks: Sequence[Task]) -> list[Task]:
-    """`tasks` by the length of the longest chain of tasks that waits for each, longest first, else as given.
+    """Return `tasks` sorted by the length of the longest chain of dependent tasks, longest first; the sort is stable.
 
-    `SpecError` for a task that waits for itself, or for one that is not there.
+    `SpecError` for a task that depends on itself or on a missing task.
     """
     named = {task.name: task for task in tasks}
     behind = dict.fromkeys(named, 0)
@@ -150,15 +151,15 @@ def _topological(named: Mapping[str, Task]) -> list[str]:
         ready = [name for name, task in named.items() if name not in order and task.after <= order.keys()]
         if not ready:
             stuck = ", ".join(sorted(named.keys() - order.keys()))
-            raise SpecError("tasks", expected="none that waits for itself or for a task that is not there", found=stuck)
+            raise SpecError("tasks", expected="no task that depends on itself or on a missing task", found=stuck)
         order |= dict.fromkeys(ready)
     return list(order)
 
 
 def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> bool:
-    """Start what may start and fits; whether a task could not because other runs have slots of its resource.
+    """Start every ready task that fits; return whether a task waits for a slot that another run holds.
 
-    A big task that does not fit yet holds nobody up: smaller ones pass it.
+    A large task that does not fit yet does not delay smaller ones.
     """
     fitting = [task for task in floor.waiting.values() if task.after <= floor.done and _fits(task, floor, 1)]
     ready = [task for task in fitting if not task.resource or floor.slots.take(task.resource, task.name)]
@@ -173,21 +174,21 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
         floor.running[worker] = _Running(task, cores)
         watch.task_starts(task)
         worker.send({**task.payload, "cores": cores})
-    return _tell_of_others(floor, watch, [task for task in fitting if task not in ready])
+    return _report_waiting(floor, watch, [task for task in fitting if task not in ready])
 
 
-def _tell_of_others(floor: _Floor, watch: TaskWatch, held_up: Sequence[Task]) -> bool:
-    """Whether other runs have slots that tasks wait for; each such task is told once."""
+def _report_waiting(floor: _Floor, watch: TaskWatch, held_up: Sequence[Task]) -> bool:
+    """Report each task that waits for a slot of another run, once; return whether there is one."""
     found = {resource: floor.slots.held_elsewhere(resource) for resource in {task.resource for task in held_up}}
     for task in held_up:
-        if found[task.resource] and task.name not in floor.told:
-            floor.told.add(task.name)
+        if found[task.resource] and task.name not in floor.reported_waiting:
+            floor.reported_waiting.add(task.name)
             watch.task_waits(task, found[task.resource])
     return any(found.values())
 
 
 def _fits(task: Task, floor: _Floor, cores: int) -> bool:
-    """Whether there is room for the task with so many cores, or with those that it asks for where these are more."""
+    """Return whether the task fits into the budget with `cores` cores, or with its own number if that is larger."""
     if not floor.running:
         return True
     asked = max(cores, min(task.cores, floor.budget.cores))
@@ -233,7 +234,7 @@ def _finish(floor: _Floor, watch: TaskWatch, task: Task, message: Message) -> No
 
 
 def _stop(workers: Iterable[WorkerProcess]) -> None:
-    """All are asked before any is waited for."""
+    """Stop the workers. All are asked to end before any is waited for."""
     every = list(workers)
     for worker in every:
         worker.ask_to_stop()

@@ -1,4 +1,4 @@
-"""Choice of the device that the tokenizer is trained and encodes on: `MEGACPP_TOKENIZER_DEVICE`, the CPU by default."""
+"""Chooses the device that trains the tokenizer and encodes: `MEGACPP_TOKENIZER_DEVICE`, the CPU by default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEVICES: Final = (CPU, CUDA, "interpreter")
 
 
 def tokenizer_device() -> str:
-    """The device that the environment asks for; `SpecError` for an unknown one."""
+    """Return the device that the environment names; `SpecError` for an unknown one."""
     name = os.environ.get(VARIABLE, CPU)
     if name not in DEVICES:
         raise SpecError(VARIABLE, expected=" or ".join(DEVICES), found=repr(name))

@@ -1,6 +1,6 @@
-"""A child process that runs one task after another; both sides speak JSON lines over a socket pair of their own.
+"""A child process that runs one task after another. Both processes exchange JSON lines over a socket pair.
 
-A task goes in as a JSON object. Out come any number of `{"progress": [done, total]}` and one `{"result": …}` or
+A task goes in as a JSON object. The answers are any number of `{"progress": [done, total]}` and one `{"result": …}` or
 `{"error": [class name, message]}`. Nothing is pickled.
 """
 
@@ -25,18 +25,18 @@ from megacpp_assets.contract.progress import Progress
 
 Message = Mapping[str, Any]
 Handle = Callable[[Message, Progress], Any]
-"""(task, who hears its progress) -> its JSON-able result; may raise."""
+"""(task, progress callback) -> JSON-able result. It may raise."""
 
 GRACE_SECONDS: Final = 40
-"""What a worker may take to end well when asked to stop: a training saves a checkpoint first."""
+"""How long a worker may take to end when it is asked to: a training saves a checkpoint first."""
 _PROGRESS_SECONDS: Final = 0.1
 _RECEIVE_BYTES: Final = 1 << 16
 _ALLOCATION: Final = {"MIMALLOC_ARENA_EAGER_COMMIT": "0"}
-"""Arrow's allocator would take memory in huge pages ahead of any use: 0.7 CPU seconds of a short task, and 80 MB."""
+"""Arrow's allocator would commit memory in huge pages before it is used: 0.7 CPU seconds and 80 MB of a short task."""
 
 
 class WorkerProcess:
-    """An interpreter running `python -m MODULE`, where MODULE calls `serve`. It dies with this process."""
+    """A process `python -m MODULE`, where MODULE calls `serve`. It dies with this process."""
 
     def __init__(self, module: str) -> None:
         ours, theirs = socket.socketpair()
@@ -47,24 +47,24 @@ class WorkerProcess:
                 stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
                 env={**_ALLOCATION, **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C reaches the parent alone, which stops its workers in good order
+                start_new_session=True,  # Ctrl-C reaches only the parent, which stops its workers in order
             )
         self._socket = ours
         self._received = b""
 
     def fileno(self) -> int:
-        """The descriptor that is readable when a message has come or the process has ended."""
+        """Return the descriptor that is readable when a message has arrived or the process has ended."""
         return self._socket.fileno()
 
     def send(self, task: Message) -> None:
-        """Hand over a task. A process that has ended is noticed by `receive`, not here."""
+        """Send a task. If the process has ended, `receive` raises, not this method."""
         try:
             self._socket.sendall(json.dumps(task).encode() + b"\n")
         except (BrokenPipeError, ConnectionResetError):
             return
 
     def receive(self) -> Iterator[Message]:
-        """The messages that have come. `EOFError` with the reason if the process has ended."""
+        """Yield the messages that have arrived. `EOFError` with the reason if the process has ended."""
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
         except ConnectionResetError:
@@ -75,12 +75,12 @@ class WorkerProcess:
         yield from map(json.loads, lines)
 
     def ask_to_stop(self) -> None:
-        """Let what runs unwind; `stop` waits for it."""
+        """Ask the process to end. `stop` waits for its end."""
         if self._process.poll() is None:
             self._process.terminate()
 
     def stop(self, deadline: float = 0.0) -> None:
-        """End the process: well until the monotonic time `deadline`, by force then, with all that it started."""
+        """Wait for the process to end until the monotonic time `deadline`; then kill it and its children."""
         self.ask_to_stop()
         try:
             self._process.wait(max(0.1, deadline - time.monotonic()))
@@ -91,7 +91,7 @@ class WorkerProcess:
 
 
 def _has_descriptor(stream: Any) -> bool:
-    """Whether `stream` is a real file: a test's or an application's replacement may have none."""
+    """Return whether `stream` has a descriptor. The replacement of a test or an application may have none."""
     try:
         return isinstance(stream.fileno(), int)
     except (AttributeError, OSError, ValueError):
@@ -105,12 +105,12 @@ def _ending(code: int) -> str:
 
 
 def serve(handle: Handle) -> None:
-    """Be the worker process: answer each task of the socket whose descriptor is the first argument."""
+    """Run the worker process: answer each task that arrives on the socket of the first command-line argument."""
     descriptor, parent = int(sys.argv[1]), int(sys.argv[2])
     die_with_parent(parent)
     signal.signal(signal.SIGTERM, _leave)
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as lines:
-        # No child of a task may hold the channel open, or the parent would wait for a worker that is gone.
+        # A child of a task must not inherit the channel, or the parent would wait for a worker that has ended.
         os.set_inheritable(descriptor, False)
         talk = _Channel(channel)
         for line in lines:
@@ -118,7 +118,7 @@ def serve(handle: Handle) -> None:
 
 
 def _leave(number: int, _frame: object) -> None:
-    """Once: asked again, what unwinds must not be cut short."""
+    """End on the first request only: a second one must not interrupt the cleanup."""
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + signal.SIGTERM)
 
@@ -135,7 +135,7 @@ def _answer(handle: Handle, task: Message, progress: Progress) -> Message:
 
 
 class _Channel:
-    """The worker's end: messages of several threads go out whole, progress at most ten times a second."""
+    """The worker's end of the channel. Threads may send at once; progress is sent at most ten times a second."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -154,6 +154,6 @@ class _Channel:
 
 
 def raised(error: tuple[str, str]) -> errors.MegacppError:
-    """The error that a worker's `{"error": …}` message tells of."""
+    """Return the error of a worker's `{"error": …}` message."""
     kind = getattr(errors, error[0], errors.WorkerDied)
     return kind(error[1])  # type: ignore[no-any-return]

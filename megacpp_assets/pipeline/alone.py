@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from megacpp_assets.storage.locks import alone
+from megacpp_assets.storage.locks import exclusive_lock
 
 
 def only_run(root: Path) -> AbstractContextManager[None]:
     """The lock of `root` while a command works on it; `SpecError` with its process and host where another holds it."""
     do = "wait for it, or end it, and run the same command again"
-    return alone(root, "run", f"data root {root}", expected="no other run at work", do=do)
+    return exclusive_lock(root, "run", f"data root {root}", expected="no other run at work", do=do)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from megacpp_assets.compute.lifetime import undisturbed
+from megacpp_assets.compute.lifetime import signals_deferred
 from megacpp_assets.compute.select import worker_count
 from megacpp_assets.compute.tasks import Budget, Task, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
@@ -120,7 +120,7 @@ class _Run:
     def task_goes_on(self, task: Task, done: int, total: int) -> None:
         """See `TaskWatch`."""
         self.watch.step_goes_on(self.steps[task.name], done, total)
-        with undisturbed():
+        with signals_deferred():
             self.records.goes_on(self.steps[task.name])
 
     def task_ended(self, task: Task, result: Any) -> None:
@@ -133,7 +133,7 @@ class _Run:
 
     def _settle(self, step: Step, done: Done) -> None:
         """Everything that follows from a result: its record, its verdict, and the pin of a tokenizer."""
-        with undisturbed():
+        with signals_deferred():
             if not self.records.has(step, done):
                 self.records.record(step, done)
         require_passed(step, done)

@@ -27,13 +27,13 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     if wrong := wrong_columns(artifact):
         return unmeasured(CHECKS, Verdict(False, ", ".join(wrong)))
-    rules = [check.judge.count for check in CHECKS if isinstance(check.judge, _None)]
+    rules = [check.judge.count for check in CHECKS if isinstance(check.judge, _CountIsZero)]
     return judged(CHECKS, pass_over(artifact, inputs_of(artifact, "v6_enriched"), rules))
 
 
 @dataclass(frozen=True, slots=True)
-class _None:
-    """Holds where `count`, summed over all blocks of rows, is 0; `unit` names what it counts."""
+class _CountIsZero:
+    """Passes if `count`, summed over all blocks of rows, is 0. `unit` names what it counts."""
 
     count: Callable[[Block], int]
     unit: str
@@ -174,26 +174,28 @@ def _conserved(packed: Packed) -> Verdict:
 
 CHECKS: Final[tuple[Check[Packed], ...]] = (
     Check("columns_and_types", "the columns of packed rows, each of its type", _columns),
-    Check("rows_are_exactly_t_tokens", "every token column T long, without nulls", _None(_uneven, "rows")),
-    Check("counts_agree", "counts that agree with the lists they count", _None(_disagreeing, "rows")),
-    Check("pack_ids_are_row_numbers", "0, 1, 2, … in each split", _None(_misnumbered, "rows")),
-    Check("bos_count_is_num_docs", "one BOS per document", _None(_other_bos, "rows")),
-    Check("doc_ids_are_the_bos_inference", "cumsum(input_ids == BOS) - 1", _None(_other_documents, "tokens")),
-    Check("targets_are_the_shifted_inputs", "input_ids shifted left by one", _None(_other_targets, "tokens")),
+    Check("rows_are_exactly_t_tokens", "every token column T long, without nulls", _CountIsZero(_uneven, "rows")),
+    Check("counts_agree", "counts that agree with the lists they count", _CountIsZero(_disagreeing, "rows")),
+    Check("pack_ids_are_row_numbers", "0, 1, 2, … in each split", _CountIsZero(_misnumbered, "rows")),
+    Check("bos_count_is_num_docs", "one BOS per document", _CountIsZero(_other_bos, "rows")),
+    Check("doc_ids_are_the_bos_inference", "cumsum(input_ids == BOS) - 1", _CountIsZero(_other_documents, "tokens")),
+    Check("targets_are_the_shifted_inputs", "input_ids shifted left by one", _CountIsZero(_other_targets, "tokens")),
     Check(
         "loss_mask_stays_inside_documents",
         "1 where this token and the next are of one document",
-        _None(_other_losses, "tokens"),
+        _CountIsZero(_other_losses, "tokens"),
     ),
     Check(
         "chunk_spans_are_inside_the_valid_prefix",
         "at most max(128, T / 32) chunks a row, each a span of its valid prefix",
-        _None(_chunks_outside, "chunks or rows"),
+        _CountIsZero(_chunks_outside, "chunks or rows"),
     ),
     Check(
-        "edges_are_between_chunks_of_the_row", "both ends below the row's chunk count", _None(_edges_outside, "edges")
+        "edges_are_between_chunks_of_the_row",
+        "both ends below the row's chunk count",
+        _CountIsZero(_edges_outside, "edges"),
     ),
-    Check("pads_carry_fill_values", "every pad its column's fill value", _None(_other_pads, "pads")),
+    Check("pads_carry_fill_values", "every pad its column's fill value", _CountIsZero(_other_pads, "pads")),
     Check("documents_are_taken_as_the_mixture_says", "each source document as often as its weight says", _taken),
     Check(
         "documents_are_whole_and_unchanged", "every token column and the platforms as in the source document", _whole

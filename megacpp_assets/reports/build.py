@@ -16,7 +16,7 @@ from megacpp_assets.reports.inventory import take_inventory
 from megacpp_assets.reports.place import docs, project, target
 from megacpp_assets.reports.raw_tables import write_raw
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
-from megacpp_assets.storage.locks import alone
+from megacpp_assets.storage.locks import exclusive_lock
 
 _GOOD: Final = frozenset({"success", "pass", "no-op"})
 _WARNED: Final = "warn"
@@ -68,7 +68,9 @@ def build(root: Path) -> Build:
     `SpecError` where another process builds the same, `DiskFailure` where the database cannot be opened, `CheckFailed`
     where dbt itself cannot go on.
     """
-    lock = alone(root, "quality", f"reports of {root}", expected="nobody who makes them", do="wait for it")
+    lock = exclusive_lock(
+        root, "quality", f"reports of {root}", expected="no other process that makes them", do="wait for it"
+    )
     # dbt hands back what a signal's handler raised as an error of its own.
     with lock, ended_by_signals():
         prepare(root)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.select import open_executor
-from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
@@ -42,7 +42,7 @@ from megacpp_assets.semantic.graph.link import EDGES
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
-from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Purse
+from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
 from megacpp_assets.semantic.parsing.reach import reach_of
@@ -184,7 +184,7 @@ def _stand_ins(tree: Path, sources: Sources, others: Mapping[RepoRef, Artifact])
         return export_headers(tree, (source.data for _, source in sources.taken), own, libraries)
 
 
-@uncollected
+@gc_disabled
 def _index(
     scratch: Path,
     trees: tuple[Sources, Sequence[str]],
@@ -214,28 +214,28 @@ def _analyse(
 ) -> _Index:
     limits = options_of(recipe)
     cpu_s = recipe.file_cpu_seconds // ANALYSIS_SHARE
-    purse = Purse([item.path for item in items], limits.budget, limits.limits.wall_s)
+    cpu_budget = CpuBudget([item.path for item in items], limits.budget, limits.limits.wall_s)
     found: dict[str, Analysed] = {}
     store = CharStore(scratch)
     number = {item.path: place for place, item in enumerate(items)}
     wanted = [item for item in items if item.parsed.reason != OVER_BUDGET]
     with tempfile.TemporaryDirectory(prefix="journals-", dir=scratch) as journals:
-        crew = Crew(executor, purse, Path(journals))
+        crew = Crew(executor, cpu_budget, Path(journals))
         for analysed in analyses(wanted, crew, known, cpu_s=cpu_s, wall_s=float(cpu_s * recipe.wall_per_cpu)):
             path = analysed.facts.file.path
-            purse.charge(path, analysed.cpu_ms)
+            cpu_budget.charge(path, analysed.cpu_ms)
             store.put(number[path], analysed.chars)
             found[path] = analysed._replace(chars=_NO_CHARS)
-    return _indexed(items, found, purse, store)
+    return _indexed(items, found, cpu_budget, store)
 
 
-def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse, store: CharStore) -> _Index:
+def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: CpuBudget, store: CharStore) -> _Index:
     """All files linked; those without an analysis, or past the budget, stand there with their reason alone."""
     files: list[FileFacts] = []
     lost: list[Skipped] = []
     for item in items:
         analysed = found.get(item.path)
-        if analysed is None or purse.refuses(item.path):
+        if analysed is None or cpu_budget.refuses(item.path):
             analysed = unread(item, OVER_BUDGET)
         if analysed.reason:
             lost.append(Skipped(item.path, "", 0, len(item.source.data), analysed.reason))
@@ -243,7 +243,7 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], purse: Purse,
     return _Index(build_repository(files), store.seal(), tuple(lost))
 
 
-@uncollected
+@gc_disabled
 def _write(
     publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index, known: Cache
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading what was published: nothing is opened without a verified `_COMPLETE`, and no directory is ever listed."""
+"""Reads published artifacts. Nothing is opened without a verified `_COMPLETE`, and no directory is listed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Finding = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A complete directory under the data root: its place and its manifest."""
+    """A complete folder of a data root, with its manifest."""
 
     root: Path
     path: str
@@ -27,48 +27,51 @@ class Artifact:
 
     @property
     def directory(self) -> Path:
-        """Absolute place of the artifact."""
+        """The absolute path of the artifact."""
         return self.root / self.path
 
     @property
     def reference(self) -> InputRef:
-        """How a downstream manifest names this artifact."""
+        """The reference by which the manifest of a later stage names this artifact."""
         return InputRef(self.path, self.manifest.sha256)
 
     def file(self, name: str) -> Path:
-        """Path of the data file `name`; `LineageGap` if the manifest lists none or its bytes are not the manifest's."""
+        """Return the path of the data file `name`; `LineageGap` if it is not in the manifest or its bytes differ."""
         return self._whole([self.manifest.file(name)])[0]
 
     def files(self, suffix: str, prefix: str = "") -> list[Path]:
-        """Data files whose name starts with `prefix` and ends with `suffix`, in manifest order; `LineageGap` as for
-        `file`."""
+        """Return the data files whose names start with `prefix` and end with `suffix`, in manifest order.
+
+        `LineageGap` as for `file`.
+        """
         entries = self.manifest.files
         return self._whole([each for each in entries if each.name.startswith(prefix) and each.name.endswith(suffix)])
 
     def folder(self, name: str) -> Path:
-        """Path of the folder `name`; `LineageGap` if a data file below it is not whole."""
+        """Return the path of the folder `name`; `LineageGap` if a data file below it differs from the manifest."""
         self._whole([entry for entry in self.manifest.files if entry.name.startswith(f"{name}/")])
         return self.directory / name
 
     def problems(self) -> Iterator[Finding]:
-        """Each data file that is not what the manifest says. Every file is read to its end."""
+        """Yield each data file that differs from the manifest. Every file is read to its end."""
         return self._examine(self.manifest.files, {})
 
     def damage(self) -> Finding | None:
-        """The first data file that is not what the manifest says. What nothing touched since it was last read whole is
-        not read again.
+        """Return the first data file that differs from the manifest, or None.
+
+        A file whose inode, size and times are unchanged since it was last read whole is not read again.
         """
         return next(self._examine(self.manifest.files, self._seen()), None)
 
     def verify(self) -> Artifact:
-        """This artifact, every file read; `LineageGap` naming the first one that changed since it was published."""
-        return self._refusing(self.problems())
+        """Read every file and return this artifact; `LineageGap` names the first file that has changed."""
+        return self._reject(self.problems())
 
     def _whole(self, entries: Sequence[FileEntry]) -> list[Path]:
-        self._refusing(self._examine(entries, self._seen()))
+        self._reject(self._examine(entries, self._seen()))
         return [self.directory / entry.name for entry in entries]
 
-    def _refusing(self, findings: Iterator[Finding]) -> Artifact:
+    def _reject(self, findings: Iterator[Finding]) -> Artifact:
         for name, expected, found in findings:
             raise LineageGap(name, expected=expected, found=found, do="restore the file or rerun its stage")
         return self
@@ -77,7 +80,7 @@ class Artifact:
         return read_seen(self.root, self.path, self.manifest.sha256)
 
     def _examine(self, entries: Sequence[FileEntry], trusted: Seen) -> Iterator[Finding]:
-        """The findings; if they are taken to the end, the files without one are remembered."""
+        """Yield the findings. If the caller reads all of them, the intact files are remembered."""
         seen = dict(trusted)
         for entry in entries:
             state, difference = _look(self.directory / entry.name, entry, seen.pop(entry.name, None))
@@ -90,7 +93,7 @@ class Artifact:
 
 
 def open_artifact(root: Path, path: str) -> Artifact:
-    """Open the artifact at `path` under `root`; `LineageGap` if it is absent, incomplete or its manifest changed."""
+    """Open the artifact at `path` of `root`; `LineageGap` if it is missing, incomplete or its manifest has changed."""
     directory = root / path
     complete, manifest = directory / COMPLETE_FILE, directory / MANIFEST_FILE
     if not complete.is_file() or not manifest.is_file():
@@ -107,7 +110,7 @@ def open_artifact(root: Path, path: str) -> Artifact:
 
 
 def find_artifact(root: Path, path: str) -> Artifact | None:
-    """As `open_artifact`, but None where there is none or it is damaged."""
+    """Do the same as `open_artifact`, but return None if the artifact is missing or damaged."""
     try:
         return open_artifact(root, path)
     except LineageGap:
@@ -115,7 +118,7 @@ def find_artifact(root: Path, path: str) -> Artifact | None:
 
 
 def _look(file: Path, entry: FileEntry, trusted: FileState | None) -> tuple[FileState | None, tuple[str, str] | None]:
-    """The state in which `file` is what `entry` says, where it can be relied on; or (expected, found)."""
+    """Return the state of an intact `file` if it can be relied on later, or else (expected, found)."""
     if not file.is_file():
         return None, (f"{entry.bytes} bytes", "no such file")
     started, before = now_ns(), state_of(file)
@@ -128,7 +131,7 @@ def _look(file: Path, entry: FileEntry, trusted: FileState | None) -> tuple[File
     except OSError as error:
         if error.errno != errno.EIO:
             raise
-        found = "a disk that cannot read it"
+        found = "a disk that cannot read the file"
     if found != f"sha256 {entry.sha256}":
         return None, (f"sha256 {entry.sha256}", found)
     return (before if settled(before, state_of(file), started) else None), None

@@ -33,12 +33,12 @@ def fsync_file(path: Path) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """Where the bytes of `path` lie until they are whole, over what a killed writer left. One writer at a time."""
+    """Return the temporary path for writing `path`. It may hold the rest of a killed writer. One writer at a time."""
     return path.with_name(f".{path.name}{TEMPORARY_SUFFIX}")
 
 
 def promote(temporary: Path, path: Path) -> None:
-    """Give a finished temporary file its name, durably."""
+    """Rename a finished temporary file to `path`, durably."""
     fsync_file(temporary)
     temporary.replace(path)
     fsync_directory(path.parent)
@@ -53,20 +53,20 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def write_any(path: Path, data: bytes) -> None:
-    """As `write_atomic`, for any number of writers at once: the last one stays."""
+    """Do the same as `write_atomic` for any number of writers at once. The last one wins."""
     with _own_temporary(path) as temporary:
         temporary.write_bytes(data)
 
 
 def copy_any(path: Path, source: Path) -> None:
-    """As `write_any`, with the bytes of `source`, which may be many."""
+    """Do the same as `write_any` with the bytes of the file `source`, which may be large."""
     with _own_temporary(path) as temporary:
         shutil.copyfile(source, temporary)
 
 
 @contextmanager
 def _own_temporary(path: Path) -> Iterator[Path]:
-    """A temporary path that no other writer of `path` has; what is written there gets the name on a clean exit."""
+    """Give a temporary path that no other writer has. On a clean exit it is renamed to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX)
     os.close(descriptor)
@@ -76,7 +76,7 @@ def _own_temporary(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _promoted(temporary: Path, path: Path) -> Iterator[None]:
-    """Nothing is left of it where it fails."""
+    """Rename `temporary` to `path` on a clean exit, and remove it after an error."""
     try:
         with naming(path):
             yield

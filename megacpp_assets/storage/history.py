@@ -1,5 +1,7 @@
-"""Every manifest that was sealed in a data root, kept under its hash before the seal: what a later run replaced, and
-what was removed, stays traceable. A kept manifest is the artifact's path in a line, then the manifest's own bytes.
+"""Keeps every manifest of a data root under its hash, so that replaced and removed artifacts stay traceable.
+
+A kept manifest is one line with the path of the artifact, and then the bytes of the manifest. It is written before the
+artifact is sealed.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ _KEPT = re.compile(r"[0-9a-f]{64}")
 
 
 def keep_manifest(root: Path, path: str, manifest: bytes) -> None:
-    """Keep the bytes of the manifest of the artifact at `path`, unless they are kept."""
+    """Keep the manifest of the artifact at `path`, unless it is already kept."""
     file = root / HISTORY / sha256_bytes(manifest)
     if not file.exists():
         write_any(file, path.encode() + b"\n" + manifest)
 
 
 def kept_manifests(root: Path) -> set[str]:
-    """The sha256 of every kept manifest."""
+    """Return the sha256 of every kept manifest."""
     try:
         return {name for name in os.listdir(root / HISTORY) if _KEPT.fullmatch(name)}
     except FileNotFoundError:
@@ -32,8 +34,8 @@ def kept_manifests(root: Path) -> set[str]:
 
 
 def kept_manifest(root: Path, sha256: str) -> tuple[str, bytes]:
-    """The path of the artifact and the bytes of its manifest; `LineageGap` if they are not what was kept."""
-    # There are thousands; pathlib would take as long as reading them.
+    """Return the path of the artifact and the bytes of its manifest; `LineageGap` if the hash differs."""
+    # There are thousands of them, and pathlib would take as long as reading them.
     with open(f"{root}/{HISTORY}/{sha256}", "rb", buffering=0) as file:
         path, _, manifest = file.read().partition(b"\n")
     if (found := sha256_bytes(manifest)) != sha256:

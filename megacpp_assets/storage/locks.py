@@ -1,7 +1,7 @@
-"""Locks of a data root. Whoever must wait says for what and for whom; the lock of a killed process is free at once.
+"""Locks of a data root. A process that waits logs what it waits for and who holds it. A killed process frees its locks.
 
-Two processes at one artifact: one makes it, the other waits and finds it made. What is read for it cannot be made anew
-meanwhile: inputs are held together by all who read them, against the one who would write.
+If two processes want the same artifact, one makes it, and the other waits and finds it complete. Readers share the lock
+of an input, and nobody can replace the input while they read.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def writing(root: Path, path: str) -> Iterator[None]:
-    """Nobody else reads or writes what lies at `path`; waits until that is so."""
+    """Hold the exclusive lock of the artifact at `path`; wait until it is free."""
     with _held(root, path, fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
 def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
-    """Nobody writes what lies at `paths`; waits until that is so."""
+    """Hold the shared locks of the artifacts at `paths`; wait until they are free."""
     with ExitStack() as held:
         for path in paths:
             held.enter_context(_held(root, path, fcntl.LOCK_SH))
@@ -40,7 +40,7 @@ def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
 
 @contextmanager
 def in_turn(root: Path, path: str, *, writes: bool) -> Iterator[None]:
-    """As `writing` or `reading`, of what whoever comes first makes for all: to wait is usual, and is not told."""
+    """Hold a lock as `writing` or `reading` do, without a log message: use it where waiting is usual."""
     descriptor = open_lock(root, path.replace("/", "__"))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if writes else fcntl.LOCK_SH)
@@ -50,11 +50,11 @@ def in_turn(root: Path, path: str, *, writes: bool) -> Iterator[None]:
 
 
 @contextmanager
-def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterator[None]:
-    """The lock `name` of the root; `SpecError` about `what`, naming the holder, where another process has it."""
+def exclusive_lock(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterator[None]:
+    """Hold the lock `name` of the root; `SpecError` about `what`, which names the holder, if another process has it."""
     descriptor = open_lock(root, name)
     try:
-        if not taken(descriptor, fcntl.LOCK_EX):
+        if not try_lock(descriptor, fcntl.LOCK_EX):
             raise SpecError(what, expected=expected, found=holder(descriptor), do=do)
         yield
     finally:
@@ -65,8 +65,8 @@ def alone(root: Path, name: str, what: str, *, expected: str, do: str) -> Iterat
 def _held(root: Path, path: str, kind: int) -> Iterator[None]:
     descriptor = open_lock(root, path.replace("/", "__"))
     try:
-        if not taken(descriptor, kind):
-            _LOG.warning("waiting for %s, last taken by %s", path, holder(descriptor))
+        if not try_lock(descriptor, kind):
+            _LOG.warning("waiting for %s, locked by %s", path, holder(descriptor))
             fcntl.flock(descriptor, kind)
             _sign(descriptor)
         yield
@@ -75,14 +75,14 @@ def _held(root: Path, path: str, kind: int) -> Iterator[None]:
 
 
 def open_lock(root: Path, name: str) -> int:
-    """A descriptor of the lock `name`, not taken yet; closing it gives the lock up. No child process inherits it."""
+    """Open the lock `name` without taking it. Closing the descriptor frees it, and no child process inherits it."""
     folder = root / LOCKS_DIRECTORY
     folder.mkdir(parents=True, exist_ok=True)
     return os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
-def taken(descriptor: int, kind: int, why: str = "") -> bool:
-    """Whether the lock could be taken at once; whoever asks for its holder then hears `why` too."""
+def try_lock(descriptor: int, kind: int, why: str = "") -> bool:
+    """Take the lock and return True, or return False if another process has it. `why` is added to the holder's name."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -92,12 +92,12 @@ def taken(descriptor: int, kind: int, why: str = "") -> bool:
 
 
 def _sign(descriptor: int, why: str = "") -> None:
-    """Leave word of who took the lock last."""
+    """Write the name of this process into the lock file."""
     words = f"process {os.getpid()} on {socket.gethostname()}{f' for {why}' if why else ''}".encode()
     os.ftruncate(descriptor, len(words))
     os.pwrite(descriptor, words, 0)
 
 
 def holder(descriptor: int) -> str:
-    """Who took the lock last."""
+    """Return the name of the process that took the lock last."""
     return os.pread(descriptor, _LONGEST_WORD, 0).decode(errors="replace") or "another process"

@@ -1,6 +1,6 @@
-"""Publishing, once, for every stage: data files, then the manifest, then `_COMPLETE`, each durable before the next.
+"""Publishes artifacts, for every stage: data files, then the manifest, then `_COMPLETE`, each durable before the next.
 
-An artifact is absent or complete. A rerun over unchanged inputs does no work; a rerun after a crash starts over and
+An artifact is missing or complete. A rerun over unchanged inputs does nothing. A rerun after a crash starts again and
 ends with the same bytes.
 """
 
@@ -30,10 +30,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A piece of work: where its artifact goes and everything that decides its bytes.
+    """An artifact to make: its place, and everything that decides its bytes.
 
-    `path` and `inputs` are relative to `root`; `version` is the stage's code version; `config` is JSON-able and free of
-    machine facts.
+    `path` and `inputs` are relative to `root`. `version` is the stage's `VERSION`. `config` is JSON-able and holds no
+    facts about the machine.
     """
 
     root: Path
@@ -45,7 +45,7 @@ class Target:
     inputs: tuple[str, ...] = ()
 
     def fingerprint(self, inputs: tuple[Artifact, ...]) -> str:
-        """Identity of the work over these inputs."""
+        """Return the hash of everything that decides the bytes, over these inputs."""
         return fingerprint(
             {
                 "stage": self.stage,
@@ -59,7 +59,7 @@ class Target:
 
 @dataclass(slots=True)
 class PendingFile:
-    """A data file being written at `path`; set `rows` where the format has rows."""
+    """A data file that is being written to `path`. Set `rows` if the format has rows."""
 
     path: Path
     rows: int | None = None
@@ -67,14 +67,14 @@ class PendingFile:
 
 @dataclass(slots=True)
 class Publication:
-    """An artifact being written. Data files appear under their names only when whole."""
+    """An artifact that is being written. A data file gets its name when it is whole."""
 
     directory: Path
     entries: list[FileEntry] = field(default_factory=list)
 
     @contextmanager
     def file(self, name: str) -> Iterator[PendingFile]:
-        """Write the data file `name` through a temporary path; it is named, durable and hashed on a clean exit."""
+        """Write the data file `name` through a temporary path. On a clean exit it is named, durable and hashed."""
         final = self.directory / name
         final.parent.mkdir(parents=True, exist_ok=True)
         pending = PendingFile(temporary_path(final))
@@ -85,7 +85,7 @@ class Publication:
 
     @contextmanager
     def file_by_content(self, name_of: Callable[[str], str]) -> Iterator[PendingFile]:
-        """As `file`, for a file whose name is `name_of` its SHA-256."""
+        """Do the same as `file`, for a file whose name is `name_of(sha256)`."""
         pending = PendingFile(temporary_path(self.directory / "content"))
         with naming(pending.path):
             yield pending
@@ -101,7 +101,7 @@ class Publication:
             pending.rows = rows
 
     def adopt(self, name: str) -> None:
-        """Record a finished file that another tool already wrote, durably, under `name`."""
+        """Record a durable file that another tool has written under `name`."""
         self._record(name, self.directory / name, None)
 
     def _record(self, name: str, path: Path, rows: int | None) -> None:
@@ -109,11 +109,11 @@ class Publication:
 
 
 Produce = Callable[[Publication, tuple[Artifact, ...]], Mapping[str, Any]]
-"""Writes the data files and returns the artifact's statistics (deterministic facts only)."""
+"""Writes the data files, and returns the statistics of the artifact (deterministic facts only)."""
 
 
 def claimed_artifact(target: Target) -> Artifact | None:
-    """The published artifact if its manifest is one that this work would give, else None. No data file is read."""
+    """Return the published artifact if its manifest matches `target`, else None. No data file is read."""
     artifact = find_artifact(target.root, target.path)
     if artifact is None:
         return None
@@ -124,39 +124,40 @@ def claimed_artifact(target: Target) -> Artifact | None:
 
 
 def current_artifact(target: Target) -> Artifact | None:
-    """The published artifact if it is exactly what this work would make, byte for byte, else None."""
+    """Return the published artifact if its manifest and all of its bytes match `target`, else None."""
     artifact = claimed_artifact(target)
     return artifact if artifact is not None and artifact.damage() is None else None
 
 
 def withdraw_damaged(target: Target) -> None:
-    """Take away what lies sealed at `target` if it is damaged, and say which file was. The caller holds its lock."""
+    """Remove the artifact at `target` if it is damaged, and log which file is. The caller holds its lock."""
     if not (target.root / target.path / COMPLETE_FILE).is_file():
         return
     try:
         artifact = open_artifact(target.root, target.path)
     except LineageGap as gap:
-        _LOG.warning("damaged, and made again: %s", gap)
+        _LOG.warning("damaged and made again: %s", gap)
         _clear(target.root / target.path)
         return
     damage = artifact.damage() if claimed_artifact(target) is not None else None
     if damage is not None:
-        _LOG.warning("damaged, and made again: %s; expected %s; found %s", *damage)
+        _LOG.warning("damaged and made again: %s; expected %s; found %s", *damage)
         remove_artifact(artifact)
 
 
 def remove_artifact(artifact: Artifact) -> None:
-    """Withdraw the seal, durably, then delete the files: no crash in between leaves a part under a valid seal."""
+    """Remove the seal durably, then the files. So no crash leaves a part of the files under a valid seal."""
     _clear(artifact.directory)
 
 
 def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | None = None) -> Artifact:
-    """Make the artifact of `target`, or return the current one untouched.
+    """Make the artifact of `target`, or return the current one unchanged.
 
-    Inputs are re-hashed before use, unless they are `verified` by a caller who has used them since, and held as they
-    are meanwhile. One process at a time works on an artifact; another
-    waits and says for whom. Raises `LineageGap` for an input that is missing or changed, and whatever `produce` raises;
-    nothing looks complete then.
+    The bytes of inputs are verified first, unless the caller passes them as `verified`. Inputs are locked meanwhile.
+    One process at a time works on an artifact; others wait, and log for whom.
+
+    Raises:
+        LineageGap: an input is missing or has changed. Nothing looks complete after this or any error of `produce`.
     """
     with writing(target.root, target.path), reading(target.root, target.inputs):
         withdraw_damaged(target)
@@ -183,7 +184,7 @@ def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> 
 
 
 def _require_nothing_else(publication: Publication) -> None:
-    """What a stage needed only while it worked must be gone before the seal."""
+    """`LineageGap` if a temporary file of the stage is left."""
     recorded = {entry.name for entry in publication.entries}
     for place, _, names in os.walk(publication.directory):
         for name in names:
@@ -212,7 +213,7 @@ def _seal(target: Target, inputs: tuple[Artifact, ...], publication: Publication
 
 
 def _clear(directory: Path) -> None:
-    """Withdraw `_COMPLETE` first, so that no crash in between leaves old data under a valid seal."""
+    """Remove `_COMPLETE` first, so that no crash leaves old data under a valid seal."""
     if not directory.exists():
         return
     complete = directory / COMPLETE_FILE

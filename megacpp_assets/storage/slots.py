@@ -1,4 +1,4 @@
-"""Slots of a resource, counted over all processes at work on a data root: each is a lock, free when its holder dies."""
+"""Slots of resources, counted over all processes on a data root. Each slot is a lock, so a killed holder frees it."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from megacpp_assets.storage.locks import holder, open_lock, taken
+from megacpp_assets.storage.locks import holder, open_lock, try_lock
 
 
 @dataclass(slots=True)
 class SlotLocks:
-    """The slots of the data root `root` as one run sees them: `counts` says how many each resource has.
+    """The slots of a data root. `counts` is the number of slots of each resource.
 
-    Runs that count differently take from the same ones: the first slots are everybody's.
+    Runs with different counts share the slots with the lowest numbers.
     """
 
     root: Path
     counts: Mapping[str, int]
     _held: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Lock of a slot -> whom this run took it for, and the descriptor that keeps it."""
+    """The lock of a slot -> the task that holds it, and the descriptor of the lock."""
 
     def take(self, resource: str, who: str) -> bool:
-        """Whether there was a slot for `who`, which then has it until it is given back."""
+        """Take a slot for `who` and return True, or return False if none is free."""
         for lock in self._locks(resource):
             if lock in self._held:
                 continue
             descriptor = open_lock(self.root, lock)
-            if taken(descriptor, fcntl.LOCK_EX, who):
+            if try_lock(descriptor, fcntl.LOCK_EX, who):
                 self._held[lock] = (who, descriptor)
                 return True
             os.close(descriptor)
         return False
 
     def give_back(self, who: str) -> None:
-        """Free what was taken for `who`, if anything was."""
+        """Free the slots of `who`."""
         for lock, (name, descriptor) in list(self._held.items()):
             if name == who:
                 del self._held[lock]
                 os.close(descriptor)
 
     def held_elsewhere(self, resource: str) -> str:
-        """How many slots there are and which other runs have some of them; "" where none has."""
+        """Return in words how many slots there are and which other runs hold some; "" if none does."""
         locks = self._locks(resource)
         others = [_last_word(self.root, lock) for lock in locks if lock not in self._held]
-        return f"{len(locks)} in all, taken by {', '.join(others)}" if others else ""
+        return f"{len(locks)} in all, held by {', '.join(others)}" if others else ""
 
     def _locks(self, resource: str) -> list[str]:
         return [f"slot__{resource}__{number}" for number in range(self.counts[resource])]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.columns import SPECIAL_TOKENS_FILE, TOKENIZER_CONFIG_FILE
 from megacpp_assets.contract.errors import TokenizerDrift
@@ -47,7 +47,7 @@ def transformers_files(end_of_text: int = EOS_ID, longest: int | None = None) ->
     return {TOKENIZER_CONFIG_FILE: canonical_json(config), SPECIAL_TOKENS_FILE: canonical_json(names)}
 
 
-@uncollected
+@gc_disabled
 def load_model(data: bytes, whitespace: Whitespace) -> Model:
     """The model in `data`; `TokenizerDrift` unless the file is byte for byte what `dump_model` writes for it."""
     try:

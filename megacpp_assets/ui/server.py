@@ -19,7 +19,7 @@ from dagster_webserver.app import create_app_from_workspace_process_context
 
 from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
-from megacpp_assets.storage.locks import alone
+from megacpp_assets.storage.locks import exclusive_lock
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door
@@ -184,7 +184,7 @@ def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Serve
 @contextmanager
 def _only_ui(root: Path) -> Iterator[None]:
     """Two daemons over one instance would both take its runs."""
-    with alone(root, "ui", f"UI of {root}", expected="none yet", do="use it or end it"):
+    with exclusive_lock(root, "ui", f"UI of {root}", expected="none yet", do="use it or end it"):
         yield
 
 

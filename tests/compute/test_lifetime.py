@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from megacpp_assets.compute.lifetime import ended_by_signals, undisturbed
+from megacpp_assets.compute.lifetime import ended_by_signals, signals_deferred
 
 
 def test_a_signal_inside_the_block_is_heard_when_it_is_over() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        with undisturbed():
+        with signals_deferred():
             signal.raise_signal(signal.SIGINT)
             done.append("the rest of the block")
         done.append("what comes after it")
@@ -22,7 +22,7 @@ def test_a_signal_inside_the_block_is_heard_when_it_is_over() -> None:
 
 def test_afterwards_signals_are_heard_as_before() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with undisturbed():
+    with signals_deferred():
         pass
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
@@ -31,7 +31,7 @@ def test_other_threads_may_use_it_too() -> None:
     done: list[str] = []
 
     def work() -> None:
-        with undisturbed():
+        with signals_deferred():
             done.append("worked")
 
     thread = threading.Thread(target=work)

@@ -160,7 +160,7 @@ def test_a_task_waits_for_the_slot_of_another_run_says_whose_and_goes_on_when_th
         _pid_of_first(log)
         heard = HeardAndEnds()
         run([task(log, "b", resource="parsing")], Budget(1, GIB), heard, SlotLocks(log.parent, {"parsing": 1}))
-    assert heard.waited == {"b": f"1 in all, taken by process {other.pid} on {socket.gethostname()} for a"}
+    assert heard.waited == {"b": f"1 in all, held by process {other.pid} on {socket.gethostname()} for a"}
     assert set(heard.ended) == {"b"}
 
 
@@ -210,7 +210,7 @@ def test_a_worker_that_dies_fails_its_task_alone(log: Path) -> None:
 
 def test_a_circle_and_a_task_that_is_not_there_are_refused(log: Path) -> None:
     for tasks in ([task(log, "a", after=("b",)), task(log, "b", after=("a",))], [task(log, "a", after=("x",))]):
-        with pytest.raises(SpecError, match="waits for itself"):
+        with pytest.raises(SpecError, match="depends on itself"):
             run(tasks, Budget(1, GIB), Heard())
 
 

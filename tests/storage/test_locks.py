@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.storage.locks import alone, reading, writing
+from megacpp_assets.storage.locks import exclusive_lock, reading, writing
 from tests.storage.test_publish import RESULT, SOURCE, make_result, make_source, tree
 
 PATH = "packed/set/base/4k"
@@ -27,7 +27,7 @@ root, kind, path = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 held = {
     "reading": lambda: locks.reading(root, [path]),
     "writing": lambda: locks.writing(root, path),
-    "alone": lambda: locks.alone(root, path, "data root", expected="no other", do="wait for it"),
+    "alone": lambda: locks.exclusive_lock(root, path, "data root", expected="no other", do="wait for it"),
 }
 with held[kind]():
     print("held", flush=True)
@@ -68,7 +68,7 @@ def test_who_must_wait_says_for_whom_and_goes_on_when_it_is_free(tmp_path: Path,
     waiter = start(tmp_path, second)
     with ended(holder, waiter):
         said = line(waiter, "stderr")
-        assert said == f"waiting for {PATH}, last taken by process {holder.pid} on {socket.gethostname()}"
+        assert said == f"waiting for {PATH}, locked by process {holder.pid} on {socket.gethostname()}"
         assert silent(waiter)
         holder.communicate("")
         assert line(waiter, "stdout") == "held"
@@ -86,7 +86,7 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path, kind: str) -> None:
     assert line(holder, "stdout") == "held"
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    with writing(tmp_path, PATH), alone(tmp_path, "run", "data root", expected="no other", do="wait for it"):
+    with writing(tmp_path, PATH), exclusive_lock(tmp_path, "run", "data root", expected="no other", do="wait for it"):
         pass
 
 
@@ -97,10 +97,10 @@ def test_a_second_run_leaves_with_the_process_and_the_host_of_the_first(tmp_path
         there = f"found process {holder.pid} on {socket.gethostname()}; what to do: wait for it"
         with (
             pytest.raises(SpecError, match=there),
-            alone(tmp_path, "run", "data root", expected="no other", do="wait for it"),
+            exclusive_lock(tmp_path, "run", "data root", expected="no other", do="wait for it"),
         ):
             pass
-    with alone(tmp_path, "run", "data root", expected="no other", do="wait for it"):
+    with exclusive_lock(tmp_path, "run", "data root", expected="no other", do="wait for it"):
         pass
 
 

@@ -101,7 +101,7 @@ def test_what_was_damaged_is_named_and_made_again(tmp_path: Path, caplog: pytest
     file.write_bytes(b"\0" + file.read_bytes()[1:])
     assert tree(make_result(tmp_path).directory) == whole
     named = MANIFEST_FILE if name == COMPLETE_FILE else name
-    assert [f"damaged, and made again: {RESULT}/{named}" in message for message in caplog.messages] == [True]
+    assert [f"damaged and made again: {RESULT}/{named}" in message for message in caplog.messages] == [True]
     caplog.clear()
     make_result(tmp_path)
     assert caplog.messages == []

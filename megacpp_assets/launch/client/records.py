@@ -20,7 +20,7 @@ from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
 from megacpp_assets.launch.client.progress import Rate
 from megacpp_assets.launch.launcher import Order
 from megacpp_assets.storage.atomic import write_any
-from megacpp_assets.storage.locks import alone
+from megacpp_assets.storage.locks import exclusive_lock
 
 FOLDER: Final = ".launches"
 _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
@@ -110,7 +110,7 @@ def write(root: Path, record: Record) -> None:
 def driving(root: Path, name: str) -> Iterator[None]:
     """Hold the exclusive lock for driving or releasing the attempt; `SpecError` names the process that holds it."""
     do = "wait for it, or cancel it: megacpp launch cancel"
-    with alone(root, f"launch-{name}", f"run {name}", expected="no other process that drives it", do=do):
+    with exclusive_lock(root, f"launch-{name}", f"run {name}", expected="no other process that drives it", do=do):
         yield
 
 

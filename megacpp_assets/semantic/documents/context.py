@@ -29,13 +29,13 @@ _HEAD, _ALL = -2, -1
 
 @dataclass(slots=True)
 class Room:
-    """What context may take: characters and chunks."""
+    """The characters and chunks that are left for context."""
 
     chars: int
     chunks: int
 
-    def takes(self, chars: int, chunks: int) -> bool:
-        """Whether so much is left; if it is, it is taken."""
+    def try_reserve(self, chars: int, chunks: int) -> bool:
+        """Reserve that much and return True, or return False if it is not left."""
         if chars > self.chars or chunks > self.chunks:
             return False
         self.chars -= chars
@@ -243,7 +243,7 @@ class Surroundings:
 
     def _take(self, closure: _Closure, growth: _Growth) -> bool:
         """Show `closure` if there is room for all of it: a part would name what is missing."""
-        if not growth.room.takes(closure.chars, closure.chunks):
+        if not growth.room.try_reserve(closure.chars, closure.chunks):
             return False
         for item in closure.items:
             growth.context.distance[item] = growth.distance

@@ -1,4 +1,4 @@
-"""A document, and the pen that writes one: slices of files in order, and the few characters that stand in no file."""
+"""A document, and its writer: slices of files in order, and a few characters that are in no file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _MERGED_CHARS = 400
 """Small declarations of one kind that stand together are a chunk until they reach this."""
 
 
-class Pen:
+class DocumentWriter:
     """A document in the making: text is appended in order."""
 
     def __init__(self, repository: Repository, store: CharStore) -> None:

@@ -12,7 +12,7 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OU
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
-from megacpp_assets.semantic.documents.document import Document, Pen, Recall
+from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.judge import Judge
@@ -173,10 +173,10 @@ class _Assembly:
         barred = frozenset[Item]() if validate else self._barred
         context = Context() if bare else self._surroundings.choose(items, room, barred)
         pieces = self._layout.pieces(items, context)
-        pen = Pen(self._repository, self._chars)
-        self._head(pen, pieces, head)
-        self._layout.write(pen, pieces)
-        return pen.finish(roots, validates=validate, recall=self._recall(items, pen.parts))
+        writer = DocumentWriter(self._repository, self._chars)
+        self._head(writer, pieces, head)
+        self._layout.write(writer, pieces)
+        return writer.finish(roots, validates=validate, recall=self._recall(items, writer.parts))
 
     def _room(self, roots: Sequence[PlacedRoot]) -> Room:
         """What the context of `roots` may take, include directives among it."""
@@ -186,7 +186,7 @@ class _Assembly:
             chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
         return Room(chars, self._chunks - sum(end - start for start, end in (place.unit for place in roots)))
 
-    def _head(self, pen: Pen, pieces: Sequence[Piece], room: int) -> None:
+    def _head(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int) -> None:
         """Include directives, as many as there is room for: of each file of which a definition stands here those of
         what lies outside the repository, nearest files first, and of the roots' files of what does not stand here."""
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
@@ -202,11 +202,11 @@ class _Assembly:
                 if not any(piece.file == file and _holds(piece, span) for piece in pieces):
                     told.add(spelling)
                     room -= length
-                    if pen.size:
-                        pen.synthetic("\n")
-                    pen.slice(file, span, CONTEXT_ROLE)
-        if pen.size:
-            pen.context(0, "preamble", "")
+                    if writer.size:
+                        writer.synthetic("\n")
+                    writer.slice(file, span, CONTEXT_ROLE)
+        if writer.size:
+            writer.context(0, "preamble", "")
 
     def _defines(self, piece: Piece) -> bool:
         """Whether a root, a body or the members of a class stand there."""

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context import Context
-from megacpp_assets.semantic.documents.document import Pen
+from megacpp_assets.semantic.documents.document import DocumentWriter
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
 from megacpp_assets.semantic.documents.order import Piece, ordered
@@ -99,19 +99,19 @@ class Layout:
         for number in range(*piece.item):
             yield from self._items.used(number) if number in shown else self._items.named(number)
 
-    def write(self, pen: Pen, pieces: Sequence[Piece]) -> None:
+    def write(self, writer: DocumentWriter, pieces: Sequence[Piece]) -> None:
         """Write `pieces` in the order given."""
         opened: list[tuple[Space, int]] = []
         last: Piece | None = None
         for piece in pieces:
             shared = self._shared(opened, piece)
-            self._close(pen, opened, shared)
-            self._open(pen, opened, piece, shared)
-            if pen.size:
-                pen.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
-            self._write(pen, piece)
+            self._close(writer, opened, shared)
+            self._open(writer, opened, piece, shared)
+            if writer.size:
+                writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
+            self._write(writer, piece)
             last = piece
-        self._close(pen, opened, 0)
+        self._close(writer, opened, 0)
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Whether `second` stands on the line behind `first` in their file."""
@@ -123,49 +123,49 @@ class Layout:
         pairs = zip(opened, ((space, piece.file) for space in piece.spaces), strict=False)
         return sum(1 for _ in takewhile(lambda pair: _same(self._repository, *pair), pairs))
 
-    def _open(self, pen: Pen, opened: list[tuple[Space, int]], piece: Piece, shared: int) -> None:
+    def _open(self, writer: DocumentWriter, opened: list[tuple[Space, int]], piece: Piece, shared: int) -> None:
         fresh = piece.spaces[shared:]
         if not fresh:
             return
-        if pen.size:
-            pen.synthetic("\n\n")
-        begin = pen.size
+        if writer.size:
+            writer.synthetic("\n\n")
+        begin = writer.size
         for number, space in enumerate(fresh):
             if number:
-                pen.synthetic("\n")
-            pen.once(piece.file, space.opening, CONTEXT_ROLE)
+                writer.synthetic("\n")
+            writer.once(piece.file, space.opening, CONTEXT_ROLE)
             opened.append((space, piece.file))
-        pen.context(begin, "namespace", fresh[-1].name)
+        writer.context(begin, "namespace", fresh[-1].name)
 
-    def _close(self, pen: Pen, opened: list[tuple[Space, int]], kept: int) -> None:
+    def _close(self, writer: DocumentWriter, opened: list[tuple[Space, int]], kept: int) -> None:
         if len(opened) > kept:
-            pen.synthetic("\n")
+            writer.synthetic("\n")
         while len(opened) > kept:
             space, _ = opened.pop()
             name = space.name.rpartition("::")[2]
-            pen.synthetic(f"\n{space.closing}" + (f"  // namespace {name}" if space.closing == "}" and name else ""))
+            writer.synthetic(f"\n{space.closing}" + (f"  // namespace {name}" if space.closing == "}" and name else ""))
 
-    def _write(self, pen: Pen, piece: Piece) -> None:
+    def _write(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write one piece: its text without the bodies that are left out, and its chunks."""
         if piece.is_ahead:
-            begin = pen.size
-            pen.synthetic(f"{piece.ahead};")
-            pen.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
+            begin = writer.size
+            writer.synthetic(f"{piece.ahead};")
+            writer.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
         elif piece.is_root:
-            shift = pen.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
-            self._chunks(pen, range(*piece.item), shift, piece.span.char_start)
+            shift = writer.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
+            self._chunks(writer, range(*piece.item), shift, piece.span.char_start)
         else:
-            self._write_context(pen, piece)
+            self._write_context(writer, piece)
 
-    def _write_context(self, pen: Pen, piece: Piece) -> None:
+    def _write_context(self, writer: DocumentWriter, piece: Piece) -> None:
         first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
         if piece.members:
-            self._write_excerpt(pen, piece)
+            self._write_excerpt(writer, piece)
             return
         if piece.head and first.signature is not None:
-            begin = pen.slice(piece.file, first.signature, CONTEXT_ROLE)
-            pen.synthetic(";")
-            pen.chunk(piece.item[0], begin, pen.size, first.chunk.kind, uses=False)
+            begin = writer.slice(piece.file, first.signature, CONTEXT_ROLE)
+            writer.synthetic(";")
+            writer.chunk(piece.item[0], begin, writer.size, first.chunk.kind, uses=False)
             return
         start, char_start = self._begin(piece)
         waiting: list[int] = []
@@ -178,37 +178,38 @@ class Layout:
             if number == piece.item[0]:
                 start, char_start = signature.start, signature.char_start
             shift = (
-                pen.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), CONTEXT_ROLE)
+                writer.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), CONTEXT_ROLE)
                 - char_start
             )
-            pen.synthetic(";")
-            self._chunks(pen, waiting, shift, char_start)
+            writer.synthetic(";")
+            self._chunks(writer, waiting, shift, char_start)
             waiting = []
             start, char_start = self._repository.nodes[number].chunk.end, self._repository.nodes[number].char_end
         if waiting:
             shift = (
-                pen.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE) - char_start
+                writer.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE)
+                - char_start
             )
-            self._chunks(pen, waiting, shift, char_start)
+            self._chunks(writer, waiting, shift, char_start)
 
-    def _write_excerpt(self, pen: Pen, piece: Piece) -> None:
+    def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write a class with some of its members, each on a line of its own below its access label."""
         excerpt = self._members.of(piece.item)
         if excerpt is None:
             return
-        begin = pen.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
+        begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
         label = ""
         for member in (excerpt.members[number] for number in piece.members):
             if member.label != label:
                 label = member.label
-                pen.synthetic(f"\n {label}:")
-            pen.synthetic("\n  ")
-            pen.slice(piece.file, member.span, CONTEXT_ROLE)
+                writer.synthetic(f"\n {label}:")
+            writer.synthetic("\n  ")
+            writer.slice(piece.file, member.span, CONTEXT_ROLE)
             if member.closing:
-                pen.synthetic(member.closing)
-        pen.synthetic(CLOSING)
-        pen.chunk(piece.item[0], begin, pen.size, piece.kind, uses=False)
-        pen.stands(self._members.chunks(piece.item, piece.members))
+                writer.synthetic(member.closing)
+        writer.synthetic(CLOSING)
+        writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
+        writer.stands(self._members.chunks(piece.item, piece.members))
 
     def _begin(self, piece: Piece) -> tuple[int, int]:
         """The byte and the character where context begins: a function that is shown whole with its comment, and all
@@ -218,14 +219,16 @@ class Layout:
         text = self._repository.files[node.file].source.text[node.char_start : node.char_start + aside]
         return node.chunk.start + len(text.encode()), node.char_start + aside
 
-    def _chunks(self, pen: Pen, numbers: Sequence[int], shift: int, char_start: int) -> None:
+    def _chunks(self, writer: DocumentWriter, numbers: Sequence[int], shift: int, char_start: int) -> None:
         """Tell the places of chunks that a slice holds, whose characters are `shift` from those of its file. If it ends
         with a semicolon of no file, its last chunk is a signature."""
         for number in numbers:
             node = self._repository.nodes[number]
             begin, end = shift + max(node.char_start, char_start), shift + node.char_end
-            whole = end <= pen.size
-            pen.chunk(number, begin, end if whole else pen.size, node.chunk.kind if whole else "func_sig", uses=whole)
+            whole = end <= writer.size
+            writer.chunk(
+                number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
+            )
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:

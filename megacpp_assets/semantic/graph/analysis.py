@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.graph.chunks import Chunk, Root, chunk_file
 from megacpp_assets.semantic.graph.link import FileLinks, file_links, no_links
@@ -54,7 +54,7 @@ class FileFacts:
     unlabelled: int
 
 
-@uncollected
+@gc_disabled
 def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[FileFacts, NDArray[np.void]]:
     """Facts of one file, and its painted characters (paint.CHAR_DTYPE, one per character of its text)."""
     code = source.code

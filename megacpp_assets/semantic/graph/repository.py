@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
@@ -61,7 +61,7 @@ class Repository:
         return max(self.level[unit[0] : unit[1]])
 
 
-@uncollected
+@gc_disabled
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files` (in path order), link them and give them their levels."""
     links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]

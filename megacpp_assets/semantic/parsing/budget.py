@@ -32,7 +32,7 @@ class Budget:
 
 
 class Ledger:
-    """What each of `paths` has cost, in their order, and which of them the budget refuses."""
+    """Adds up the CPU time of files in the order of `paths`, and says which of them are over the budget."""
 
     def __init__(self, paths: Sequence[str], cpu_s: float) -> None:
         self._place = {path: place for place, path in enumerate(paths)}
@@ -42,7 +42,7 @@ class Ledger:
         self._first_refused = len(paths)
 
     def charge(self, path: str, cpu_ms: int) -> None:
-        """Note that `path` costs `cpu_ms`, whatever was noted of it before."""
+        """Set the cost of `path` to `cpu_ms`, in place of an earlier cost."""
         place = self._place[path]
         self._spent += cpu_ms - int(self._cost[place])
         self._cost[place] = cpu_ms
@@ -55,8 +55,8 @@ class Ledger:
         return self._place[path] >= self._first_refused
 
 
-class Purse(Ledger):
-    """What the files at `paths` may spend together from now on; in wall seconds `file_wall_s` more."""
+class CpuBudget(Ledger):
+    """The CPU time that the files at `paths` may use together, and the wall time, which has `file_wall_s` added."""
 
     def __init__(self, paths: Sequence[str], budget: Budget, file_wall_s: float) -> None:
         cpu_s = budget.cpu_s(len(paths))
@@ -65,7 +65,7 @@ class Purse(Ledger):
         self._deadline = time.monotonic() + self._wall_s
 
     def check_time(self) -> None:
-        """Raise `OverBudget` past the wall seconds. What was parsed is kept: the next run goes on from there."""
+        """Raise `OverBudget` after the wall time. Parsed files are kept, and the next run resumes from them."""
         if time.monotonic() > self._deadline:
             raise OverBudget(
                 "indexing the repository",

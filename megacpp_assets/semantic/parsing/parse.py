@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executor import BatchExecutor
-from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
@@ -22,7 +22,7 @@ from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
-from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget, Purse
+from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, plan_parse
@@ -94,7 +94,7 @@ def unheard(report: ParseReport) -> None:
     """Where nobody asks for the report."""
 
 
-@uncollected
+@gc_disabled
 def parse_tree(
     tree: Path,
     files: Sequence[SourceFile],
@@ -125,7 +125,7 @@ def parse_tree(
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
-    allowance = Purse(_planned(units, shared), options.budget, options.limits.wall_s)
+    allowance = CpuBudget(_planned(units, shared), options.budget, options.limits.wall_s)
     parsed: dict[str, ParsedFile] = {}
     checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
-from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
@@ -82,7 +82,7 @@ def _asked(question: Question, executor: BatchExecutor) -> tuple[Plan | None, st
     return outcome.value, outcome.failure or ""
 
 
-@uncollected
+@gc_disabled
 def make_plan(question: Question) -> Plan:
     """In a worker: the answer to `question`. Writes stub headers below the tree's own folder of ours."""
     limits = question.limits

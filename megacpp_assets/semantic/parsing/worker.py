@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
-from megacpp_assets.compute.uncollected import uncollected
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.commands.compiler_view import view_arguments
 from megacpp_assets.semantic.commands.plan import Unit, read_source
@@ -123,7 +123,7 @@ class UnitResult:
         return self.file.status == "failed", self.file.errors
 
 
-@uncollected
+@gc_disabled
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
     with _confined(batch) as readable, kept_journal(batch.journal) as note:

@@ -248,7 +248,7 @@ def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp
     launching = threading.Thread(target=launch)
     launching.start()
     wait_for(lambda: first.read_sealed() or not launching.is_alive())
-    with pytest.raises(SpecError, match=r"expected one launcher at work on it; found another .* of its attempt 1"):
+    with pytest.raises(SpecError, match=r"expected one launching machine; found another one, .* of attempt 1"):
         open_channel(recipe, Job.of(spec), tmp_path).next_free_attempt(1)
     records.cancel(spec.root, f"{first.name}-1")
     launching.join()

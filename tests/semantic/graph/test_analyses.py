@@ -14,7 +14,7 @@ import pytest
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files
 from megacpp_assets.semantic.graph.analysis import analyse
-from megacpp_assets.semantic.parsing.budget import Budget, Purse
+from megacpp_assets.semantic.parsing.budget import Budget, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import decode
@@ -40,10 +40,10 @@ def items(folder: Path, bad: dict[str, str]) -> list[Item]:
 
 
 def analysed(folder: Path, given: list[Item], pool: LocalPool, cpu_s: int = LONG_S) -> dict[str, Analysed]:
-    purse = Purse([item.path for item in given], Budget(), LONG_S)
+    cpu_budget = CpuBudget([item.path for item in given], Budget(), LONG_S)
     journals = folder / "journals"
     journals.mkdir()
-    found = analyse_files(given, Crew(pool, purse, journals), cpu_s=cpu_s, wall_s=LONG_S)
+    found = analyse_files(given, Crew(pool, cpu_budget, journals), cpu_s=cpu_s, wall_s=LONG_S)
     return {each.facts.file.path: each for each in found}
 
 
@@ -92,7 +92,7 @@ def test_a_text_that_costs_too_much_is_named_and_no_other_file_changes(
 
 def test_files_past_the_budget_are_not_analysed(tmp_path: Path, pool: LocalPool) -> None:
     given = items(tmp_path, {})
-    purse = Purse([item.path for item in given], Budget(0, 0), LONG_S)
-    purse.charge(given[2].path, 1)
-    found = analyse_files(given, Crew(pool, purse), cpu_s=LONG_S, wall_s=LONG_S)
+    cpu_budget = CpuBudget([item.path for item in given], Budget(0, 0), LONG_S)
+    cpu_budget.charge(given[2].path, 1)
+    found = analyse_files(given, Crew(pool, cpu_budget), cpu_s=LONG_S, wall_s=LONG_S)
     assert {each.facts.file.path for each in found} == {item.path for item in given[:3]}

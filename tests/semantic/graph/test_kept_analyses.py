@@ -15,7 +15,7 @@ from megacpp_assets.semantic.graph import kept_analyses
 from megacpp_assets.semantic.graph.analyses import Analysed, Item
 from megacpp_assets.semantic.graph.analysis import analyse
 from megacpp_assets.semantic.graph.kept_analyses import analyses
-from megacpp_assets.semantic.parsing.budget import Budget, Purse
+from megacpp_assets.semantic.parsing.budget import Budget, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import decode
@@ -72,7 +72,7 @@ class Line:
     def repeat(self, items: Sequence[Item], cpu_s: int = CPU_S) -> int:
         """How many of `items` are analysed."""
         executor = Counting()
-        crew = Crew(executor, Purse([item.path for item in items], Budget(), CPU_S))
+        crew = Crew(executor, CpuBudget([item.path for item in items], Budget(), CPU_S))
         found = {each.facts.file.path: each for each in analyses(items, crew, self.store, cpu_s=cpu_s, wall_s=CPU_S)}
         assert found.keys() == {item.path for item in items}
         for item in items:
@@ -162,7 +162,7 @@ def test_a_file_that_could_not_be_analysed_is_tried_again(line: Line, tmp_path: 
     text = {"empty.h": SOURCES["empty.h"]}
     (file,), parsed = listing(text), parse_in_process(tmp_path / "tree", text)
     item = Item(file, decode(file.path, text["empty.h"]), parsed["empty.h"])
-    crew = Crew(Dead(), Purse(["empty.h"], Budget(), CPU_S))
+    crew = Crew(Dead(), CpuBudget(["empty.h"], Budget(), CPU_S))
     (lost,) = analyses([item], crew, line.store, cpu_s=CPU_S, wall_s=CPU_S)
     assert lost.reason
     assert line.repeat([item]) == 1

@@ -1,4 +1,4 @@
-"""Work that is one long making of values: Python's cycle collector would look through all of them, again and again."""
+"""Disables Python's cycle collector during work that creates many objects, which it would scan again and again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def uncollected(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """`work` without the collector, for what makes no cycles; reference counts go on, and so does it afterwards."""
+def gc_disabled(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return `work` with the cycle collector disabled while it runs. Use it for work that creates no cycles."""
 
     @wraps(work)
     def paused(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

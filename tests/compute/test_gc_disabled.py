@@ -4,16 +4,16 @@ import gc
 
 import pytest
 
-from megacpp_assets.compute.uncollected import uncollected
+from megacpp_assets.compute.gc_disabled import gc_disabled
 
 
-@uncollected
+@gc_disabled
 def collects() -> bool:
     """Whether the collector is on in here."""
     return gc.isenabled()
 
 
-@uncollected
+@gc_disabled
 def fail() -> None:
     """End with an error."""
     raise ValueError(str(gc.isenabled()))
