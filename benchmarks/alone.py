@@ -27,6 +27,8 @@ from semantic import entries
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.curation.stage import CuratedFilesSpec
+from megacpp_assets.curation.stage import run as curate
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -86,6 +88,7 @@ def made(
         tree.mkdir()
         pinned = pin(entry, entry.ref, root)
         raw = fetch(PinnedReposSpec(root, pinned))
+        curate(CuratedFilesSpec(root, BENCH, pinned.partition, pinned.license))
         with blob_reader(raw) as blobs:
             export(tree, source_files(raw), blobs, recipe.file_bytes)
         repo, budgets = pinned.partition, (DOCUMENT_TOKENS,)

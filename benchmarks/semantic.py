@@ -31,6 +31,8 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.curation.stage import CuratedFilesSpec
+from megacpp_assets.curation.stage import run as curate
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -246,6 +248,8 @@ def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
         tree.mkdir()
         pinned = pin(entry, entry.ref, root)
         raw = fetch(PinnedReposSpec(root, pinned))
+        for dataset in DATASETS:
+            curate(CuratedFilesSpec(root, dataset, pinned.partition, pinned.license))
         with blob_reader(raw) as blobs:
             sources = export(tree, source_files(raw), blobs, SemanticRecipe().file_bytes)
         chosen = {file.path for file, _ in sources.taken[::every]}

@@ -15,6 +15,7 @@ from megacpp_assets.contract.names import ROLE_NAMES, SPLITS, TRAIN_SPLIT
 from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import shards_of
+from megacpp_assets.storage.curated import replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.parquet import open_parquet, row_groups
 
@@ -111,8 +112,9 @@ def _origin(
     start, end = document[c.TOKEN_CHAR_STARTS][position], document[c.TOKEN_CHAR_ENDS][position]
     text = document[c.TEXT]
     part = next((each for each in document[c.CONSTITUENTS] if each["char_start"] <= start < each["char_end"]), None)
-    raw = _input(_input(tokenized, "semantic_jsonl"), "pinned_repos")
-    byte, line = _in_file(raw, document, part, start) if part is not None and end > start else (0, 0)
+    semantic = _input(tokenized, "semantic_jsonl")
+    raw, curated = _input(semantic, "pinned_repos"), _input(semantic, "curated_files")
+    byte, line = _in_file((raw, curated), document, part, start) if part is not None and end > start else (0, 0)
     return TokenOrigin(
         rows=packed.path,
         split=place.split,
@@ -143,12 +145,18 @@ def _chunk(document: dict[str, Any], start: int) -> str:
     return f"{chunk['kind']} {chunk['name']}".strip()
 
 
-def _in_file(raw: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
-    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there."""
+def _in_file(
+    sources: tuple[Artifact, Artifact], document: dict[str, Any], part: dict[str, Any], start: int
+) -> tuple[int, int]:
+    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there.
+
+    `sources` are the pinned repository and the decisions on its files: secrets stand replaced in a document.
+    """
+    raw, curated = sources
     before = document[c.TEXT][part["char_start"] : start].encode()
     byte = int(part["byte_start"]) + len(before)
     blob = next((file.blob for file in source_files(raw) if file.path == part["filepath"]), "")
-    with blob_reader(raw) as blobs:
+    with blob_reader(raw, replaced_spans(curated)) as blobs:
         data = blobs.read(blob)
     if data[part["byte_start"] : byte] != before:
         where = f"{raw.path}: {part['filepath']}"

@@ -111,9 +111,15 @@ _TABLE: Final = (
         memory=500_000_000, resource="network",
     ),
     Stage(
+        "curated_files", Kind.REPOSITORY, "curation", "sources", frozenset({"parquet"}),
+        "Tables of the C and C++ files of one commit: licence, copies, quality, secrets, and which files are dropped.",
+        ("pinned_repos",),
+        ("files", "files_kept", "files_dropped", "bytes_dropped", "files_in_clusters", "finds", "finds_replaced"),
+    ),
+    Stage(
         "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),
         "Functions and classes that belong together, with what they use: text, roles, structure, origin (libclang).",
-        ("pinned_repos",),
+        ("pinned_repos", "curated_files"),
         (
             "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
             "units_parsed", "units_reused", "changed_header", "changed_header_units", "units_failed", "skipped_files",

@@ -47,7 +47,8 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     judges = [check.judge for check in CHECKS if isinstance(check.judge, _Records)]
     of_head, of_all = ([judge.holds for judge in judges if judge.head == head] for head in (True, False))
-    return judged(CHECKS, read_semantic(artifact, input_of(artifact, "pinned_repos"), Rules(of_head, of_all)))
+    sources = input_of(artifact, "pinned_repos"), input_of(artifact, "curated_files")
+    return judged(CHECKS, read_semantic(artifact, sources, Rules(of_head, of_all)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,13 @@ from megacpp_assets.semantic.tree.headers import Library, export_headers
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.curated import curated_files, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import jsonl_path, raw_path, semantic_cache_path
+from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "44"
+VERSION = "45"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -77,7 +78,8 @@ class _Index(NamedTuple):
 class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
-    `license` stands for files that name none of their own; `budgets` are the most tokens of a document, ascending:
+    The decisions of stage `curated_files` say which files are left out, and the licence of each. `license` stands for
+    files without one; `budgets` are the most tokens of a document, ascending:
     there are documents for each. No text of the files that the patterns `removed` take is in any. It is parsed with the
     headers of the repositories `stand_ins`, of which no document is made here.
     """
@@ -136,7 +138,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             **({"removed": list(spec.removed)} if spec.removed else {}),
             **({"stand_ins": [repo.key for repo in spec.stand_ins]} if spec.stand_ins else {}),
         },
-        inputs=(raw_path(spec.repo), *map(raw_path, spec.stand_ins)),
+        inputs=(raw_path(spec.repo), curated_path(spec.dataset, spec.repo), *map(raw_path, spec.stand_ins)),
     )
 
 
@@ -151,13 +153,13 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             scratch = Path(name)
             tree = scratch / "tree"
             tree.mkdir()
-            with blob_reader(inputs[0]) as blobs:
-                files = without_removed(source_files(inputs[0]), spec.removed)
+            with blob_reader(inputs[0], replaced_spans(inputs[1])) as blobs:
+                files = without_removed(curated_files(source_files(inputs[0]), inputs[1]), spec.removed)
                 ids.update((file.path, file.blob) for file in files)
                 sources = export(tree, files, blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
-            stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[1:], strict=True)))
+            stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
             stats = _write(publication, spec, sources, index, memory.store)
             told = asdict(report)

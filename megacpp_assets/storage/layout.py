@@ -24,6 +24,7 @@ HISTORY = "manifests"
 REGISTRY = "tokenizer/registry.git"
 ARTIFACT_DEPTHS = {
     "cpp_raw": 1,
+    "curated": 2,
     "jsonl": 2,
     "tokenizer": 1,
     "parquet": 2,
@@ -52,6 +53,16 @@ def data_root(value: str | None = None) -> Path:
 def raw_path(repo: RepoRef) -> str:
     """Stage 1: bare git objects of one commit and its file list."""
     return f"cpp_raw/{repo.key}"
+
+
+def curated_path(dataset: str, repo: RepoRef) -> str:
+    """Decisions on the files of one commit."""
+    return f"curated/{dataset}/{repo.key}"
+
+
+def licences_cache_path() -> str:
+    """Classified licence heads of all repositories and datasets, by content and detector."""
+    return f"{CACHE}/licences"
 
 
 def semantic_cache_path() -> str:

@@ -37,9 +37,9 @@ def test_a_dry_run_says_what_would_be_made_and_changes_nothing(
     assert not _backfill(monkeypatch, root, "*", "--dry-run")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [(line[0], line[2], line[5:]) for line in lines] == [
-        ("lib@v1.0", "known", ["semantic_jsonl"]),
-        ("lib@v1.1", "new", ["pinned_repos,", "semantic_jsonl"]),
-        ("lib@v2.0", "new", ["pinned_repos,", "semantic_jsonl"]),
+        ("lib@v1.0", "known", ["curated_files,", "semantic_jsonl"]),
+        ("lib@v1.1", "new", ["pinned_repos,", "curated_files,", "semantic_jsonl"]),
+        ("lib@v2.0", "new", ["pinned_repos,", "curated_files,", "semantic_jsonl"]),
     ]
     assert _files(root) == before
 

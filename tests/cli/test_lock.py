@@ -94,7 +94,7 @@ def test_dagster_shows_every_known_reference_and_a_partition_that_is_new_to_it_i
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _megacpp(monkeypatch, root, "run", "--refs", "sample-kernel@v1.1.0", "--until", "pinned_repos")
-    job = build_definitions(root).resolve_job_def(f"{WHOLE}__pinned_repos__semantic_jsonl__job")
+    job = build_definitions(root).resolve_job_def(f"{WHOLE}__pinned_repos__curated_files__semantic_jsonl__job")
     with open_instance(root) as instance:
         partitions = f"repo_ref__{WHOLE}"
         assert "sample-kernel@v1.1.0" in instance.get_dynamic_partitions(partitions)

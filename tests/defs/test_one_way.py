@@ -38,7 +38,12 @@ def by_command(root: Path) -> None:
 
 def by_dagster(root: Path) -> None:
     """`dagster asset materialize`, one stage after another, as its own users type it."""
-    for stage, partition in (("pinned_repos", REPO), ("semantic_jsonl", REPO), ("tokenizer", "")):
+    for stage, partition in (
+        ("pinned_repos", REPO),
+        ("curated_files", REPO),
+        ("semantic_jsonl", REPO),
+        ("tokenizer", ""),
+    ):
         words = ["--partition", partition] if partition else []
         module = ["-m", "megacpp_assets.definitions"]
         command = [sys.executable, "-m", "dagster", "asset", "materialize", *module, "--select", f"{DATASET}/{stage}"]
@@ -53,7 +58,7 @@ def by_launched_run(root: Path) -> None:
     """What the UI's run workers execute: the jobs of the definitions, on the root's instance."""
     definitions = build_definitions(root)
     with open_instance(root) as instance:
-        for segment, partition in (("pinned_repos__semantic_jsonl", REPO), ("tokenizer", None)):
+        for segment, partition in (("pinned_repos__curated_files__semantic_jsonl", REPO), ("tokenizer", None)):
             job = definitions.resolve_job_def(f"{DATASET}__{segment}__job")
             assert job.execute_in_process(instance=instance, partition_key=partition).success
 
@@ -97,7 +102,7 @@ def test_all_ways_pin_the_tokenizer(by: dict[str, Path]) -> None:
 
 def test_all_ways_leave_the_same_receipts(by: dict[str, Path]) -> None:
     expected = _receipts(by["by_command"])
-    assert len(expected) == 3
+    assert len(expected) == 4
     assert [_receipts(root) for root in by.values()] == [expected] * 3
 
 
@@ -106,6 +111,7 @@ def test_all_ways_leave_the_same_events(by: dict[str, Path]) -> None:
         with open_instance(root) as instance, event_log(root) as recorded:
             for stage, partition, path in (
                 ("pinned_repos", REPO, RAW),
+                ("curated_files", REPO, f"curated/{DATASET}/{REPO}"),
                 ("semantic_jsonl", REPO, f"jsonl/{DATASET}/{REPO}"),
                 ("tokenizer", DATASET, TOKENIZER),
             ):
@@ -142,7 +148,7 @@ def test_what_was_made_shows_as_up_to_date_until_something_else_is_made_upstream
             _report_raw(instance, raw)
             assert _out_of_date(root, instance) == []
             _report_raw(instance, "0" * 64)
-            assert _out_of_date(root, instance) == [(stage, "DATA") for stage in ("semantic_jsonl", "tokenizer")]
+            assert _out_of_date(root, instance) == [(stage, "DATA") for stage in ("curated_files", "tokenizer")]
 
 
 def _report_raw(instance: dg.DagsterInstance, version: str) -> None:
@@ -158,7 +164,12 @@ def _out_of_date(root: Path, instance: dg.DagsterInstance) -> list[tuple[str, st
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
     return [
         (stage, cause.category.value)
-        for stage, partition in (("pinned_repos", REPO), ("semantic_jsonl", REPO), ("tokenizer", None))
+        for stage, partition in (
+            ("pinned_repos", REPO),
+            ("curated_files", REPO),
+            ("semantic_jsonl", REPO),
+            ("tokenizer", None),
+        )
         for cause in resolver.get_stale_causes(dg.AssetKey([DATASET, stage]), partition)
     ]
 

@@ -47,7 +47,7 @@ class Person:
         """A run as the UI launches it."""
         with open_instance(self.root) as instance:
             instance.add_dynamic_partitions("repo_ref__mine", [partition])
-            job = build_definitions(self.root).resolve_job_def("mine__pinned_repos__semantic_jsonl__job")
+            job = build_definitions(self.root).resolve_job_def("mine__pinned_repos__curated_files__semantic_jsonl__job")
             done = job.execute_in_process(instance=instance, raise_on_error=False, partition_key=partition)
             for entry in instance.all_logs(done.run_id):
                 self.said += str(entry)

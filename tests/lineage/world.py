@@ -31,7 +31,8 @@ class World:
         pin = {"name": name, "ref": ref, "commit": commit or f"commit-of-{key}", "license": "MIT"}
         last = self.publish("pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"source_files": 7})
         if tokenizer:
-            last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, stats={"documents": 3})
+            curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, stats={"files": 7})
+            last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, curated, stats={"documents": 3})
             last = self.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", last, tokenizer)
             last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)
         return last

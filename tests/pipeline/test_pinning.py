@@ -94,13 +94,14 @@ def test_making_a_reference_takes_its_own_stages_and_those_of_the_tokenizer_and_
         "pinned_repos sample-expr@v1.0.0",
         "pinned_repos sample-expr@v1.1.0",
         "pinned_repos sample-format@v1.0.0",
+        "curated_files sample-expr@v1.1.0",
         "semantic_jsonl sample-expr@v1.1.0",
         f"tokenizer {SAMPLE.dataset}",
         "tokenized_parquet sample-expr@v1.1.0",
         "v6_enriched sample-expr@v1.1.0",
     ]
     first = planned_steps(known, Plan((), "semantic_jsonl", added))
-    assert [step.partition for step in first] == ["sample-expr@v1.1.0"] * 2
+    assert [step.partition for step in first] == ["sample-expr@v1.1.0"] * 3
 
 
 def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> None:

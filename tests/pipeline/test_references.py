@@ -35,7 +35,7 @@ def test_a_reference_is_made_beside_the_pinned_one_and_mixtures_follow_when_the_
     new = {tuple(name.split("/")[:-1]) for name in beside.keys() - before.keys() if name.endswith("manifest.json")}
     assert new == {("cpp_raw", NEW)} | {(folder, dataset, NEW) for folder in ("jsonl", "parquet", "enriched")}
     assert "Nothing to do" in succeed(root, *RUN)
-    assert "Nothing to do: 7 steps" in succeed(root, "run", "--refs", NEW)
+    assert "Nothing to do: 8 steps" in succeed(root, "run", "--refs", NEW)
 
     succeed(root, "lock", "promote", NEW)
     said = succeed(root, *RUN)

@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.curation.stage import CuratedFilesSpec
+from megacpp_assets.curation.stage import run as curate
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -76,6 +78,7 @@ def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | No
     root.mkdir()
     chosen = pin(CatalogueEntry("mixed", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
+    curate(CuratedFilesSpec(root, "d", chosen.partition, chosen.license))
     # A document for each root, and no file held out: what a file's documents hold is then its own doing.
     recipe, budgets, held = SemanticRecipe(strategy="per_chunk"), (DOCUMENT_TOKENS,), HoldoutRecipe(share=0)
     return SemanticJsonlSpec(

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.curation.stage import CuratedFilesSpec
+from megacpp_assets.curation.stage import run as curate
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
@@ -55,6 +57,7 @@ def semantic_spec(
     root.mkdir(parents=True, exist_ok=True)
     chosen = pin(CatalogueEntry("shape", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
+    curate(CuratedFilesSpec(root, "dataset", chosen.partition, chosen.license))
     return SemanticJsonlSpec(
         root, "dataset", chosen.partition, chosen.commit, chosen.license, EACH_ITS_OWN, toolchain, budgets
     )

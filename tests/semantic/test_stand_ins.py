@@ -13,6 +13,8 @@ from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.whole import Recipe
+from megacpp_assets.curation.stage import CuratedFilesSpec
+from megacpp_assets.curation.stage import run as curate
 from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.quality.semantic import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
@@ -34,6 +36,7 @@ def _pinned(base: Path, root: Path, name: str, files: dict[str, bytes], tag: str
     make_repository(base / f"{name}-{tag}", files, tag)
     chosen = pin(CatalogueEntry(name, str(base / f"{name}-{tag}"), tag, license="MIT"), tag, root)
     fetch(PinnedReposSpec(root, chosen))
+    curate(CuratedFilesSpec(root, "dataset", chosen.partition, chosen.license))
     return chosen
 
 
@@ -51,7 +54,11 @@ def test_its_headers_are_read_and_their_commit_is_an_input(tmp_path: Path) -> No
     assert made.manifest.stats["units_errors"] == 0
     stats = made.manifest.stats
     assert (stats["documents_parsed"], stats["documents_alone_per_cent"]) == (1, 100.0)
-    assert [ref.path for ref in made.manifest.inputs] == ["cpp_raw/user@v1", "cpp_raw/check@v1"]
+    assert [ref.path for ref in made.manifest.inputs] == [
+        "cpp_raw/user@v1",
+        "curated/dataset/user@v1",
+        "cpp_raw/check@v1",
+    ]
     assert {record[c.FILEPATH] for record in read_records(made, DOCUMENT_TOKENS)} == {"test/a_test.cc"}
     assert all(result.passed for result in check(made))
     later = _pinned(tmp_path, root, "check", {**LIBRARY, "include/check/more.h": b"int more;\n"}, "v2")
@@ -73,5 +80,7 @@ def test_its_index_waits_for_the_sources_of_those_that_stand_in(
     recipe = Recipe("dataset", "sample", NAMES, ("4k",), stand_ins={"user": ("check", "other")})
     corpus = Corpus(tmp_path, CorpusLock("dataset", "", removed=removed).reading(PINS), recipe)
     waited = list(step_of(corpus, "semantic_jsonl", "user@v1").waits_for())
-    assert waited == [f"pinned_repos {name}@v1" for name in ("user", *expected)]
-    assert list(step_of(corpus, "semantic_jsonl", "other@v1").waits_for()) == ["pinned_repos other@v1"]
+    own = ["pinned_repos user@v1", "curated_files user@v1"]
+    assert waited == [*own, *(f"pinned_repos {name}@v1" for name in expected)]
+    alone = list(step_of(corpus, "semantic_jsonl", "other@v1").waits_for())
+    assert alone == ["pinned_repos other@v1", "curated_files other@v1"]

@@ -25,7 +25,7 @@ from megacpp_assets.ui.services import DAEMON_MODULE
 from tests.repos.git_tree import commit, make_repository
 from tests.ui.running import Ui, running_ui
 
-STAGES = ("pinned_repos", "semantic_jsonl")
+STAGES = ("pinned_repos", "curated_files", "semantic_jsonl")
 _SOURCE = b"int answer%d(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"
 _STEADY_SECONDS = 12
 """A daemon that ends sooner is taken for one that cannot run."""

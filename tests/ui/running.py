@@ -113,7 +113,7 @@ def launch_of(stage: str) -> dict[str, object]:
         "selector": {
             "repositoryLocationName": "megacpp_assets.definitions",
             "repositoryName": "__repository__",
-            "jobName": f"{DATASET}__pinned_repos__semantic_jsonl__job",
+            "jobName": f"{DATASET}__pinned_repos__curated_files__semantic_jsonl__job",
             "assetSelection": [{"path": [DATASET, stage]}],
         },
         "runConfigData": {},

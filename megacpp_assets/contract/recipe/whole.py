@@ -10,6 +10,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX, REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import require_label
 from megacpp_assets.contract.recipe.concurrency import ConcurrencyRecipe
+from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.recipe.documents import (
     HoldoutRecipe,
     MixtureRecipe,
@@ -61,6 +62,7 @@ class Recipe:
         allowed="lists of repositories of this recipe",
     )
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
+    curation: CurationRecipe = field(default_factory=CurationRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)

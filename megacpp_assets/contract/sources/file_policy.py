@@ -23,6 +23,9 @@ UTF16 = "UTF-16 or UTF-32"
 BINARY = "binary (NUL byte)"
 GENERATED = "generated"
 REMOVED = "removed"
+LICENCE = "licence not permitted"
+QUALITY = "quality rule"
+COPY = "copy of another file"
 NOT_UTF8 = "not UTF-8"
 
 BOM = "bom"
@@ -51,6 +54,9 @@ POLICY: Final = {
     BINARY: "has a NUL byte; UTF-16 without its mark ends here too",
     GENERATED: "says of itself, in its first kilobyte, that a tool wrote it; still there for those who include it",
     REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
+    LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",
+    COPY: "another file of the repository is equal or nearly so, and stays; still there for those who include it",
+    QUALITY: "breaks a quality rule by which the recipe drops files; still there for those who include it",
     NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
     BOM: "taken; the mark stays in the text and is blank to lexer and parser",
     CRLF: "taken as it is, line ends included: nothing is normalised",

@@ -24,6 +24,7 @@ from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
+from megacpp_assets.storage.curated import replaced_spans
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import Line, read_lines
 from megacpp_assets.storage.parquet import read_table
@@ -125,7 +126,13 @@ class Scan:
     def _beside(self, head: Record) -> list[Any]:
         """What judging a record reads beside it: the files that it has slices of, and the standard of its own."""
         files = sorted({part["filepath"] for part in head[c.CONSTITUENTS]})
-        return [self.standards.get(head[c.FILEPATH], ""), [[path, self._blob_of.get(path)] for path in files]]
+        return [self.standards.get(head[c.FILEPATH], ""), [[path, *self._content(path)] for path in files]]
+
+    def _content(self, path: str) -> list[Any]:
+        """What decides the bytes of a file: its blob, and the ranges that are replaced in it, if any."""
+        blob = self._blob_of.get(path)
+        spans = self._blobs.spans.get(blob) if blob else None
+        return [blob, list(spans)] if spans else [blob]
 
     def _found(self, record: Record) -> Found:
         roots: list[bytes] = []
@@ -276,11 +283,14 @@ class Semantic:
         return len(used), list(nameless(self._symbols, used))
 
 
-def read_semantic(artifact: Artifact, raw: Artifact, rules: Rules) -> Semantic:
-    """Read every record of `artifact` once, judged by `rules` against the repository `raw`."""
+def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules: Rules) -> Semantic:
+    """Read every record of `artifact` once, judged by `rules` against its sources: the pinned repository, and the
+    decisions on its files, by which secrets are replaced.
+    """
+    raw, curated = sources
     known = KnownRecords(artifact)
     parsed = read_table(artifact.file(FILES_FILE)).select(["filepath", "standard"]).to_pylist()
-    with blob_reader(raw) as blobs:
+    with blob_reader(raw, replaced_spans(curated)) as blobs:
         scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed}, known)
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)

@@ -28,6 +28,11 @@ def spdx_expression(text: str, what: str) -> str:
     return text
 
 
+def is_spdx_expression(text: str) -> bool:
+    """Whether `text` is a valid SPDX expression; a LicenseRef of one's own is valid."""
+    return not _problem(text)
+
+
 def licence_addresses(expression: str) -> list[str]:
     """Where the SPDX list has each licence and exception of `expression`; where it has not, `expression` as it is."""
     if _problem(expression):

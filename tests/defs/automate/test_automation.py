@@ -217,7 +217,7 @@ def test_a_reference_that_upstream_does_not_have_gets_one_sentence_and_the_lock_
     before = (root / "corpus.lock").read_bytes()
     with open_instance(root) as instance:
         instance.add_dynamic_partitions("repo_ref__mine", ["lib@v9"])
-    done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key="lib@v9")
+    done = _run(root, "mine__pinned_repos__curated_files__semantic_jsonl__job", partition_key="lib@v9")
     (failure,) = [event for event in done.all_events if event.is_step_failure]
     data = failure.step_failure_data.user_failure_data
     assert data is not None and "lib@v9; expected a tag" in str(data.description)
@@ -227,7 +227,7 @@ def test_a_reference_that_upstream_does_not_have_gets_one_sentence_and_the_lock_
 def test_a_branch_added_in_the_ui_is_not_made_under_a_name_that_moves(root: Path, tmp_path: Path) -> None:
     with open_instance(root) as instance:
         instance.add_dynamic_partitions("repo_ref__mine", ["lib@main"])
-    done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key="lib@main")
+    done = _run(root, "mine__pinned_repos__curated_files__semantic_jsonl__job", partition_key="lib@main")
     (failure,) = [event for event in done.all_events if event.is_step_failure]
     stays = f"lib@tip-{git(tmp_path / 'lib', 'rev-parse', 'HEAD')[:12]}"
     data = failure.step_failure_data.user_failure_data
@@ -260,7 +260,9 @@ def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
         instance.add_dynamic_partitions("repo_ref__mine", ["lib@v1.0", "lib@v1.1"])
     for tag in ("v1.0", "v1.1"):
         if asked == "in the UI":
-            done = _run(root, "mine__pinned_repos__semantic_jsonl__job", partition_key=f"lib@{tag}").success
+            done = _run(
+                root, "mine__pinned_repos__curated_files__semantic_jsonl__job", partition_key=f"lib@{tag}"
+            ).success
         else:
             done = megacpp(root, "run", "--refs", f"lib@{tag}", "--until", "pinned_repos").returncode == 0
         assert done is (tag == "v1.0")

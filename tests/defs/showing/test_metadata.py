@@ -29,6 +29,7 @@ from tests.reports.roots import CHECKPOINT, FORMAT, publish_a_checkpoint_of_anot
 SVG = "{http://www.w3.org/2000/svg}"
 PATHS = {
     "pinned_repos": f"cpp_raw/{FORMAT}",
+    "curated_files": f"curated/{DATASET}/{FORMAT}",
     "semantic_jsonl": f"jsonl/{DATASET}/{FORMAT}",
     "tokenizer": f"tokenizer/{DATASET}",
     "tokenized_parquet": f"parquet/{DATASET}/{FORMAT}",

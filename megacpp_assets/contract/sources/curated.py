@@ -1,0 +1,59 @@
+"""The table of stage `curated_files`: one row for each C or C++ file of a pinned commit, with what decides about it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+DECISIONS_FILE: Final = "decisions.parquet"
+FINDS_FILE: Final = "finds.parquet"
+KEEP: Final = "keep"
+DROP: Final = "drop"
+
+SPDX_TAG: Final = "spdx-tag"
+HEAD: Final = "head"
+DIRECTORY: Final = "directory"
+REPOSITORY: Final = "repository"
+NO_SOURCE: Final = "none"
+LICENCE_SOURCES: Final = (SPDX_TAG, HEAD, DIRECTORY, REPOSITORY, NO_SOURCE)
+"""Where a file's licence comes from, best first."""
+UNCLASSIFIED: Final = "unclassified"
+"""In place of a detector: the file has a licence head, and no detector gave it an expression."""
+
+FIGURES: Final = ("lines", "longest_line", "mean_line", "letters", "digits", "white_space", "distinct_lines")
+"""Figures of a text: counts, bytes, and shares of its bytes (or lines) in parts of a thousand."""
+DECISIONS: Final = pa.schema(
+    [
+        ("filepath", pa.string()),
+        ("blob", pa.string()),
+        ("bytes", pa.int64()),
+        ("license", pa.string()),
+        ("license_source", pa.string()),
+        ("license_evidence", pa.string()),
+        ("license_detector", pa.string()),
+        *((name, pa.int64()) for name in FIGURES),
+        ("rules", pa.list_(pa.string())),
+        ("cluster", pa.string()),
+        ("decision", pa.string()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+"""In path order. `license_evidence` is the hash of the head, or the path of the licence file; `rules` are the quality
+rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `reason` is a word of
+`contract/sources/file_policy.py`, `detail` what it rests on."""
+FINDS: Final = pa.schema(
+    [
+        ("filepath", pa.string()),
+        ("blob", pa.string()),
+        ("rule", pa.string()),
+        ("line", pa.int64()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+        ("sha256", pa.string()),
+        ("replaced", pa.bool_()),
+    ]
+)
+"""Secrets and personal data, by path and position: where each one is and its hash, never its text. Those that are
+`replaced` stand in no document."""

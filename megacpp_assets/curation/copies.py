@@ -1,0 +1,138 @@
+"""Copies among the files of a commit: clusters of equal and of nearly equal texts, and which file of each one stays.
+
+Token 5-grams, MinHash signatures by rensa, candidates by bands, and the Jaccard similarity of every candidate verified.
+Files are taken in path order and nothing is drawn, so neither their order nor the number of workers changes a cluster.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from rensa import RMinHash
+
+from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, shingles
+
+BANDS = 20
+ROWS = 6
+"""Bands and rows of the reference corpus: half of the pairs whose similarity is 0.61 share a band."""
+PERMUTATIONS = 128
+_SEED = 1
+_KEPT_TEXTS = 64
+_MOST_REPRESENTATIVES = 8
+"""Texts of one band that a new one is compared with. A cluster of n copies costs n comparisons, not n squared."""
+_VENDORED = frozenset({"third_party", "thirdparty", "3rdparty", "third-party", "vendor", "external", "extern", "deps"})
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFile:
+    """A file by its path and the hash of its content."""
+
+    path: str
+    blob: str
+
+
+@dataclass(slots=True)
+class Copies:
+    """Signatures of distinct contents: 128 numbers each, whatever their length."""
+
+    _order: list[str] = field(default_factory=list)
+    _signatures: list[NDArray[np.uint32]] = field(default_factory=list)
+
+    def add(self, blob: str, text: str) -> None:
+        """Take the content `blob`. A text of few tokens is like others by chance: only equal ones are its copies."""
+        runs = shingles(text)
+        if len(runs) >= LEAST_RUNS:
+            self._order.append(blob)
+            self._signatures.append(signature(runs))
+
+    def near(self, texts: Callable[[str], str], least: float) -> list[tuple[str, str]]:
+        """Pairs of contents whose token 5-grams have a Jaccard similarity of `least` or more, found within bands.
+
+        `texts` gives the text of a content; it is asked about candidates alone.
+        """
+
+        @lru_cache(maxsize=_KEPT_TEXTS)
+        def runs_of(blob: str) -> Shingles:
+            return shingles(texts(blob))
+
+        order = sorted(range(len(self._order)), key=lambda number: self._order[number])
+        blobs = [self._order[number] for number in order]
+        bands = _bands([self._signatures[number] for number in order])
+        compared: dict[tuple[str, str], bool] = {}
+        for members in bands:
+            representatives: list[str] = []
+            for blob in (blobs[number] for number in members):
+                for other in representatives:
+                    pair = (other, blob)
+                    if pair not in compared:
+                        compared[pair] = jaccard(runs_of(other), runs_of(blob)) >= least
+                    if compared[pair]:
+                        break
+                else:
+                    if len(representatives) < _MOST_REPRESENTATIVES:
+                        representatives.append(blob)
+        return sorted(pair for pair, alike in compared.items() if alike)
+
+
+def signature(runs: Shingles) -> NDArray[np.uint32]:
+    """The MinHash signature of a set of 64-bit hashes."""
+    matrix = RMinHash.digest_matrix_from_token_hash_sets([runs.tolist()], PERMUTATIONS, _SEED)
+    return np.asarray(matrix.to_rows()[0], dtype=np.uint32)
+
+
+def jaccard(one: Shingles, other: Shingles) -> float:
+    """Share of the union of two sets, ascending and each value once, that is in both."""
+    shared = len(np.intersect1d(one, other, assume_unique=True))
+    return shared / max(1, len(one) + len(other) - shared)
+
+
+def clusters(files: Iterable[CopiedFile], near: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Path -> cluster of each file that has a copy; `near` are pairs of nearly equal contents.
+
+    A cluster is named by the content of the file that stays.
+    """
+    parent: dict[str, str] = {}
+
+    def root(blob: str) -> str:
+        while (above := parent.get(blob, blob)) != blob:
+            blob = above
+        return blob
+
+    for one, other in sorted(near):
+        first, last = sorted((root(one), root(other)))
+        parent[last] = first
+    members: dict[str, list[CopiedFile]] = defaultdict(list)
+    for file in files:
+        members[root(file.blob)].append(file)
+    named: dict[str, str] = {}
+    for group in members.values():
+        if len(group) > 1:
+            name = min(group, key=rank).blob[:16]
+            named.update((file.path, name) for file in group)
+    return named
+
+
+def rank(file: CopiedFile) -> tuple[bool, int, bytes]:
+    """Of copies the first by this order stays: one of the project itself, less deep, by path."""
+    folders = posixpath.dirname(file.path).lower().split("/")
+    return not _VENDORED.isdisjoint(folders), len(folders), file.path.encode()
+
+
+def stays(files: Sequence[CopiedFile]) -> CopiedFile:
+    """The file of a cluster that stays."""
+    return min(files, key=rank)
+
+
+def _bands(signatures: Sequence[NDArray[np.uint32]]) -> Iterator[list[int]]:
+    """Numbers of the signatures that agree on all rows of a band, ascending, for each such group of two or more."""
+    for band in range(BANDS if signatures else 0):
+        groups: dict[bytes, list[int]] = defaultdict(list)
+        for number, values in enumerate(signatures):
+            groups[values[band * ROWS : (band + 1) * ROWS].tobytes()].append(number)
+        yield from (members for members in groups.values() if len(members) > 1)

@@ -1,0 +1,125 @@
+"""What is decided about each file of a commit, and the counts that the manifest has of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from megacpp_assets.contract.recipe.curation import DROP_EXACT, REPLACE, REPORT, CurationRecipe
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.curated import DROP, KEEP
+from megacpp_assets.curation.copies import CopiedFile, clusters, stays
+from megacpp_assets.curation.licence_policy import LicencePolicy
+from megacpp_assets.curation.licences import Licences
+from megacpp_assets.curation.survey import Survey, Surveyed
+
+Row = dict[str, Any]
+
+
+class _Reason(NamedTuple):
+    """Why a file is dropped, a word of the file policy, and what that rests on; both are "" where it is kept."""
+
+    word: str = ""
+    detail: str = ""
+
+
+def decisions(survey: Survey, near: Sequence[tuple[str, str]], recipe: CurationRecipe) -> list[Row]:
+    """A row of `DECISIONS` for each file, in path order; `near` are pairs of nearly equal contents."""
+    policy = LicencePolicy(recipe.licenses_allowed, recipe.licenses_denied)
+    reasons = {each.file.path: _own_reason(each, survey.licences, policy, recipe) for each in survey.files}
+    copied = [CopiedFile(each.file.path, each.file.blob) for each in survey.files]
+    named = clusters(copied, near)
+    reasons |= _copies_dropped([file for file in copied if not reasons[file.path].word], named, recipe)
+    return [_row(each, survey.licences, named.get(each.file.path, ""), reasons) for each in survey.files]
+
+
+def find_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
+    """A row of `FINDS` for each secret and personal datum, by path and position."""
+    return [
+        {
+            "filepath": each.file.path,
+            "blob": each.file.blob,
+            "rule": find.rule,
+            "line": find.line,
+            "byte_start": find.start,
+            "byte_end": find.end,
+            "sha256": find.sha256,
+            "replaced": recipe.secrets == REPLACE,
+        }
+        for each in survey.files
+        for find in each.finds
+    ]
+
+
+def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]], licences: Licences) -> dict[str, Any]:
+    """Files and bytes that are kept and dropped, by reason, licence and rule; licence heads, clusters and finds."""
+    dropped = [row for row in rows if row["decision"] == DROP]
+    return {
+        "files": len(rows),
+        "files_kept": len(rows) - len(dropped),
+        "files_dropped": len(dropped),
+        "bytes_dropped": sum(row["bytes"] for row in dropped),
+        "dropped_by_reason": counted(row["reason"] for row in dropped),
+        "licenses": counted(row["license"] for row in rows),
+        "license_sources": counted(row["license_source"] for row in rows),
+        "files_with_head": licences.own_heads,
+        "distinct_heads": licences.distinct_heads,
+        "files_head_classified": sum(row["license_source"] == "head" for row in rows),
+        "invalid_spdx_tags": licences.invalid_tags,
+        "files_by_rule": counted(rule for row in rows for rule in row["rules"]),
+        "clusters": len({row["cluster"] for row in rows} - {""}),
+        "files_in_clusters": sum(row["cluster"] != "" for row in rows),
+        "finds": len(finds),
+        "finds_replaced": sum(row["replaced"] for row in finds),
+        "finds_by_rule": counted(row["rule"] for row in finds),
+    }
+
+
+def counted(words: Iterable[str]) -> dict[str, int]:
+    """How often each word comes, by word."""
+    return dict(sorted(Counter(words).items()))
+
+
+def _own_reason(each: Surveyed, licences: Licences, policy: LicencePolicy, recipe: CurationRecipe) -> _Reason:
+    """Why a file is dropped whatever other files there are."""
+    expression = licences.of(each.file.path).expression
+    if not policy.permits(expression):
+        return _Reason(file_policy.LICENCE, expression)
+    broken = [name for name in each.rules if name in recipe.quality_rules]
+    return _Reason(file_policy.QUALITY, ", ".join(broken)) if broken else _Reason()
+
+
+def _copies_dropped(
+    files: Sequence[CopiedFile], named: Mapping[str, str], recipe: CurationRecipe
+) -> dict[str, _Reason]:
+    """Path -> reason of the files that are dropped as copies of one that stays, of `files` that nothing else drops."""
+    groups: dict[str, list[CopiedFile]] = defaultdict(list)
+    for file in files if recipe.copies != REPORT else ():
+        groups[file.blob if recipe.copies == DROP_EXACT else named.get(file.path, file.blob)].append(file)
+    return {
+        file.path: _Reason(file_policy.COPY, first.path)
+        for group in groups.values()
+        for first in [stays(group)]
+        for file in group
+        if file != first
+    }
+
+
+def _row(each: Surveyed, licences: Licences, cluster: str, reasons: Mapping[str, _Reason]) -> Row:
+    file, licence, reason = each.file, licences.of(each.file.path), reasons[each.file.path]
+    return {
+        "filepath": file.path,
+        "blob": file.blob,
+        "bytes": file.bytes,
+        "license": licence.expression,
+        "license_source": licence.source,
+        "license_evidence": licence.evidence,
+        "license_detector": licence.detector,
+        **each.figures,
+        "rules": list(each.rules),
+        "cluster": cluster,
+        "decision": DROP if reason.word else KEEP,
+        "reason": reason.word,
+        "detail": reason.detail,
+    }

@@ -1,0 +1,170 @@
+"""The licence of each file: its own tag, its own head, the nearest folder's licence file, the repository's, or none."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from megacpp_assets.contract.sources.curated import (
+    DIRECTORY,
+    HEAD,
+    NO_SOURCE,
+    REPOSITORY,
+    SPDX_TAG,
+    UNCLASSIFIED,
+)
+from megacpp_assets.contract.sources.file_policy import NOT_CODE
+from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.curation.heads import head_of, licence_head, words_of
+from megacpp_assets.repos.licensing.licences import TEXT_BYTES, UNKNOWN, file_licence, repository_licence
+from megacpp_assets.repos.licensing.spdx import is_spdx_expression
+
+_LICENCE_FILE_BYTES = 10 * TEXT_BYTES
+"""A larger file is a collection of licences, or an attack; its folder has the licence of the one above."""
+_NAMES = ("license", "licence", "copying", "unlicense")
+
+
+_REFERENCE = re.compile(r"\b(?:refer to|see|found in|in) (?:(?:the|accompanying|included|root|top level|file) )*")
+_NAME_WORDS = 4
+
+
+class Licence(NamedTuple):
+    """An SPDX expression or NOASSERTION, where it comes from, on what evidence, and what classified it."""
+
+    expression: str
+    source: str
+    evidence: str = ""
+    detector: str = ""
+
+
+class _Found(NamedTuple):
+    """What the text of a file says: an SPDX tag, and the key of its licence head ("" where there is none)."""
+
+    tag: str
+    head: str
+
+
+@dataclass(slots=True)
+class Licences:
+    """Licences of a repository's files. First `read` every file, then `classify` the heads, then ask `of` a file."""
+
+    repository: str
+    heads: dict[str, str] = field(default_factory=dict)
+    """Key -> text of each distinct head and of each licence file."""
+    invalid_tags: int = 0
+    _root_files: list[str] = field(default_factory=list)
+    _found: dict[str, _Found] = field(default_factory=dict)
+    _folders: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Folder -> path of its licence file, key of that text, expression by the marks of well-known texts."""
+    _classified: dict[str, str] = field(default_factory=dict)
+    _detector: str = ""
+
+    def read(self, path: str, data: bytes) -> None:
+        """Note what the source at `path` says of its licence."""
+        tag = file_licence(data)
+        if tag and not is_spdx_expression(tag):
+            self.invalid_tags += 1
+            tag = ""
+        head = None if tag else licence_head(data)
+        if head is not None:
+            self.heads[head.key] = head.text
+        self._found[path] = _Found(tag, head.key if head else "")
+
+    def read_licence_file(self, path: str, data: bytes) -> None:
+        """Note the licence file at `path`, which counts for the folders below its own; the first of a folder counts."""
+        folder, text = posixpath.dirname(path), data[:TEXT_BYTES]
+        if not folder:
+            self._root_files.append(path)
+        elif folder not in self._folders and text.strip():
+            head = head_of(words_of(text.decode("utf-8", "replace")))
+            self.heads[head.key] = head.text
+            self._folders[folder] = (path, head.key, repository_licence([text]))
+
+    def classify(self, detector: str, ask: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Classify every distinct head by `ask` (key -> text to key -> expression); with no `detector` none is."""
+        self._detector = detector
+        self._classified = dict(ask(self.heads)) if detector and self.heads else {}
+        named = self._named_licences()
+        for key, text in self.heads.items():
+            if detector and not self._classified.get(key):
+                self._classified[key] = referred_licence(text, named)
+
+    def _named_licences(self) -> dict[str, str]:
+        """Words of a file's name -> the licence that the file states, where all files of that name state the same."""
+        stated: dict[str, set[str]] = defaultdict(set)
+        for path in self._root_files:
+            stated[_name_words(path)].add(self.repository)
+        for path, key, marks in self._folders.values():
+            stated[_name_words(path)].add(self._classified.get(key) or marks)
+        for path, found in self._found.items():
+            if expression := found.tag or self._classified.get(found.head, ""):
+                stated[_name_words(path)].add(expression)
+        return {name: min(found) for name, found in stated.items() if len(found) == 1 and UNKNOWN not in found}
+
+    @property
+    def own_heads(self) -> int:
+        """Files with a licence head of their own and no tag."""
+        return sum(bool(found.head) for found in self._found.values())
+
+    @property
+    def distinct_heads(self) -> int:
+        """Distinct licence heads of files."""
+        return len({found.head for found in self._found.values() if found.head})
+
+    def of(self, path: str) -> Licence:
+        """The licence of the file at `path`, which need not have been read."""
+        tag, head = self._found.get(path, _Found("", ""))
+        if tag:
+            return Licence(tag, SPDX_TAG)
+        if head and (expression := self._classified.get(head, "")):
+            return Licence(expression, HEAD, head, self._detector)
+        unclassified = UNCLASSIFIED if head else ""
+        if found := self._folder_of(path):
+            return Licence(found[0], DIRECTORY, found[1], unclassified)
+        source = NO_SOURCE if self.repository == UNKNOWN else REPOSITORY
+        return Licence(self.repository, source, head, unclassified)
+
+    def _folder_of(self, path: str) -> tuple[str, str] | None:
+        """Expression and path of the licence file that is nearest to `path`, in its folder or one above."""
+        folder = posixpath.dirname(path)
+        while folder:
+            if entry := self._folders.get(folder):
+                expression = self._classified.get(entry[1]) or entry[2]
+                if expression != UNKNOWN:
+                    return expression, entry[0]
+            folder = posixpath.dirname(folder)
+        return None
+
+
+def referred_licence(text: str, named: Mapping[str, str]) -> str:
+    """The licence of the file that a head refers to ("refer to format h"), "" if it refers to none that is known.
+
+    `named` has the licences of files by the words of their names.
+    """
+    for match in _REFERENCE.finditer(text):
+        words = text[match.end() :].split(" ", maxsplit=_NAME_WORDS)[:_NAME_WORDS]
+        for count in range(len(words), 0, -1):
+            if expression := named.get(" ".join(words[:count])):
+                return expression
+    return ""
+
+
+def _name_words(path: str) -> str:
+    return words_of(posixpath.basename(path))
+
+
+def licence_files(files: Iterable[SourceFile]) -> Sequence[SourceFile]:
+    """The files that by their name state the licence of their folder, in path order; none of over 640 KiB."""
+    named = (file for file in files if posixpath.basename(file.path).lower().startswith(_NAMES) and not file.language)
+    return [file for file in named if 0 < file.bytes <= _LICENCE_FILE_BYTES and file.skipped == NOT_CODE]
+
+
+def repository_license(files: Iterable[SourceFile], pinned: str) -> str:
+    """The repository's licence: what its pin says, else what stage 1 found in the licence file at its root."""
+    if pinned != UNKNOWN:
+        return pinned
+    return next((file.license for file in files if file.skipped), UNKNOWN)

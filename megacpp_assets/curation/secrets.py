@@ -1,0 +1,189 @@
+"""Secrets and personal data in a text: keys, passwords, e-mail addresses, IP addresses and home folders.
+
+Fixed texts select the lines that may hold something; detect-secrets' plugins, which need nine seconds a megabyte, look
+at those lines alone. A find is known by the hash of its text, never by the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import string
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+EMAIL = "email"
+IP_ADDRESS = "ip_address"
+HOME_FOLDER = "home_folder"
+PRIVATE_KEY = "private_key"
+
+_PLUGINS = (
+    "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "BasicAuthDetector", "DiscordBotTokenDetector",
+    "GitHubTokenDetector", "GitLabTokenDetector", "JwtTokenDetector", "KeywordDetector", "MailchimpDetector",
+    "NpmDetector", "OpenAIDetector", "PypiTokenDetector", "SendGridDetector", "SlackDetector", "SquareOAuthDetector",
+    "StripeDetector", "TelegramBotTokenDetector", "TwilioKeyDetector",
+)  # fmt: skip
+"""Plugins that know a kind of key by its form. The entropy plugins find every table of constants; IP addresses and
+private keys are looked for here, as ranges."""
+_MARKS = (
+    b"AKC", b"A3T", b"AKIA", b"ABIA", b"ACCA", b"ASIA", b"AccountKey", b"://", b"ghp_", b"gho_", b"ghu_", b"ghs_",
+    b"ghr_", b"glpat-", b"eyJ", b"-us", b"_authToken", b"sk-", b"pypi-", b"SG.", b"xox", b"hooks.slack", b"sq0csp",
+    b"k_live", b":AA",
+)  # fmt: skip
+_WORDS = (
+    b"api_key", b"apikey", b"api-key", b"auth_key", b"authkey", b"password", b"passwd", b"passphrase", b"private_key",
+    b"privatekey", b"priv_key", b"secret", b"service_key", b"account_key", b"db_pass", b"database_pass", b"pwd",
+)  # fmt: skip
+"""A line without any of these holds nothing that a plugin knows; words count in any case. Looking for fixed texts is
+many times faster than one expression of alternatives."""
+_CREDENTIALS = re.compile(rb"://[^/\s:@\"']{1,64}:[^/\s@]")
+_PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<find>.{16,20000}?)-----END ", re.S)
+_EMAIL = re.compile(
+    rb"(?<![\w.+%@-])(?P<find>[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12})(?![\w@(-])"
+)
+_IP4 = re.compile(rb"(?P<find>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![\w.:-])")
+_IP6 = re.compile(rb"(?P<find>(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4})(?![\w.:-])")
+_IN_IP6 = re.compile(rb":[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:")
+_HOME = re.compile(rb"(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<find>[A-Za-z][\w.-]{1,31})(?=[/\\\"'\s])")
+_VERSION = re.compile(rb"(?:version|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v]{0,4}$", re.I)
+_RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local")
+_EXAMPLES = frozenset(("example.com", "example.org", "example.net", "foo.com", "bar.com", "domain.com"))
+_USERS = frozenset("user username users name me you runner vagrant ubuntu travis shared public default".split())
+_VALUE = 5
+"""Characters of the shortest value; a shorter group of an expression is the prefix of one."""
+_VERSION_BYTES = 16
+_VERSION_PART = 30
+"""Outside of quotes, four numbers below it are a version or a section: `zlib 1.2.5.2`."""
+_JOINED = frozenset(bytes([byte]) for byte in b"_.:-" + string.ascii_letters.encode() + string.digits.encode())
+
+
+class Find(NamedTuple):
+    """A find of `rule` at bytes `start` to `end` of a text, in line `line` (from 1)."""
+
+    rule: str
+    line: int
+    start: int
+    end: int
+    sha256: str
+
+
+def finds_of(data: bytes) -> list[Find]:
+    """Every secret and personal datum of a text, by position. Where two overlap, the first and longer one counts."""
+    found = sorted({*_ranges(data), *_keys(data)}, key=lambda each: (each[1], -each[2], each[0]))
+    finds: list[Find] = []
+    line, at = 1, 0
+    for rule, start, end in found:
+        if not finds or start >= finds[-1].end:
+            line, at = line + data.count(b"\n", at, start), start
+            finds.append(Find(rule, line, start, end, hashlib.sha256(data[start:end]).hexdigest()))
+    return finds
+
+
+def _ranges(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """(rule, start, end) of what a form alone tells."""
+    if b"PRIVATE KEY" in data:
+        yield from ((PRIVATE_KEY, *match.span("find")) for match in _PRIVATE_KEY.finditer(data))
+    for start, line in _lines_with(data, (b"@",)):
+        yield from ((EMAIL, *_span(match, start)) for match in _EMAIL.finditer(line) if _is_a_persons(match))
+    for start, line in _lines_with(data, (b"/home/", b"Users")):
+        yield from ((HOME_FOLDER, *_span(match, start)) for match in _HOME.finditer(line) if _is_a_user(match))
+    yield from ((IP_ADDRESS, *match.span("find")) for match in _IP4.finditer(data) if _is_public(data, match))
+    if _IN_IP6.search(data):
+        yield from ((IP_ADDRESS, *match.span("find")) for match in _IP6.finditer(data) if _is_public(data, match))
+
+
+def _span(match: re.Match[bytes], offset: int) -> tuple[int, int]:
+    start, end = match.span("find")
+    return offset + start, offset + end
+
+
+def _lines_with(data: bytes, texts: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """(start, line) of each line that holds one of `texts`, in order."""
+    starts: set[int] = set()
+    for text in texts:
+        at = data.find(text)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            end = data.find(b"\n", at)
+            at = data.find(text, end) if end >= 0 else -1
+    return [
+        (start, data[start : end if (end := data.find(b"\n", start)) >= 0 else len(data)]) for start in sorted(starts)
+    ]
+
+
+def _is_a_persons(match: re.Match[bytes]) -> bool:
+    """Whether an address is of no domain that is reserved for examples."""
+    domain = match["find"].decode("ascii", "replace").lower().rpartition("@")[2]
+    return not domain.endswith(_RESERVED_DOMAINS) and ".".join(domain.split(".")[-2:]) not in _EXAMPLES
+
+
+def _is_public(data: bytes, match: re.Match[bytes]) -> bool:
+    """Whether an address is of the public internet, and no number of a version or part of a longer word."""
+    if match.start() and data[match.start() - 1 : match.start()] in _JOINED:
+        return False
+    try:
+        address = ipaddress.ip_address(match["find"].decode())
+    except ValueError:
+        return False
+    before = data[max(0, match.start() - _VERSION_BYTES) : match.start()]
+    if not before.endswith((b'"', b"//")) and all(part < _VERSION_PART for part in address.packed):
+        return False
+    return address.is_global and not address.is_multicast and not _VERSION.search(before)
+
+
+def _is_a_user(match: re.Match[bytes]) -> bool:
+    return match["find"].decode("ascii", "replace").lower() not in _USERS
+
+
+def _line_end(data: bytes, start: int) -> int:
+    end = data.find(b"\n", start)
+    return len(data) if end < 0 else end
+
+
+def _keys(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """(rule, start, end) of what detect-secrets finds in lines that may hold something."""
+    marked = {
+        start: line for start, line in _lines_with(data, _MARKS) if b"://" not in line or _CREDENTIALS.search(line)
+    }
+    for start, line in _lines_with(data.lower(), _WORDS):
+        marked[start] = data[start : start + len(line)]
+    for start, line in sorted(marked.items()):
+        yield from _of_line(line, start)
+
+
+def _of_line(line: bytes, offset: int) -> Iterator[tuple[str, int, int]]:
+    text = line.decode("latin-1")
+    for name, plugin in _plugins():
+        for start, end in _values(plugin, text):
+            if not _is_placeholder(text[start:end]):
+                yield name, offset + start, offset + end
+
+
+def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
+    """Where a plugin finds a value: the longest group of its expression, or all of the match if that is a prefix."""
+    for expression in getattr(plugin, "denylist", ()):
+        for match in expression.finditer(text):
+            groups = [match.span(number) for number in range(1, expression.groups + 1) if match[number]]
+            longest = max(groups, key=lambda span: span[1] - span[0], default=match.span())
+            yield longest if longest[1] - longest[0] >= _VALUE else match.span()
+    if not hasattr(plugin, "denylist"):
+        for value in plugin.analyze_string(text):
+            if (start := text.find(value)) >= 0:
+                yield start, start + len(value)
+
+
+def _is_placeholder(value: str) -> bool:
+    """Whether a value stands for one: few different characters, or a name in place of a value."""
+    return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or value.lower() in {"password", "secret"}
+
+
+@cache
+def _plugins() -> tuple[tuple[str, Any], ...]:
+    # Imported where a line passes the first expression: it costs half a second, and most repositories have none.
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415
+
+    plugins: list[Any] = list(get_mapping_from_secret_type_to_class().values())
+    classes = {plugin.__name__: plugin for plugin in plugins}
+    return tuple((name.removesuffix("Detector"), classes[name]()) for name in _PLUGINS)

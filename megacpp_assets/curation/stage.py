@@ -1,0 +1,101 @@
+"""Stage `curated_files`: a pinned commit in; a table of its C and C++ files with licence, copies, quality and decision
+out, and a table of the secrets in them.
+
+Nothing is changed or removed here: the tables say what the index leaves out and replaces, by which rule and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe.curation import CurationRecipe
+from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.contract.sources.curated import DECISIONS, DECISIONS_FILE, FINDS, FINDS_FILE
+from megacpp_assets.curation.decisions import decisions, find_rows, totals
+from megacpp_assets.curation.licences import Licences, repository_license
+from megacpp_assets.curation.scancode import classify, detector_identity
+from megacpp_assets.curation.survey import Survey
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw_path
+from megacpp_assets.storage.parquet import RowGroupWriter
+from megacpp_assets.storage.publish import Publication, Target, publish
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedFilesSpec:
+    """A pinned repository of a dataset, its licence, and the recipe's rules; `file_bytes` is the largest file read."""
+
+    root: Path
+    dataset: str
+    repo: RepoRef
+    license: str
+    recipe: CurationRecipe = field(default_factory=CurationRecipe)
+    file_bytes: int = 1_000_000
+
+
+def spec(corpus: Corpus, partition: str) -> CuratedFilesSpec:
+    """What the partition `NAME@REF` of `corpus` is made from."""
+    pin, recipe = corpus.pin(partition), corpus.recipe
+    return CuratedFilesSpec(
+        corpus.root, corpus.dataset, pin.partition, pin.license, recipe.curation, recipe.semantic.file_bytes
+    )
+
+
+def target(spec: CuratedFilesSpec) -> Target:
+    """The work of judging one repository. `EnvironmentLacks` if the recipe's licence detector is not installed."""
+    return Target(
+        root=spec.root,
+        path=curated_path(spec.dataset, spec.repo),
+        stage="curated_files",
+        partition=spec.repo.key,
+        version=VERSION,
+        config={
+            **as_config(spec.recipe),
+            "license": spec.license,
+            "file_bytes": spec.file_bytes,
+            "detector": detector_identity(spec.recipe.license_detector),
+        },
+        inputs=(raw_path(spec.repo),),
+    )
+
+
+def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
+    """Judge every file; a current artifact is returned untouched. Raises what `publish` and `classify` raise."""
+    work = target(spec)
+
+    def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        files = source_files(inputs[0])
+        survey = Survey(Licences(repository_license(files, spec.license)))
+        with blob_reader(inputs[0]) as blobs:
+            survey.read(files, blobs, spec.file_bytes, progress)
+            near = survey.near_copies(blobs, spec.recipe.near_copy)
+        detector = str(work.config["detector"])
+        ask = partial(classify, identity=detector, cache=Cache(spec.root / licences_cache_path()))
+        survey.licences.classify(detector, ask)
+        rows = decisions(survey, near, spec.recipe)
+        finds = find_rows(survey, spec.recipe)
+        _write(publication, DECISIONS_FILE, DECISIONS, rows)
+        _write(publication, FINDS_FILE, FINDS, finds)
+        return totals(rows, finds, survey.licences)
+
+    return publish(work, produce)
+
+
+def _write(publication: Publication, name: str, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> None:
+    with publication.file(name) as pending:
+        with RowGroupWriter(pending.path, schema) as writer:
+            writer.write(pa.Table.from_pylist(list(rows), schema=schema))
+        pending.rows = len(rows)

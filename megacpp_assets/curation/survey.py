@@ -1,0 +1,67 @@
+"""What one pass over the files of a commit finds: licence heads, figures, signatures and secrets; no text is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.sources.curated import FIGURES
+from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.figures import broken_rules, figures_of
+from megacpp_assets.curation.licences import Licences, licence_files
+from megacpp_assets.curation.secrets import Find, finds_of
+from megacpp_assets.semantic.tree.text import refusal
+from megacpp_assets.storage.git_objects import BlobReader
+
+_NOT_READ = dict.fromkeys(FIGURES, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """A file with the figures of its text, the quality rules that it breaks and the secrets in it."""
+
+    file: SourceFile
+    figures: Mapping[str, int] = field(default_factory=lambda: _NOT_READ)
+    rules: Sequence[str] = ()
+    finds: Sequence[Find] = ()
+
+
+@dataclass(slots=True)
+class Survey:
+    """The files of a commit that stage 1 selected, in path order."""
+
+    licences: Licences
+    files: list[Surveyed] = field(default_factory=list)
+    _copies: Copies = field(default_factory=Copies)
+
+    def read(self, files: Sequence[SourceFile], blobs: BlobReader, limit: int, progress: Progress) -> None:
+        """Read each file once. Files over `limit` bytes are not read: no document is made of them."""
+        for file, data in blobs.read_all(licence_files(files)):
+            self.licences.read_licence_file(file.path, data)
+        selected = [file for file in files if not file.skipped]
+        seen: set[str] = set()
+        for number, file in enumerate(selected):
+            progress(number, len(selected))
+            if file.bytes > limit:
+                self.files.append(Surveyed(file))
+            else:
+                self._read(file, blobs.read(file.blob), limit, new=file.blob not in seen)
+                seen.add(file.blob)
+        progress(len(selected), len(selected))
+
+    def _read(self, file: SourceFile, data: bytes, limit: int, *, new: bool) -> None:
+        self.licences.read(file.path, data)
+        figures = figures_of(data)
+        if refusal(data, limit):
+            # Generated or no text: no document is made of it, and generated files form clusters of their own.
+            self.files.append(Surveyed(file, figures, broken_rules(figures)))
+            return
+        if new:
+            self._copies.add(file.blob, data.decode())
+        self.files.append(Surveyed(file, figures, broken_rules(figures), finds_of(data)))
+
+    def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
+        """Pairs of nearly equal contents; those that share a band are read again and compared."""
+        return self._copies.near(lambda blob: blobs.read(blob).decode(), least)

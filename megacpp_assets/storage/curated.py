@@ -1,0 +1,40 @@
+"""The decisions of stage `curated_files`, applied to the file list of a commit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from megacpp_assets.contract.sources.curated import DECISIONS_FILE, DROP, FINDS_FILE
+from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import Spans
+from megacpp_assets.storage.parquet import row_groups
+
+_COLUMNS = ["filepath", "license", "decision", "reason"]
+
+
+def curated_files(files: Iterable[SourceFile], curated: Artifact) -> list[SourceFile]:
+    """`files` with the licences of `curated`; dropped files are marked as left out, with the reason."""
+    rows = {
+        row["filepath"]: row
+        for table in row_groups(curated.file(DECISIONS_FILE), _COLUMNS)
+        for row in table.to_pylist()
+    }
+    return [_judged(file, rows[file.path]) if file.path in rows else file for file in files]
+
+
+def _judged(file: SourceFile, row: dict[str, str]) -> SourceFile:
+    skipped = row["reason"] if row["decision"] == DROP else file.skipped
+    return replace(file, license=row["license"], skipped=skipped)
+
+
+def replaced_spans(curated: Artifact) -> Spans:
+    """Blob -> byte ranges of the secrets and personal data that are replaced wherever the blob is read."""
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for table in row_groups(curated.file(FINDS_FILE), ["blob", "byte_start", "byte_end", "replaced"]):
+        for row in table.to_pylist():
+            if row["replaced"]:
+                spans[row["blob"]].append((row["byte_start"], row["byte_end"]))
+    return {blob: sorted(set(ranges)) for blob, ranges in spans.items()}

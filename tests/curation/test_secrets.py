@@ -1,0 +1,68 @@
+"""Secrets and personal data: what is found, what is not, and that replacing moves no offset.
+
+The keys are put together here, so that no scanner of this repository takes them for real ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.curation.secrets import finds_of
+from megacpp_assets.storage.git_objects import with_spans_replaced
+
+_AWS = "AKIA" + "QWERTYUIOPASDFGH"
+_GITHUB = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+_PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx\nyz0123456789\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "found"),
+    [
+        ("// by Jane <jane.doe@corp-mail.com>\n", "email", "jane.doe@corp-mail.com"),
+        ('auto dns = "8.8.8.8";', "ip_address", "8.8.8.8"),
+        ('auto dns = "2001:4860:4860:0:0:0:0:8888";', "ip_address", "2001:4860:4860:0:0:0:0:8888"),
+        ('open("/home/jdoe/notes.txt");', "home_folder", "jdoe"),
+        (f'key = "{_AWS}";', "AWSKey", _AWS),
+        (f'token = "{_GITHUB}";', "GitHubToken", _GITHUB),
+        ('url = "https://bob:s3cretPw@host/x";', "BasicAuth", "s3cretPw"),
+        ('password = "hunter2horse";', "Keyword", "hunter2horse"),
+    ],
+)
+def test_a_planted_secret_is_found_and_replaced_in_place(text: str, rule: str, found: str) -> None:
+    data = f"int before;\n{text}\nint after;\n".encode()
+    (find,) = finds_of(data)
+    assert (find.rule, find.line, data[find.start : find.end].decode()) == (rule, 2, found)
+    plain = with_spans_replaced(data, [(find.start, find.end)])
+    assert len(plain) == len(data) and found.encode() not in plain
+    assert plain[: find.start] == data[: find.start] and plain[find.end :] == data[find.end :]
+
+
+def test_a_private_key_over_several_lines_is_one_find() -> None:
+    (find,) = finds_of(_PEM.encode())
+    assert find.rule == "private_key" and b"MIIEpAIBAAKCAQEAx" not in with_spans_replaced(
+        _PEM.encode(), [(find.start, find.end)]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// mail to someone@example.com\n",
+        "a@b; x@y.z\n",
+        '"192.168.0.1" "127.0.0.1" "203.0.113.7"\n',
+        "// version 1.2.3.4, zlib 1.2.5.2\n",
+        'open("/home/user/x");\n',
+        "std::vector<std::string> a = b ? c : d::e::f;\n",
+        "const int table[] = {0xdeadbeef, 0x12345678};\n",
+        'password = "$PASSWORD";\n',
+    ],
+)
+def test_what_only_looks_like_a_secret_is_not_found(text: str) -> None:
+    assert finds_of(text.encode()) == []
+
+
+def test_a_text_that_is_all_secret_stays_as_long_as_it_was() -> None:
+    data = ("a.b@mail.corp.com\n" * 50).encode()
+    finds = finds_of(data)
+    assert len(finds) == 50
+    assert with_spans_replaced(data, [(find.start, find.end) for find in finds]) == b"x.x@xxxx.xxxx.xxx\n" * 50
