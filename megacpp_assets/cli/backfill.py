@@ -20,10 +20,8 @@ _DIGITS = 12
 
 @click.command("backfill")
 @click.option("--repo", "name", required=True, metavar="NAME", help="A repository of the dataset.")
-@click.option(
-    "--tags", required=True, metavar="PATTERN,…", help="Which of its releases upstream, as in a shell: '11.*,10.2.1'."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be made, and change nothing.")
+@click.option("--tags", required=True, metavar="PATTERN,…", help="Releases upstream, as shell patterns: '11.*,10.2.1'.")
+@click.option("--dry-run", is_flag=True, help="Print what would be built; change nothing.")
 @click.option(
     "--until",
     "last",
@@ -35,11 +33,10 @@ _DIGITS = 12
 @dataset_option
 @data_root_option
 def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset: str, data_root: str | None) -> None:
-    """Make the releases of a repository beside those that the dataset's mixtures read.
+    """Pin and build releases of a repository that the mixtures do not read yet.
 
-    What upstream has and the dataset does not know is added to corpus.lock with its commit; of each release, those
-    stages of a repository are run that are missing or stale. A tag that names another commit than it did is told, and
-    left alone. Mixtures stay as they are until megacpp lock promote.
+    New releases upstream are added to corpus.lock with their commits. For each release the missing or outdated stages
+    run. A tag that moved upstream is reported and not built. Mixtures change with megacpp lock promote only.
     """
     patterns = split_list(tags)
     if dry_run:

@@ -21,7 +21,7 @@ _LINE = "{:<18} {:<27} {:<2} {:<10} {:<9} {:<8} {:<40} {}"
 
 @click.group("catalogue")
 def catalogue_group() -> None:
-    """List the repositories that are known, or show one of them."""
+    """List the repositories of a catalogue, or show one."""
 
 
 @catalogue_group.command("list")

@@ -18,8 +18,7 @@ from megacpp_assets.cli.options import data_root_option
 def export_command(checkpoint: str, folder: Path, dtype: str, data_root: str | None) -> None:
     """Write CHECKPOINT into the new FOLDER as `transformers` loads it: weights, config, tokenizer, origin.
 
-    CHECKPOINT is named as for `megacpp audit`. A model with structure becomes the model as it reads text of which no
-    structure is known.
+    CHECKPOINT is named as for `megacpp audit`. A model with structure is exported as it reads text without structure.
     """
     # torch takes seconds to load; the help does not wait for it.
     from megacpp_assets.quality.upstream import input_of

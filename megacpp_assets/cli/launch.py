@@ -57,7 +57,7 @@ def launch_group(
     if context.invoked_subcommand is not None:
         return
     if not (dry_run or estimating):
-        raise click.UsageError("one of --dry-run, --estimate, status or cancel; megacpp run launches")
+        raise click.UsageError("name one of --dry-run, --estimate, status, cancel or compile; megacpp run launches")
     if partition and specialists:
         raise click.UsageError("--partition and --specialists exclude each other")
     corpus = _corpus(data_root, dataset, recipe, settings)
@@ -88,9 +88,9 @@ def status_command(data_root: str | None) -> None:
 @click.argument("run", metavar="RUN")
 @data_root_option
 def cancel_command(run: str, data_root: str | None) -> None:
-    """Give up RUN, a name that megacpp launch status shows: it saves the step that it reached and ends.
+    """Cancel RUN, a name that megacpp launch status prints: it saves its last step and ends.
 
-    Returns when nothing of it is left running.
+    Returns when no part of it runs any more.
     """
     from megacpp_assets.launch.client.drive import cancel
 
@@ -177,4 +177,4 @@ def _state(root: Path, record: Record) -> str:
         said = f"no answer: {error}"
     if not records.is_driven(root, record.name):
         return f"its launching process has ended ({said}); the next run or megacpp launch cancel releases it"
-    return f"{'to be given up' if record.cancelled else 'running'}: {said}"
+    return f"{'being cancelled' if record.cancelled else 'running'}: {said}"

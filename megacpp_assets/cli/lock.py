@@ -20,41 +20,39 @@ _DIGITS = 12
 
 @click.group("lock")
 def lock_group() -> None:
-    """The pins of a data root: repositories at commits, recipes, tokenizers."""
+    """Show and change the pins of a data root: repositories at commits, recipes, tokenizers."""
 
 
 @lock_group.command("show")
 @data_root_option
 def show_command(data_root: str | None) -> None:
-    """Print what every dataset pins, references that no mixture reads last; the active one, which commands mean when
-    none is named, is marked.
-    """
+    """Print the pins of every dataset, unread references last. The active dataset is marked with *."""
     lock = read_lock(resolve_root(data_root))
     for name in sorted(lock.datasets):
         click.echo(f"{'*' if name == lock.active else ' '} {name}")
         corpus = lock.datasets[name]
-        for key, value in (_facts(corpus) | _beside(corpus) | _removed(corpus)).items():
+        for key, value in (_facts(corpus) | _unread(corpus) | _removed(corpus)).items():
             click.echo(f"    {key:<32} {value}")
 
 
 @lock_group.command("promote")
 @click.argument("partition", metavar="NAME@REF")
 @click.option("--why", default="", metavar="TEXT", help="Recorded in the lock's history, with your name.")
-@click.option("--unchecked", is_flag=True, help="Also where its stages are not made or checks speak against it.")
+@click.option("--unchecked", is_flag=True, help="Promote even if stages are missing or checks fail.")
 @dataset_option
 @data_root_option
 def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, data_root: str | None) -> None:
-    """Have the mixtures read repository NAME at REF, once all its stages are made and nothing speaks against it.
+    """Let the mixtures read repository NAME at REF, if all its stages are current and all checks pass.
 
-    The next run makes what follows from it; the tokenizer stays. The earlier reference stays known, the earlier lock is
-    kept in the history.
+    The next run rebuilds the mixtures; the tokenizer stays. The earlier reference stays known; the history keeps
+    the earlier lock.
     """
     from megacpp_assets.pipeline.alone import only_run
     from megacpp_assets.pipeline.corpus import open_corpus
     from megacpp_assets.pipeline.promotion import promote
 
     if unchecked and not why.strip():
-        raise click.UsageError("--unchecked does not go without --why, which the lock's history keeps")
+        raise click.UsageError("--unchecked needs --why, which the history of the lock keeps")
     root = resolve_root(data_root)
     with only_run(root):
         before = open_corpus(root, dataset)
@@ -71,7 +69,7 @@ def history_command(data_root: str | None) -> None:
     states = [*lock_history(root), (0, read_lock(root))]
     notes = lock_notes(root)
     for (number, before), (_, after) in pairwise(states):
-        click.echo(f"after {number}{_told(notes.get(number))}")
+        click.echo(f"after {number}{_noted(notes.get(number))}")
         for line in _all_changes(before, after):
             click.echo(f"    {line}")
 
@@ -90,7 +88,7 @@ def diff_command(number: int, data_root: str | None) -> None:
         click.echo(line)
 
 
-def _told(note: Mapping[str, Any] | None) -> str:
+def _noted(note: Mapping[str, Any] | None) -> str:
     if note is None:
         return ""
     if "removed" in note:
@@ -107,8 +105,8 @@ def _facts(corpus: CorpusLock) -> dict[str, str]:
     return facts | {pin.name: f"{pin.ref} {pin.commit[:_DIGITS]}" for pin in corpus.repos}
 
 
-def _beside(corpus: CorpusLock) -> dict[str, str]:
-    return {pin.partition.key: f"{pin.commit[:_DIGITS]} (no mixture reads it)" for pin in corpus.beside}
+def _unread(corpus: CorpusLock) -> dict[str, str]:
+    return {pin.partition.key: f"{pin.commit[:_DIGITS]} (not read by any mixture)" for pin in corpus.beside}
 
 
 def _removed(corpus: CorpusLock) -> dict[str, str]:
@@ -129,7 +127,7 @@ def _changes(before: CorpusLock, after: CorpusLock) -> Iterator[str]:
     for key in sorted(first.keys() | second.keys()):
         if first.get(key) != second.get(key):
             yield f"{key}: {first.get(key, 'none')} -> {second.get(key, 'none')}"
-    for key, commit in _beside(after).items():
+    for key, commit in _unread(after).items():
         if before.find(RepoRef.parse(key)) is None:
             yield f"{key}: none -> {commit}"
     for key, told in sorted(_removed(after).items() - _removed(before).items()):

@@ -18,7 +18,7 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 @click.command("doctor")
 @data_root_option
 def doctor_command(data_root: str | None) -> None:
-    """Check the toolchain and say what to install; exit code 1 if something needed is missing."""
+    """Check the requirements of this machine; exit code 1 if one is missing, with what to install."""
     from megacpp_assets.pipeline.doctor import examine
 
     findings = examine(resolve_root(data_root))
@@ -50,14 +50,15 @@ def bench_command(names: tuple[str, ...]) -> None:
 
 
 @click.command("ui")
-@click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0 takes a free one.")
-@click.option("--automate", is_flag=True, help="Have sensors and schedules run that nobody stopped in the UI.")
-@click.option("--read-only", is_flag=True, help="Look, change nothing; may stand beside a UI that does.")
+@click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0: any free port.")
+@click.option("--automate", is_flag=True, help="Start the sensors and schedules that are not stopped in the UI.")
+@click.option("--read-only", is_flag=True, help="Allow no change; may run beside a UI with full access.")
 @data_root_option
 def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None) -> None:
-    """Open Dagster's UI on this machine's loopback, over the data root's own instance, for whoever has its address.
+    """Start Dagster's UI for the data root, on this machine only. Anyone with the link has full access.
 
-    With --automate upstream's releases are looked for and made, and each night what is missing or stale.
+    With --automate it builds new releases upstream, and each night missing or outdated partitions: repositories first,
+    then mixtures.
     """
     from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
     from megacpp_assets.ui.server import serve
@@ -67,5 +68,5 @@ def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None
         raise SpecError("megacpp ui", expected="--automate or --read-only", found="both", do=do)
     if automate:
         os.environ[AUTOMATE_VARIABLE] = "1"
-    click.echo("starting; Ctrl-C ends it" + ("" if read_only else ", and the runs that it started"))
+    click.echo("starting; Ctrl-C stops it" + ("" if read_only else " and the runs that it started"))
     serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"), read_only=read_only)

@@ -24,8 +24,8 @@ _CELL_CHARACTERS = 100
 def quality_command(data_root: str | None) -> None:
     """Report across all partitions of a data root: corpus, mixtures, packing, duplicates, index, drift, checkpoints.
 
-    dbt makes tables in quality/quality.duckdb of the data root, tests them and writes their docs. Exit code 1 if a test
-    fails; the rows that failed stay in the database.
+    dbt makes tables in quality/quality.duckdb of the data root, tests them and documents them. Exit code 1 if a test
+    fails; the failed rows stay in the database.
     """
     from megacpp_assets.cli.screen.bars import wide_console
     from megacpp_assets.reports.build import build

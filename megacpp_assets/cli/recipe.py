@@ -42,7 +42,7 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 @recipe_settings_option
 @data_root_option
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
-    """Say whether a run could follow RECIPE and find its repositories; exit code 1 with the first key that is wrong."""
+    """Check that a run can follow RECIPE and find its repositories; exit code 1 names the first wrong key."""
     from megacpp_assets.launch.registry import launcher_for
     from megacpp_assets.pipeline.references import References
 

@@ -21,20 +21,24 @@ from megacpp_assets.storage.lock_file import read_lock
 
 
 @click.command("remove")
-@click.option("--repo", default="", metavar="NAME", help="A repository of the dataset, every reference of it.")
+@click.option("--repo", default="", metavar="NAME", help="A repository of the dataset, with all references.")
 @click.option(
-    "--path", default="", metavar="NAME:PATTERN", help="Files of one, as in a shell over whole paths: 'fmt:src/os*'."
+    "--path",
+    default="",
+    metavar="NAME:PATTERN",
+    help="Files of a repository, a shell pattern over whole paths: 'fmt:src/os*'.",
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Kept in corpus.lock.")
-@click.option("--dry-run", is_flag=True, help="Say who saw it and what would be made again, and change nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print which checkpoints saw it and what would be built again; change nothing."
+)
 @dataset_option
 @data_root_option
 def remove_command(*, repo: str, path: str, reason: str, dry_run: bool, dataset: str, data_root: str | None) -> None:
-    """Take a repository, or files of one, out of a dataset: for good, and out of what was made.
+    """Remove a repository, or files of one, from a dataset for good.
 
-    A tombstone in corpus.lock keeps it out, whatever tag comes later. What was made with it is made again without it,
-    and nothing else; the tokenizer stays. The checkpoints that saw it are named; those that are replaced stay in
-    megacpp audit --repo.
+    An entry of corpus.lock keeps it out, whatever tag comes later. Artifacts that contain it are made again without
+    it; the tokenizer stays. The command names the checkpoints that saw it; megacpp audit --repo names them later too.
     """
     removal = _removal(repo, path, reason)
     if dry_run:

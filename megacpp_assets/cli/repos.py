@@ -56,7 +56,7 @@ def add_command(
     owners: tuple[str, ...],
     data_root: str | None,
 ) -> None:
-    """Make URL-OR-PATH at REF a partition of this data root. Of a known name, what no option says stays as it is."""
+    """Add URL-OR-PATH at REF as a partition of this data root. Absent options keep the values of a known name."""
     url, root = given_url(url_or_path), resolve_root(data_root)
     source_url(url, root)
     if license_id is not None:

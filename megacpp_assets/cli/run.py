@@ -25,7 +25,7 @@ from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Plan, planned_steps
 from megacpp_assets.repos.sample import EMBEDDED
 
-_HELP = f"""Run the line, or what is stale of it, through Dagster; then audit every checkpoint.
+_HELP = f"""Run all stages that are missing or outdated, record them in Dagster, then audit every checkpoint.
 
 \b
 Recipes     sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
@@ -37,14 +37,14 @@ Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             every recipe has the phases {", ".join(f"{n} (T = {p.row_tokens})" for n, p in standard_phases().items())}
 Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
-Datasets    --repos with others than the recipe's makes a dataset of its own; nothing is taken from the recipe's
-            the references of pinned repositories are the lock's: move them with megacpp lock promote
-References  --refs makes other references of a dataset's repositories beside the pinned ones: the stages of a
-            repository only, no mixture reads them until megacpp lock promote
+Datasets    --repos with other repositories than the recipe's makes a dataset of its own
+            pinned references do not change: megacpp lock promote moves them
+References  --refs builds other references of a dataset's repositories, up to the stages of a repository;
+            mixtures read them after megacpp lock promote
 Data root   $MEGACPP_DATA_ROOT, else ./data
 
-Running it again runs nothing that is complete; after a crash or a kill it goes on and ends with the same bytes. A file
-that was damaged since is named, and what it belongs to is made again.
+A second run does nothing that is complete. An interrupted run continues and ends with the same bytes. A damaged file
+is named, and its artifact is made again.
 """
 
 
@@ -52,9 +52,7 @@ that was damaged since is named, and what it belongs to is made again.
 @click.option("--recipe", metavar="NAME|FILE", help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.")
 @recipe_settings_option
 @click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
-@click.option(
-    "--refs", default="", metavar="NAME@REF,…", help="References to make beside those that the dataset's mixtures read."
-)
+@click.option("--refs", default="", metavar="NAME@REF,…", help="References to build that the mixtures do not read.")
 @click.option("--dataset", default="", metavar="NAME", help="The dataset of --refs. Default: the active one.")
 @click.option(
     "--specialists",
@@ -64,8 +62,8 @@ that was damaged since is named, and what it belongs to is made again.
 )
 @click.option("--phases", default="", metavar="NAME,…", help="Phases of the recipe. Default: its curriculum.")
 @click.option("--until", "last", type=click.Choice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
-@click.option("--configure", is_flag=True, help="Ask each tree's own cmake, in a sandbox, for its compile database.")
-@click.option("--verify", is_flag=True, help="Read every file again, also what nothing touched since it was last read.")
+@click.option("--configure", is_flag=True, help="Run each tree's own cmake in a sandbox for its compile database.")
+@click.option("--verify", is_flag=True, help="Read every file again, unchanged ones too.")
 @data_root_option
 def run_command(
     *,
@@ -95,7 +93,7 @@ def run_command(
     if last == STAGE_NAMES[-1]:
         from megacpp_assets.launch.registry import launcher_for
 
-        launcher_for(followed.launch, followed.training)  # what it refuses is told before the hours of other stages
+        launcher_for(followed.launch, followed.training)  # rejected before the hours of other stages
     with at_work(data_root, verify=verify) as root:
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))
         named = split_list(specialists) or corpus.specialists
@@ -125,7 +123,7 @@ def _recipe_for(wanted: Sequence[str]) -> str:
 
 
 def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
-    """The recipe's repositories where the lock has them; whoever asked for another reference is told."""
+    """The recipe's repositories where the lock has them; another requested reference is reported."""
     references = locked_references(root, recipe)
     for asked, locked in overruled(recipe, references):
         click.echo(

@@ -22,16 +22,16 @@ _EXAMPLES = 12
 
 @click.group("tokenizer")
 def tokenizer_group() -> None:
-    """The tokenizer of a corpus and the registry of all that were trained."""
+    """Train, show, compare and pin the tokenizer of a corpus."""
 
 
 @tokenizer_group.command("train")
 @dataset_option
 @data_root_option
 def train_command(dataset: str, data_root: str | None) -> None:
-    """Train anew on the pinned repositories and pin the result. No tag ever does this by itself.
+    """Train a new tokenizer on the pinned repositories and pin it. Nothing else retrains a tokenizer.
 
-    Until it has succeeded the tokenizer that is pinned stays pinned.
+    The present tokenizer stays pinned until the training has succeeded.
     """
     from megacpp_assets.cli.screen.bars import Bars, wide_console
     from megacpp_assets.defs.command_run import command_run
@@ -54,7 +54,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def show_command(dataset: str, data_root: str | None) -> None:
-    """Print the pinned tokenizer, its quality page, and what it does to each category of the documents made with it."""
+    """Print the pinned tokenizer, its quality page, and bytes per token of each category of its documents."""
     _show(_open(data_root, dataset))
 
 
@@ -63,7 +63,7 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @click.argument("second")
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
-    """Compare vocabularies, merges and recipes of two registry commits (unique prefixes will do)."""
+    """Compare vocabularies, merges and recipes of two registry commits (unique prefixes suffice)."""
     from megacpp_assets.pipeline.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
@@ -79,7 +79,7 @@ def diff_command(first: str, second: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
-    """Make the registry's COMMIT the tokenizer of the corpus; the next run brings everything after it up to date."""
+    """Pin COMMIT of the registry as the tokenizer of the corpus; the next run rebuilds the stages after it."""
     from megacpp_assets.pipeline.pinning import with_tokenizer
     from megacpp_assets.pipeline.tokenizers import registered_pin
 
@@ -95,7 +95,7 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def agree_command(dataset: str, data_root: str | None) -> None:
-    """Encode every file of the corpus with plain HuggingFace tokenizers too; exit code 1 unless all ids agree."""
+    """Compare the ids of every file of the corpus with HuggingFace tokenizers; exit code 1 if any differ."""
     from megacpp_assets.tokenizer.report.compare import with_huggingface
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
@@ -111,7 +111,7 @@ def agree_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def trie_command(dataset: str, data_root: str | None) -> None:
-    """Measure how far greedy longest match over the same vocabulary is from BPE, on every file of the corpus."""
+    """Compare BPE with greedy longest match over the same vocabulary, on every file of the corpus."""
     from megacpp_assets.tokenizer.encoder import Encoder
     from megacpp_assets.tokenizer.report.compare import with_trie
 

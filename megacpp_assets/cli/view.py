@@ -34,8 +34,8 @@ def view_command(
 ) -> None:
     """Show a row of a mixture (`base/4k 0`) or a document of a repository (`fmt@11.0.0 0`, or its id).
 
-    Tokens have the colour of their category; what is context is dim, what stands in no file underlined. Chunks and the
-    edges between them follow. Characters that would act on a terminal or a page are written as their number.
+    Tokens have the colour of their category; context is dim, synthetic text is underlined. Chunks and their edges
+    follow. Control characters are written as their number.
     """
     from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""A corpus, which is all that a stage is told: one dataset of `corpus.lock` under one data root, and its recipe."""
+"""A corpus, the input of every stage: one dataset of `corpus.lock` under one data root, and its recipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operating system refuses, as an error of ours: the file, what was expected of it, what came, what to do."""
+"""Errors of the operating system as errors of ours: the file, what was expected, what was found, what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from megacpp_assets.contract.errors import DiskFailure
 
-_AGAIN: Final = "and run the same command again: it goes on"
+_AGAIN: Final = "and run the same command again: it continues"
 _MEANINGS: Final = {
     errno.ENOSPC: ("room on its disk", f"free some {_AGAIN}"),
     errno.EDQUOT: ("room in its quota", f"free some {_AGAIN}"),

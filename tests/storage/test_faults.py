@@ -56,7 +56,7 @@ def test_a_write_that_the_system_refuses_names_the_file_and_leaves_nothing(tmp_p
     assert said["errno"] == errno.EFBIG
     assert said["sentence"] == (
         f"{tmp_path / RESULT / 'part/big'}; expected room under the limit of file sizes; found File too large; "
-        "what to do: raise the limit (ulimit -f) and run the same command again: it goes on"
+        "what to do: raise the limit (ulimit -f) and run the same command again: it continues"
     )
     assert not (tmp_path / RESULT).exists()
     assert sorted(tree(publish(result_target(tmp_path), big).directory)) == [

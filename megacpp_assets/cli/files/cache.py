@@ -99,11 +99,11 @@ def _artifact(prefix: Path) -> Artifact:
 
 
 def _one_tokenizer(artifacts: list[Artifact]) -> Artifact:
-    """The tokenizer behind all of them."""
+    """The one tokenizer of all pairs."""
     from megacpp_assets.megatron.vocabulary import tokenizer_of
 
     found = {each.manifest.sha256: each for each in map(tokenizer_of, artifacts)}
     if len(found) != 1:
         do = "blend pairs of one dataset's tokenizer"
-        raise SpecError("blend", expected="one tokenizer behind its prefixes", found=len(found), do=do)
+        raise SpecError("blend", expected="one tokenizer for all prefixes", found=len(found), do=do)
     return next(iter(found.values()))

@@ -15,15 +15,15 @@ _PREFIX = click.Path(path_type=Path)
 @click.command("merge")
 @click.argument("destination", type=_PREFIX)
 @click.argument("prefixes", nargs=-1, required=True, type=_PREFIX, metavar="PREFIX…")
-@click.option("--vocabulary-size", type=click.IntRange(min=1), help="Ids that there are, where no manifest says it.")
+@click.option("--vocabulary-size", type=click.IntRange(min=1), help="Number of ids, if no manifest states it.")
 @click.option("--multimodal", is_flag=True, help="The pairs have a mode for each sequence.")
 def merge_command(
     destination: Path, prefixes: tuple[Path, ...], *, vocabulary_size: int | None, multimodal: bool
 ) -> None:
-    """The documents of Megatron pairs as the pair DESTINATION, in the order given, with what lies beside them.
+    """Write the documents of Megatron pairs, in the given order, as the pair DESTINATION.
 
-    A prefix is a pair's path without `.bin` or `.idx`. Structure, rows, chunks and names of documents are taken along
-    where all pairs have them.
+    A prefix is a pair's path without `.bin` or `.idx`. Structure, rows, chunks and names of documents are merged too if
+    all pairs have them.
     """
     from megacpp_assets.megatron.merge import merge_pairs
 
@@ -39,5 +39,7 @@ def _one_size(prefixes: tuple[Path, ...]) -> int:
     sizes = {stated_vocabulary_size(artifact) for artifact in beside if artifact is not None}
     if len(sizes) != 1 or None in beside:
         do = "give it with --vocabulary-size"
-        raise SpecError("vocabulary size", expected="one that all manifests say", found=sorted(sizes) or "none", do=do)
+        raise SpecError(
+            "vocabulary size", expected="one that all manifests state", found=sorted(sizes) or "none", do=do
+        )
     return sizes.pop()

@@ -22,7 +22,7 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 @click.option(
     "--vocabulary-size",
     type=click.IntRange(min=1),
-    help="Of a pair: ids must be below this. Default: what the manifest beside it says.",
+    help="Number of ids of a pair. Default: the number in its manifest.",
 )
 @data_root_option
 def verify_command(target: Path | None, vocabulary_size: int | None, data_root: str | None) -> None:

@@ -206,7 +206,7 @@ class LaunchRecipe:
     )
     silence_seconds: int = key(
         1800,
-        "Time without a heartbeat, or without an answer of the API, after which a job is given up.",
+        "Time without a heartbeat, or without an answer of the API, after which a job is cancelled.",
         allowed="at least 1",
         unit="seconds",
     )
