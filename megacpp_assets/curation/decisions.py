@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from megacpp_assets.contract.recipe.curation import DROP as DROP_FILES
 from megacpp_assets.contract.recipe.curation import DROP_EXACT, REPLACE, REPORT, CurationRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.curated import DROP, KEEP
+from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.copies import CopiedFile, clusters, stays
 from megacpp_assets.curation.licence_policy import LicencePolicy
 from megacpp_assets.curation.licences import Licences
@@ -76,6 +78,16 @@ def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]]
     }
 
 
+def benchmark_totals(rows: Sequence[Mapping[str, Any]], benchmarks: Benchmarks) -> dict[str, int]:
+    """Items that were looked for and that were too short for it, items found, and files that hold one."""
+    return {
+        "benchmark_items": len(benchmarks.names),
+        "benchmark_items_too_short": benchmarks.short,
+        "benchmark_items_found": len({item for row in rows for item in row["benchmarks"]}),
+        "files_with_benchmarks": sum(bool(row["benchmarks"]) for row in rows),
+    }
+
+
 def counted(words: Iterable[str]) -> dict[str, int]:
     """How often each word comes, by word."""
     return dict(sorted(Counter(words).items()))
@@ -87,7 +99,10 @@ def _own_reason(each: Surveyed, licences: Licences, policy: LicencePolicy, recip
     if not policy.permits(expression):
         return _Reason(file_policy.LICENCE, expression)
     broken = [name for name in each.rules if name in recipe.quality_rules]
-    return _Reason(file_policy.QUALITY, ", ".join(broken)) if broken else _Reason()
+    if broken:
+        return _Reason(file_policy.QUALITY, ", ".join(broken))
+    drops = recipe.benchmark_action == DROP_FILES and each.benchmarks
+    return _Reason(file_policy.BENCHMARK, each.benchmarks[0]) if drops else _Reason()
 
 
 def _copies_dropped(
@@ -119,6 +134,7 @@ def _row(each: Surveyed, licences: Licences, cluster: str, reasons: Mapping[str,
         **each.figures,
         "rules": list(each.rules),
         "cluster": cluster,
+        "benchmarks": list(each.benchmarks),
         "decision": DROP if reason.word else KEEP,
         "reason": reason.word,
         "detail": reason.detail,

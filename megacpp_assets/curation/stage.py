@@ -17,10 +17,11 @@ import pyarrow as pa
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe.curation import CurationRecipe
+from megacpp_assets.contract.recipe.curation import CurationRecipe, benchmark_set
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.curated import DECISIONS, DECISIONS_FILE, FINDS, FINDS_FILE
-from megacpp_assets.curation.decisions import decisions, find_rows, totals
+from megacpp_assets.curation.benchmarks import load_benchmarks
+from megacpp_assets.curation.decisions import benchmark_totals, decisions, find_rows, totals
 from megacpp_assets.curation.licences import Licences, repository_license
 from megacpp_assets.curation.scancode import classify, detector_identity
 from megacpp_assets.curation.survey import Survey
@@ -31,7 +32,7 @@ from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def target(spec: CuratedFilesSpec) -> Target:
         version=VERSION,
         config={
             **as_config(spec.recipe),
+            "benchmarks": [benchmark_set(line)[0] for line in spec.recipe.benchmarks],
             "license": spec.license,
             "file_bytes": spec.file_bytes,
             "detector": detector_identity(spec.recipe.license_detector),
@@ -78,18 +80,19 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         files = source_files(inputs[0])
-        survey = Survey(Licences(repository_license(files, spec.license)))
+        licences = Licences(repository_license(files, spec.license))
+        survey = Survey(licences, load_benchmarks(spec.recipe.benchmarks), spec.recipe.benchmark_share)
         with blob_reader(inputs[0]) as blobs:
             survey.read(files, blobs, spec.file_bytes, progress)
             near = survey.near_copies(blobs, spec.recipe.near_copy)
         detector = str(work.config["detector"])
         ask = partial(classify, identity=detector, cache=Cache(spec.root / licences_cache_path()))
-        survey.licences.classify(detector, ask)
+        licences.classify(detector, ask)
         rows = decisions(survey, near, spec.recipe)
         finds = find_rows(survey, spec.recipe)
         _write(publication, DECISIONS_FILE, DECISIONS, rows)
         _write(publication, FINDS_FILE, FINDS, finds)
-        return totals(rows, finds, survey.licences)
+        return {**totals(rows, finds, licences), **benchmark_totals(rows, survey.benchmarks)}
 
     return publish(work, produce)
 

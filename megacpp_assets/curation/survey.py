@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.sources.curated import FIGURES
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.copies import Copies
 from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences, licence_files
@@ -20,12 +21,13 @@ _NOT_READ = dict.fromkeys(FIGURES, 0)
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """A file with the figures of its text, the quality rules that it breaks and the secrets in it."""
+    """A file with the figures of its text, the rules that it breaks, and the secrets and benchmark items in it."""
 
     file: SourceFile
     figures: Mapping[str, int] = field(default_factory=lambda: _NOT_READ)
     rules: Sequence[str] = ()
     finds: Sequence[Find] = ()
+    benchmarks: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Survey:
     """The files of a commit that stage 1 selected, in path order."""
 
     licences: Licences
+    benchmarks: Benchmarks
+    benchmark_share: float
     files: list[Surveyed] = field(default_factory=list)
     _copies: Copies = field(default_factory=Copies)
 
@@ -58,9 +62,11 @@ class Survey:
             # Generated or no text: no document is made of it, and generated files form clusters of their own.
             self.files.append(Surveyed(file, figures, broken_rules(figures)))
             return
+        text = data.decode()
         if new:
-            self._copies.add(file.blob, data.decode())
-        self.files.append(Surveyed(file, figures, broken_rules(figures), finds_of(data)))
+            self._copies.add(file.blob, text)
+        items = self.benchmarks.found_in(text, self.benchmark_share)
+        self.files.append(Surveyed(file, figures, broken_rules(figures), finds_of(data), items))
 
     def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
         """Pairs of nearly equal contents; those that share a band are read again and compared."""

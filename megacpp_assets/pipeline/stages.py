@@ -114,7 +114,10 @@ _TABLE: Final = (
         "curated_files", Kind.REPOSITORY, "curation", "sources", frozenset({"parquet"}),
         "Tables of the C and C++ files of one commit: licence, copies, quality, secrets, and which files are dropped.",
         ("pinned_repos",),
-        ("files", "files_kept", "files_dropped", "bytes_dropped", "files_in_clusters", "finds", "finds_replaced"),
+        (
+            "files", "files_kept", "files_dropped", "bytes_dropped", "files_in_clusters", "finds", "finds_replaced",
+            "files_with_benchmarks",
+        ),
     ),
     Stage(
         "semantic_jsonl", Kind.REPOSITORY, "semantic", "sources", frozenset({"cplusplus", "json"}),

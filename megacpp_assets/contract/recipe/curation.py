@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +20,15 @@ DROP_NEAR: Final = "drop_near"
 COPIES: Final = (REPORT, DROP_EXACT, DROP_NEAR)
 REPLACE: Final = "replace"
 SECRETS: Final = (REPORT, REPLACE)
+DROP: Final = "drop"
+BENCHMARK_ACTIONS: Final = (REPORT, DROP)
+_WORDS: Final = {
+    "license_detector": DETECTORS,
+    "copies": COPIES,
+    "secrets": SECRETS,
+    "benchmark_action": BENCHMARK_ACTIONS,
+}
+_SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +64,46 @@ class CurationRecipe:
         "replaced by text of the same length.",
         allowed=SECRETS,
     )
+    benchmarks: tuple[str, ...] = key(
+        (),
+        "Sets of benchmark items (JSONL with id, prompt and canonical_solution) that files are compared with.",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+    )
+    benchmark_share: float = key(
+        0.6, "Share of an item's token runs from which a file holds the item.", allowed="0.1 to 1"
+    )
+    benchmark_action: str = key(
+        REPORT, "What becomes of files that hold an item of a benchmark.", allowed=BENCHMARK_ACTIONS
+    )
     quality_rules: tuple[str, ...] = key(
         (), "Quality rules by which files are dropped.", allowed=f"a list of {', '.join(RULES)}"
     )
 
     def __post_init__(self) -> None:
-        for name, words in (("license_detector", DETECTORS), ("copies", COPIES), ("secrets", SECRETS)):
-            if getattr(self, name) not in words:
-                expected = f"one of {', '.join(words)}"
-                raise SpecError(f"curation.{name}", expected=expected, found=repr(getattr(self, name)))
-        if not 0.1 <= self.near_copy <= 1:
-            raise SpecError("curation.near_copy", expected="0.1 to 1", found=self.near_copy)
-        for name in ("licenses_allowed", "licenses_denied"):
-            for pattern in getattr(self, name):
-                if not pattern.strip() or pattern != pattern.strip():
-                    expected = "an SPDX name or a shell pattern of names, such as GPL-*"
-                    raise SpecError(f"curation.{name}", expected=expected, found=repr(pattern))
-        for name in self.quality_rules:
-            if name not in RULES:
-                expected = f"one of {', '.join(RULES)}"
-                raise SpecError("curation.quality_rules", expected=expected, found=repr(name))
+        for name, words in _WORDS.items():
+            _require(name, getattr(self, name), words)
+        for name in ("near_copy", "benchmark_share"):
+            if not 0.1 <= getattr(self, name) <= 1:
+                raise SpecError(f"curation.{name}", expected="0.1 to 1", found=getattr(self, name))
+        for pattern in (*self.licenses_allowed, *self.licenses_denied):
+            if not pattern.strip() or pattern != pattern.strip():
+                expected = "an SPDX name or a shell pattern of names, such as GPL-*"
+                raise SpecError("curation.licenses_allowed or licenses_denied", expected=expected, found=repr(pattern))
+        for rule in self.quality_rules:
+            _require("quality_rules", rule, tuple(RULES))
+        for line in self.benchmarks:
+            benchmark_set(line)
+
+
+def _require(name: str, value: str, words: Sequence[str]) -> None:
+    if value not in words:
+        raise SpecError(f"curation.{name}", expected=f"one of {', '.join(words)}", found=repr(value))
+
+
+def benchmark_set(line: str) -> tuple[str, str]:
+    """(sha256, path) of a benchmark set, given as sha256sum writes it; `SpecError` for another line."""
+    match = _SET.fullmatch(line)
+    if match is None:
+        do = "write what sha256sum PATH prints"
+        raise SpecError("curation.benchmarks", expected="a sha256, two spaces and a path", found=repr(line), do=do)
+    return match[1], match[2]

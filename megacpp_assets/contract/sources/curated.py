@@ -35,14 +35,16 @@ DECISIONS: Final = pa.schema(
         *((name, pa.int64()) for name in FIGURES),
         ("rules", pa.list_(pa.string())),
         ("cluster", pa.string()),
+        ("benchmarks", pa.list_(pa.string())),
         ("decision", pa.string()),
         ("reason", pa.string()),
         ("detail", pa.string()),
     ]
 )
 """In path order. `license_evidence` is the hash of the head, or the path of the licence file; `rules` are the quality
-rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `reason` is a word of
-`contract/sources/file_policy.py`, `detail` what it rests on."""
+rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `benchmarks` has the
+items (SET:ID) that the text holds; `reason` is a word of `contract/sources/file_policy.py`, and
+`detail` what it rests on."""
 FINDS: Final = pa.schema(
     [
         ("filepath", pa.string()),

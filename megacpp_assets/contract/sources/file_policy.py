@@ -26,6 +26,7 @@ REMOVED = "removed"
 LICENCE = "licence not permitted"
 QUALITY = "quality rule"
 COPY = "copy of another file"
+BENCHMARK = "benchmark item"
 NOT_UTF8 = "not UTF-8"
 
 BOM = "bom"
@@ -55,6 +56,7 @@ POLICY: Final = {
     GENERATED: "says of itself, in its first kilobyte, that a tool wrote it; still there for those who include it",
     REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
     LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",
+    BENCHMARK: "holds an item of a benchmark that the recipe names; still there for those who include it",
     COPY: "another file of the repository is equal or nearly so, and stays; still there for those who include it",
     QUALITY: "breaks a quality rule by which the recipe drops files; still there for those who include it",
     NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
