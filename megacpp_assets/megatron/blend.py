@@ -37,12 +37,19 @@ class BlendedSamples:
 
 
 def open_blend(
-    blend: Sequence[tuple[float, Path]], *, row_tokens: int, samples: int, seed: int, split: str, part: int = 0
+    blend: Sequence[tuple[float, Path]],
+    *,
+    row_tokens: int,
+    samples: int,
+    seed: int,
+    split: str,
+    part: int = 0,
+    multimodal: bool = False,
 ) -> BlendedSamples:
     """The samples of one part of the split (0 train, 1 valid, 2 test) of weighted prefixes.
 
-    `SpecError` for weights that are not above 0, a split that is none or a prefix too small for it, `IndexCorrupt` for
-    a broken pair.
+    `SpecError` for weights that are not above 0, a malformed split, a prefix that is too small for it or holds floats;
+    `IndexCorrupt` for a broken pair.
     """
     weights = [weight for weight, _ in blend]
     if not weights or not all(0 < weight < math.inf for weight in weights):
@@ -51,10 +58,13 @@ def open_blend(
     wanted = [math.ceil(samples * weight) for weight in weights]
     opened = []
     for count, (_, prefix) in zip(wanted, blend, strict=True):
-        pair = open_bin_idx(prefix)
+        pair = open_bin_idx(prefix, multimodal=multimodal)
+        if not pair.header.holds_token_ids:
+            do = "leave it out of the blend"
+            raise SpecError(f"{prefix.name}", expected="token ids", found=pair.header.dtype.name, do=do)
         index = build_sample_index(
             np.asarray(pair.lengths),
-            split_sequences(pair.documents, split)[part],
+            split_sequences(pair.sequences, split)[part],
             row_tokens=row_tokens,
             samples=math.ceil(count * (1 + _SURPLUS)),
             seed=seed,

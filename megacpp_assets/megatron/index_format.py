@@ -21,8 +21,10 @@ HEADER_BYTES: Final = _HEADER.size
 
 TOKEN_CODE: Final = 4
 """There is no unsigned 32-bit code; 4 is int32, whose bytes are the same for every id below 2^31."""
-CODES: Final = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
-"""Integer dtypes by their Megatron code; 6 and 7 are floats, which no token file uses."""
+CODES: Final = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 6: "<f8", 7: "<f4", 8: "<u2"}
+"""Dtypes by their Megatron code. Values of 6 and 7 are floats, such as features of images; they are no token ids."""
+MAX_SEQUENCES: Final = 2**31 - 1
+"""Megatron counts sequences and documents in int32 (its document index, its sample builder)."""
 
 TOKEN_DTYPE: Final = np.dtype(CODES[TOKEN_CODE])
 NARROW_CODE: Final = 8
@@ -43,16 +45,21 @@ def token_code(vocabulary_size: int, token_dtype: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class IndexHeader:
-    """`boundaries` is the length of the document index: documents + 1."""
+    """`boundaries` is the length of the document index: number of documents + 1."""
 
     code: int
     sequences: int
     boundaries: int
 
     @property
-    def dtype(self) -> np.dtype[np.signedinteger]:
-        """Type of the tokens in the .bin."""
+    def dtype(self) -> np.dtype[np.generic]:
+        """Type of the values in the .bin."""
         return np.dtype(CODES[self.code])
+
+    @property
+    def holds_token_ids(self) -> bool:
+        """Whether the values are whole numbers, which a vocabulary can bound."""
+        return self.dtype.kind != "f"
 
     @property
     def index_bytes(self) -> int:
@@ -66,7 +73,8 @@ class IndexHeader:
 
     @staticmethod
     def from_bytes(data: bytes, where: str) -> IndexHeader:
-        """Parse the start of an .idx; `IndexCorrupt` naming `where` if it is none or of an unknown dtype."""
+        """Parse the start of an .idx; `IndexCorrupt` naming `where` if it is no index, has an unknown dtype or more
+        than `MAX_SEQUENCES` sequences or documents."""
         if len(data) < HEADER_BYTES:
             raise IndexCorrupt(where, expected=f"at least {HEADER_BYTES} bytes", found=f"{len(data)} bytes")
         magic, version, code, sequences, boundaries = _HEADER.unpack(data[:HEADER_BYTES])
@@ -76,4 +84,8 @@ class IndexHeader:
             )
         if code not in CODES:
             raise IndexCorrupt(where, expected=f"dtype code in {sorted(CODES)}", found=code)
+        if max(sequences, boundaries - 1) > MAX_SEQUENCES:
+            found = f"{sequences} sequences, {boundaries - 1} documents"
+            do = "split the data into several pairs"
+            raise IndexCorrupt(where, expected=f"at most {MAX_SEQUENCES} sequences and documents", found=found, do=do)
         return IndexHeader(code, sequences, boundaries)

@@ -15,7 +15,7 @@ from megacpp_assets.contract.megatron_files import BIN, IDX, SIDECAR_RECORD
 from megacpp_assets.megatron.index_format import CODES
 from megacpp_assets.megatron.outputs import EndToEnd, open_outputs
 from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import Sidecars, open_sidecars
+from megacpp_assets.megatron.sidecars import Sidecars, open_sidecars, require_one_sequence_per_document
 from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.storage.publish import PendingFile
@@ -26,12 +26,13 @@ _ROW_TOKENS = 1 << 20
 
 
 def merge_pairs(
-    prefixes: Sequence[Path], destination: Path, vocabulary_size: int, *, multimodal: bool = False
+    prefixes: Sequence[Path], destination: Path, vocabulary_size: int | None, *, multimodal: bool = False
 ) -> BinIdx:
     """Write the documents of all `prefixes` as the pair `destination`, with all sidecars if each has them; open it.
 
-    `SpecError` for no prefix, several token types or row lengths, sidecars that some have and some have not, or a
-    destination that is there; `IndexCorrupt` for broken files. Memory does not grow with the pairs.
+    Documents keep their sequences, and sequences their modes. A `vocabulary_size` of None is for pairs of floats, whose
+    values are not compared with it. `SpecError` for no prefix, several dtypes or row lengths, sidecars beside some of
+    the pairs only, or an existing destination; `IndexCorrupt` for broken files. Memory does not grow with the pairs.
     """
     pairs = [open_bin_idx(prefix, multimodal=multimodal) for prefix in prefixes]
     codes = {pair.header.code for pair in pairs}
@@ -46,7 +47,7 @@ def merge_pairs(
     if sidecars:
         _require_alike(prefixes, beside)
         _merge_rows(pairs, sidecars, destination, vocabulary_size)
-        return open_bin_idx(destination)
+        return open_bin_idx(destination, multimodal=multimodal)
     with open_writer(bin_path, idx_path, vocabulary_size, code=codes.pop(), multimodal=multimodal) as writer:
         for pair in pairs:
             _append(pair, writer)
@@ -63,15 +64,19 @@ def _require_alike(prefixes: Sequence[Path], beside: Sequence[Sidecars | None]) 
         raise SpecError("pairs to merge", expected="rows of one length", found=lengths, do="merge those of one phase")
 
 
-def _merge_rows(pairs: Sequence[BinIdx], sidecars: Sequence[Sidecars], destination: Path, vocabulary_size: int) -> None:
+def _merge_rows(
+    pairs: Sequence[BinIdx], sidecars: Sequence[Sidecars], destination: Path, vocabulary_size: int | None
+) -> None:
     code, row_tokens = pairs[0].header.code, sidecars[0].record.row_tokens
 
     def opened(suffix: str) -> AbstractContextManager[PendingFile]:
         return nullcontext(PendingFile(destination.with_name(destination.name + suffix)))
 
     with ExitStack() as stack:
-        outputs = open_outputs(stack, opened, vocabulary_size, code=code, row_tokens=row_tokens)
+        multimodal = pairs[0].modes is not None
+        outputs = open_outputs(stack, opened, vocabulary_size, code=code, row_tokens=row_tokens, multimodal=multimodal)
         for pair, beside in zip(pairs, sidecars, strict=True):
+            require_one_sequence_per_document(pair, beside)
             for rows in _rows(pair, beside):
                 outputs.write(rows)
             for batch in batches(beside.documents_path, _DOCUMENTS, [c.DOC_ID, c.REPO, c.TOKENS]):
@@ -98,13 +103,13 @@ def _rows(pair: BinIdx, beside: Sidecars) -> Iterator[EndToEnd]:
             },
             chunks=beside.chunks.lists(np.arange(part.start, part.stop)).table(),
             platforms=beside.platforms[first:end],
+            modes=None if pair.modes is None else np.asarray(pair.modes[first:end]),
         )
 
 
 def _append(pair: BinIdx, writer: BinIdxWriter) -> None:
-    width = pair.header.dtype.itemsize
     for part in blocks(pair.documents, _DOCUMENTS):
-        first = int(pair.pointers[part.start]) // width
-        end = int(pair.pointers[part.stop - 1]) // width + int(pair.lengths[part.stop - 1])
-        modes = None if pair.modes is None else np.asarray(pair.modes[part])
-        writer.append(pair.tokens[first:end], np.asarray(pair.lengths[part]), modes)
+        boundaries = pair.boundaries[part.start : part.stop + 1]
+        first, end = int(boundaries[0]), int(boundaries[-1])
+        modes = None if pair.modes is None else np.asarray(pair.modes[first:end])
+        writer.append(pair.values(first, end), np.asarray(pair.lengths[first:end]), modes, np.diff(boundaries))

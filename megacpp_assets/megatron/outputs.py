@@ -37,6 +37,8 @@ class EndToEnd:
     channels: Mapping[str, NDArray[Any]]
     chunks: pa.Table
     platforms: NDArray[Any]
+    modes: NDArray[np.int8] | None = None
+    """One per document of a multimodal pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Outputs:
 
     def write(self, rows: EndToEnd) -> None:
         """Append rows."""
-        self.pair.append(rows.tokens, rows.lengths)
+        self.pair.append(rows.tokens, rows.lengths, rows.modes)
         for channel, (writer, _) in self.channels.items():
             writer.append(rows.channels[channel], rows.tokens_per_row)
         self.row_starts.append(rows.documents_per_row)
@@ -115,7 +117,9 @@ class Outputs:
         )
 
 
-def open_outputs(stack: ExitStack, opened: Open, vocabulary_size: int, *, code: int, row_tokens: int) -> Outputs:
+def open_outputs(
+    stack: ExitStack, opened: Open, vocabulary_size: int | None, *, code: int, row_tokens: int, multimodal: bool = False
+) -> Outputs:
     """The files of rows of `row_tokens` tokens, open as long as `stack`; tokens are of `code`."""
 
     def plain(suffix: str) -> BinaryIO:
@@ -125,7 +129,9 @@ def open_outputs(stack: ExitStack, opened: Open, vocabulary_size: int, *, code: 
     documents = stack.enter_context(opened(files.DOCUMENTS))
     folder = documents.path.parent
     return Outputs(
-        pair=stack.enter_context(open_writer(pair[0].path, pair[1].path, vocabulary_size, code=code)),
+        pair=stack.enter_context(
+            open_writer(pair[0].path, pair[1].path, vocabulary_size, code=code, multimodal=multimodal)
+        ),
         pending=[*pair, documents],
         channels={
             channel: (ChannelWriter(stack, folder, row_tokens), plain(files.channel_suffix(channel)))

@@ -24,7 +24,12 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BinIdx:
-    """A mapped pair. Document i is tokens[starts(i) : starts(i) + lengths[i]], with one sequence per document."""
+    """A mapped pair.
+
+    Sequence i has `lengths[i]` values from byte `pointers[i]` of the .bin on. Document i has the sequences
+    [boundaries[i], boundaries[i + 1]); the pairs of this project have one sequence per document. `modes`, of a
+    multimodal pair, has one int8 per sequence.
+    """
 
     header: IndexHeader
     tokens: NDArray[Any]
@@ -36,12 +41,26 @@ class BinIdx:
     @property
     def documents(self) -> int:
         """Number of documents."""
+        return len(self.boundaries) - 1
+
+    @property
+    def sequences(self) -> int:
+        """Number of sequences."""
         return len(self.lengths)
 
+    def sequence(self, index: int) -> NDArray[Any]:
+        """The values of one sequence; the view keeps the map alive."""
+        return self.values(index, index + 1)
+
     def document(self, index: int) -> NDArray[Any]:
-        """The tokens of one document; the view keeps the map alive."""
-        first = int(self.pointers[index]) // self.header.dtype.itemsize
-        return self.tokens[first : first + int(self.lengths[index])]
+        """The values of all sequences of one document, end to end; the view keeps the map alive."""
+        return self.values(int(self.boundaries[index]), int(self.boundaries[index + 1]))
+
+    def values(self, first: int, end: int) -> NDArray[Any]:
+        """The values of the sequences [first, end), end to end."""
+        width = self.header.dtype.itemsize
+        stop = int(self.pointers[end - 1]) // width + int(self.lengths[end - 1])
+        return self.tokens[int(self.pointers[first]) // width : stop]
 
 
 def read_header(idx_path: Path) -> IndexHeader:
@@ -61,16 +80,17 @@ def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
 
     A `multimodal` index has a mode for each sequence; which an index is, its reader must know.
 
-    `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, each
-    document is one sequence, pointers are the running sum of lengths, and the lengths add up to the .bin.
+    `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, documents
+    cover all sequences in order and have at least one each, sequences have at least one value, pointers are the running
+    sum of lengths, and the lengths add up to the .bin.
     """
     bin_path, idx_path = prefix.with_name(prefix.name + BIN), prefix.with_name(prefix.name + IDX)
     header = read_header(idx_path)
     size = header.index_bytes + header.sequences * multimodal
     _require(idx_path, "size in bytes", size, idx_path.stat().st_size)
-    _require(idx_path, "document boundaries", header.sequences + 1, header.boundaries)
-    if header.sequences == 0:
-        raise IndexCorrupt(idx_path.name, expected="at least one document", found="none")
+    if header.sequences == 0 or header.boundaries < 2:
+        found = f"{header.sequences} sequences, {max(0, header.boundaries - 1)} documents"
+        raise IndexCorrupt(idx_path.name, expected="at least one document of one sequence", found=found)
     lengths = mapped(idx_path, LENGTH_DTYPE, header.sequences, HEADER_BYTES)
     pointers = mapped(idx_path, POINTER_DTYPE, header.sequences, HEADER_BYTES + lengths.nbytes)
     after = HEADER_BYTES + lengths.nbytes + pointers.nbytes
@@ -84,7 +104,7 @@ def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
 
 
 def token_starts(pair: BinIdx, row_starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where in the tokens of `pair` each row begins, and last where they end, of the first document of each."""
+    """Where in the tokens of `pair` each row begins, and last where they end, from the first sequence of each."""
     ends = np.cumsum(pair.lengths, dtype=np.int64)
     return np.concatenate([np.zeros(1, np.int64), ends[row_starts[1:] - 1]])
 
@@ -115,9 +135,13 @@ def _require_consistent(
         ends = position + np.cumsum(sizes)
         _require_all(idx_path, "pointer", pointers[part] == ends - sizes, part.start, "the sum of lengths before it")
         position = int(ends[-1])
-    for part in blocks(header.boundaries):
-        expected = np.arange(part.start, part.stop)
-        _require_all(idx_path, "boundary", boundaries[part] == expected, part.start, "one sequence per document")
+    outer = (int(boundaries[0]), int(boundaries[-1]))
+    _require(idx_path, "first and last document boundary", (0, header.sequences), outer)
+    for part in blocks(header.boundaries - 1):
+        steps = np.diff(boundaries[part.start : part.stop + 1])
+        _require_all(
+            idx_path, "document", steps > 0, part.start, "at least one sequence, after those of the one before"
+        )
     return position
 
 
@@ -128,7 +152,7 @@ def _require_file(path: Path) -> Path:
     return path
 
 
-def _require(path: Path, what: str, expected: int, found: int) -> None:
+def _require(path: Path, what: str, expected: object, found: object) -> None:
     if expected != found:
         raise IndexCorrupt(f"{path.name}, {what}", expected=expected, found=found, do="rerun megatron_bin_idx")
 

@@ -50,7 +50,7 @@ class Samples:
         """T + 1 ids: inputs are all but the last, labels all but the first. Raises IndexError beyond the last."""
         sample = self.index.shuffle[number]
         (first, begin), (last, end) = self.index.starts[sample : sample + 2]
-        parts: list[NDArray[Any]] = [self.pair.document(i) for i in self.index.documents[first : last + 1].tolist()]
+        parts: list[NDArray[Any]] = [self.pair.sequence(i) for i in self.index.documents[first : last + 1].tolist()]
         parts[-1] = parts[-1][: end + 1]
         parts[0] = parts[0][begin:]
         return np.concatenate(parts).astype(np.int64)

@@ -19,7 +19,7 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.megatron.channels import Channel, map_channel
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks, verify_chunks
 from megacpp_assets.megatron.index_format import ROW_DTYPE
-from megacpp_assets.megatron.reader import blocks, mapped
+from megacpp_assets.megatron.reader import BinIdx, blocks, mapped
 from megacpp_assets.storage.parquet import count_rows
 
 PLATFORM_DTYPE: Final = np.dtype("u1")
@@ -91,6 +91,19 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
     platforms = map_platforms(prefix.with_name(record.platforms_path), record)
     _verify_platforms(platforms, record.platforms_path)
     return Sidecars(record, row_starts, channels, documents_path, chunks, platforms)
+
+
+def require_one_sequence_per_document(pair: BinIdx, sidecars: Sidecars) -> None:
+    """`IndexCorrupt` unless each document of `pair` is one sequence and `sidecars` describe exactly these.
+
+    Sidecars number documents by sequence, so that a document of several sequences has no line in them.
+    """
+    record = sidecars.record
+    expected = f"{record.documents} documents of one sequence each, {record.tokens} tokens"
+    if (record.documents, record.documents, record.tokens) != (pair.documents, pair.sequences, len(pair.tokens)):
+        found = f"{pair.documents} documents, {pair.sequences} sequences, {len(pair.tokens)} tokens"
+        where = f"the pair beside {record.documents_path}"
+        raise IndexCorrupt(where, expected=expected, found=found, do="rerun megatron_bin_idx")
 
 
 def map_platforms(path: Path, record: SidecarRecord) -> NDArray[Any]:

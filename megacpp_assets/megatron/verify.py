@@ -1,77 +1,90 @@
-"""Verifying a Megatron prefix: every structural rule, every sidecar, and every token against the vocabulary.
+"""Verifying a Megatron prefix: every structural rule, every sidecar, and every token compared with the vocabulary.
 
 There is no quick path and no fallback: whatever cannot be checked fails (docs/contracts.md).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN
 from megacpp_assets.megatron.channels import verify_channel
 from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import open_sidecars
+from megacpp_assets.megatron.sidecars import open_sidecars, require_one_sequence_per_document
 
 FIRST_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What was verified. `first_tokens` are the first 64 ids of document 0; `sidecars` tells whether there were any."""
+    """What was verified. `first_tokens` are the first 64 values of document 0; `sidecars` says whether any exist.
+
+    `modes` counts the sequences of each mode of a multimodal pair, and is empty for other pairs.
+    """
 
     prefix: str
     documents: int
+    sequences: int
     tokens: int
     dtype: str
-    max_token: int
-    first_tokens: tuple[int, ...]
+    max_token: int | float
+    first_tokens: tuple[int | float, ...]
     sidecars: bool
+    modes: Mapping[int, int]
 
 
-def verify_prefix(prefix: Path, vocabulary_size: int) -> VerifyReport:
+def verify_prefix(prefix: Path, vocabulary_size: int, *, multimodal: bool = False) -> VerifyReport:
     """Check `<prefix>.bin` and `<prefix>.idx`, and the sidecars where there are any.
 
-    `IndexCorrupt`, naming the file, for anything that is missing, empty, inconsistent, or not below `vocabulary_size`.
+    `IndexCorrupt`, naming the file, for anything that is missing, empty or inconsistent, for an id that is not below
+    `vocabulary_size`, and in a pair of floats for a value that is not finite.
     """
-    data = open_bin_idx(prefix)
-    highest = _highest_token(data, prefix.name + BIN, vocabulary_size)
+    data = open_bin_idx(prefix, multimodal=multimodal)
+    highest = _highest_value(data, prefix.name + BIN, vocabulary_size)
     sidecars = open_sidecars(prefix)
     if sidecars is not None:
-        found = (sidecars.record.documents, sidecars.record.tokens)
-        if found != (data.documents, len(data.tokens)):
-            raise IndexCorrupt(
-                f"sidecars of {prefix.name}",
-                expected=f"{data.documents} documents, {len(data.tokens)} tokens",
-                found=found,
-            )
+        require_one_sequence_per_document(data, sidecars)
         starts = token_starts(data, sidecars.row_starts)
         for channel in sidecars.channels.values():
             verify_channel(channel, starts)
     return VerifyReport(
         prefix=prefix.name,
         documents=data.documents,
+        sequences=data.sequences,
         tokens=len(data.tokens),
         dtype=data.header.dtype.name,
         max_token=highest,
         first_tokens=tuple(data.document(0)[:FIRST_TOKENS].tolist()),
         sidecars=sidecars is not None,
+        modes={} if data.modes is None else _counts(data.modes),
     )
 
 
-def _highest_token(data: BinIdx, where: str, vocabulary_size: int) -> int:
-    highest = -1
+def _counts(modes: NDArray[np.int8]) -> dict[int, int]:
+    values, counts = np.unique(modes, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def _highest_value(data: BinIdx, where: str, vocabulary_size: int) -> int | float:
+    ids = data.header.holds_token_ids
+    highest: int | float = -1 if ids else -math.inf
     for part in blocks(len(data.tokens)):
         tokens = data.tokens[part]
-        outside = (tokens < 0) | (tokens >= vocabulary_size)
+        outside = (tokens < 0) | (tokens >= vocabulary_size) if ids else ~np.isfinite(tokens)
         if outside.any():
             place = int(outside.argmax())
             raise IndexCorrupt(
                 f"{where}, token {part.start + place}",
-                expected=f"an id from 0 to {vocabulary_size - 1}",
-                found=int(tokens[place]),
-                do="rebuild it with the tokenizer that the lock names",
+                expected=f"an id from 0 to {vocabulary_size - 1}" if ids else "a finite number",
+                found=tokens[place].item(),
+                do="rebuild it with the tokenizer that the lock names" if ids else "write the pair again",
             )
-        highest = max(highest, int(tokens.max()))
+        highest = max(highest, tokens.max().item())
     return highest

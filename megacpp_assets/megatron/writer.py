@@ -1,6 +1,6 @@
 """Writing a .bin/.idx pair as a stream: tokens go straight to the .bin, lengths to an unnamed temporary file.
 
-Memory does not grow with the number of documents. Each document is one sequence.
+Memory does not grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,69 +30,113 @@ _BLOCK = 1 << 18
 """Sequences handled at a time while the index is written."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Open files. `boundaries` has the end of each document in sequences; `modes` is None unless multimodal."""
+
+    tokens: BinaryIO
+    lengths: BinaryIO
+    boundaries: BinaryIO
+    modes: BinaryIO | None
+
+
 class BinIdxWriter:
     """Appends documents; made by `open_writer`."""
 
-    def __init__(
-        self, tokens: BinaryIO, lengths: BinaryIO, modes: BinaryIO | None, vocabulary_size: int, code: int
-    ) -> None:
+    def __init__(self, files: _Files, vocabulary_size: int | None, code: int) -> None:
         self.documents = 0
+        self.sequences = 0
         self.tokens = 0
         self.dtype = np.dtype(CODES[code])
-        self._token_file, self._length_file, self._mode_file = tokens, lengths, modes
+        self._files = files
         self._vocabulary_size = vocabulary_size
 
-    def append(self, tokens: NDArray[Any], lengths: NDArray[np.int32], modes: NDArray[np.int8] | None = None) -> None:
-        """Append documents that lie end to end in `tokens`, `lengths` tokens each; `modes` of a multimodal pair.
+    def append(
+        self,
+        tokens: NDArray[Any],
+        lengths: NDArray[np.int32],
+        modes: NDArray[np.int8] | None = None,
+        sequences_per_document: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Append documents whose sequences lie end to end in `tokens` and have `lengths` values each.
 
-        `SchemaViolation`, with nothing written, for a document without tokens, lengths that do not add up, an id that
-        is not below the vocabulary size, or modes where there are none or none where there are.
+        `modes` has one value per sequence of a multimodal pair. Each sequence is a document of its own unless
+        `sequences_per_document` says otherwise. `SchemaViolation`, with nothing written, for a sequence without values,
+        a document without sequences, counts that do not add up, an id that is not below the vocabulary size, modes of
+        a pair that has none, or missing modes.
         """
+        per_document = np.ones(len(lengths), np.int64) if sequences_per_document is None else sequences_per_document
+        self._require_sound(tokens, lengths, modes, per_document)
+        self._files.tokens.write(np.ascontiguousarray(tokens, dtype=self.dtype).data)
+        self._files.lengths.write(np.ascontiguousarray(lengths, dtype=LENGTH_DTYPE).data)
+        ends = self.sequences + np.cumsum(per_document, dtype=POINTER_DTYPE)
+        self._files.boundaries.write(ends.data)
+        if self._files.modes is not None and modes is not None:
+            self._files.modes.write(np.ascontiguousarray(modes, dtype=MODE_DTYPE).data)
+        self.documents += len(per_document)
+        self.sequences += len(lengths)
+        self.tokens += len(tokens)
+
+    def _require_sound(
+        self,
+        tokens: NDArray[Any],
+        lengths: NDArray[np.int32],
+        modes: NDArray[np.int8] | None,
+        per_document: NDArray[np.int64],
+    ) -> None:
         if len(lengths) and int(lengths.min()) < 1:
-            raise SchemaViolation("document", expected="at least one token", found=int(lengths.min()))
+            raise SchemaViolation("sequence", expected="at least one token", found=int(lengths.min()))
         if int(lengths.sum(dtype=np.int64)) != len(tokens):
-            raise SchemaViolation("document lengths", expected=f"{len(tokens)} tokens", found=int(lengths.sum()))
-        if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < self._vocabulary_size:
-            found = f"{tokens.min()} to {tokens.max()}"
-            raise SchemaViolation("token id", expected=f"0, or more, and below {self._vocabulary_size}", found=found)
-        expected = 0 if self._mode_file is None else len(lengths)
+            raise SchemaViolation("sequence lengths", expected=f"{len(tokens)} tokens", found=int(lengths.sum()))
+        if len(per_document) and int(per_document.min()) < 1:
+            raise SchemaViolation("document", expected="at least one sequence", found=int(per_document.min()))
+        if int(per_document.sum()) != len(lengths):
+            found = int(per_document.sum())
+            raise SchemaViolation("sequences of documents", expected=f"{len(lengths)} sequences", found=found)
+        size = self._vocabulary_size
+        if size is not None and len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
+            found_ids = f"{tokens.min()} to {tokens.max()}"
+            raise SchemaViolation("token id", expected=f"ids from 0 to {size - 1}", found=found_ids)
+        expected = 0 if self._files.modes is None else len(lengths)
         if (0 if modes is None else len(modes)) != expected:
             raise SchemaViolation("modes", expected=expected, found=0 if modes is None else len(modes))
-        self._token_file.write(np.ascontiguousarray(tokens, dtype=self.dtype).data)
-        self._length_file.write(np.ascontiguousarray(lengths, dtype=LENGTH_DTYPE).data)
-        if self._mode_file is not None and modes is not None:
-            self._mode_file.write(np.ascontiguousarray(modes, dtype=MODE_DTYPE).data)
-        self.documents += len(lengths)
-        self.tokens += len(tokens)
 
 
 @contextmanager
 def open_writer(
-    bin_path: Path, idx_path: Path, vocabulary_size: int, *, code: int = TOKEN_CODE, multimodal: bool = False
+    bin_path: Path, idx_path: Path, vocabulary_size: int | None, *, code: int = TOKEN_CODE, multimodal: bool = False
 ) -> Iterator[BinIdxWriter]:
-    """Write a pair of tokens of `code`; the .idx is complete when the block ends without an error.
+    """Write a pair of values of `code`; the .idx is complete when the block ends without an error.
 
-    `SpecError` for a vocabulary that the code has no room for.
+    Values are not compared with a `vocabulary_size` of None: they are no token ids. `SpecError` for a vocabulary that
+    the code has no room for.
     """
-    room = np.iinfo(CODES[code]).max + 1
-    if vocabulary_size > room:
-        do = "write four bytes a token"
-        raise SpecError("vocabulary", expected=f"at most {room} ids in {CODES[code]}", found=vocabulary_size, do=do)
+    if vocabulary_size is not None:
+        _require_room(vocabulary_size, code)
     with ExitStack() as stack:
         tokens = stack.enter_context(bin_path.open("wb"))
-        lengths, modes = (stack.enter_context(tempfile.TemporaryFile(dir=idx_path.parent)) for _ in range(2))
-        writer = BinIdxWriter(tokens, lengths, modes if multimodal else None, vocabulary_size, code)
+        lengths, boundaries, modes = (
+            stack.enter_context(tempfile.TemporaryFile(dir=idx_path.parent)) for _ in range(3)
+        )
+        writer = BinIdxWriter(_Files(tokens, lengths, boundaries, modes if multimodal else None), vocabulary_size, code)
         yield writer
         index = stack.enter_context(idx_path.open("wb"))
-        index.write(IndexHeader(code, writer.documents, writer.documents + 1).to_bytes())
+        index.write(IndexHeader(code, writer.sequences, writer.documents + 1).to_bytes())
         for block in _blocks(lengths):
             index.write(block.data)
         _write_pointers(index, lengths, writer.dtype.itemsize)
-        for first in range(0, writer.documents + 1, _BLOCK):
-            end = min(writer.documents + 1, first + _BLOCK)
-            index.write(np.arange(first, end, dtype=POINTER_DTYPE).data)
-        modes.seek(0)
-        shutil.copyfileobj(modes, index)
+        index.write(np.zeros(1, POINTER_DTYPE).data)
+        for file in (boundaries, modes):
+            file.seek(0)
+            shutil.copyfileobj(file, index)
+
+
+def _require_room(vocabulary_size: int, code: int) -> None:
+    dtype = np.dtype(CODES[code])
+    room = np.iinfo(dtype).max + 1 if dtype.kind != "f" else 0
+    if vocabulary_size > room:
+        do = "write four bytes a token"
+        raise SpecError("vocabulary", expected=f"at most {room} ids in {CODES[code]}", found=vocabulary_size, do=do)
 
 
 def _write_pointers(index: BinaryIO, lengths: BinaryIO, width: int) -> None:

@@ -39,7 +39,7 @@ else:
 TRAIN = """
 import sys
 import torch
-import megacpp_assets.loader.schedule.scheduler
+import megacpp_assets.loader.schedule.data_schedule
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.network.size import model_config

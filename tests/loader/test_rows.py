@@ -101,8 +101,8 @@ def damaged(artifact: Artifact, suffix: str, change: slice, value: bytes) -> Art
         (files.BIN, slice(-4, None), b"", "size in bytes"),
         (files.BIN, slice(0, 4), b"\x09\0\0\0", "BOS at the start"),
         (files.channel_suffix("dep_levels"), slice(-2, None), b"", "values of"),
-        (files.ROWS, slice(8, 16), b"\0" * 8, "cover documents"),
-        (files.ROWS, slice(0, 8), b"\x01" + b"\0" * 7, "cover documents"),
+        (files.ROWS, slice(8, 16), b"\0" * 8, "cover sequences"),
+        (files.ROWS, slice(0, 8), b"\x01" + b"\0" * 7, "cover sequences"),
     ],
 )
 def test_files_that_contradict_each_other_are_refused(

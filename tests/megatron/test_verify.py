@@ -125,7 +125,10 @@ def _other_folder(prefix: Path) -> None:
         (_drop_value(files.ROWS), "rows.bin"),
         (_swap_rows, "rows.bin.*rise from 0"),
         (_remove(files.DOCUMENTS), "documents.parquet.*no such file"),
-        (lambda prefix: write_pair(prefix, [3, 4]), "sidecars of tiny_4k_train.*expected 2 documents, 7 tokens"),
+        (
+            lambda prefix: write_pair(prefix, [3, 4]),
+            "the pair beside tiny_4k_train.*found 2 documents, 2 sequences, 7 tokens",
+        ),
         (_drop_value(files.chunk_suffix("starts")), "chunks.starts.bin; expected .* values of 4 bytes"),
         (_remove(files.chunk_suffix("call_edges")), "chunks.call_edges.bin.*no such file"),
         (_set_value(files.chunk_suffix("rows"), 1, 2**40), "chunks.rows.bin; expected rows that rise from 0"),

@@ -24,6 +24,7 @@ _FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
 @click.option("--num-samples", default=1_000_000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1234, show_default=True, type=click.IntRange(0, 2**32 - 1))
 @click.option("--split", default="98,1,1", show_default=True, help="Shares of train, valid and test, in file order.")
+@click.option("--multimodal", is_flag=True, help="The pairs have a mode for each sequence.")
 @click.option(
     "--sequences",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -41,6 +42,7 @@ def cache_command(
     num_samples: int,
     seed: int,
     split: str,
+    multimodal: bool,
     sequences: Path | None,
     write: Path | None,
 ) -> None:
@@ -56,7 +58,9 @@ def cache_command(
     weighted = _weighted(blend)
     artifacts = [_artifact(prefix) for _, prefix in weighted]
     tokenizer = _one_tokenizer(artifacts)
-    opened = open_blend(weighted, row_tokens=seq_length, samples=num_samples, seed=seed, split=split)
+    opened = open_blend(
+        weighted, row_tokens=seq_length, samples=num_samples, seed=seed, split=split, multimodal=multimodal
+    )
     for (_, prefix), samples in zip(weighted, opened.prefixes, strict=True):
         pair = samples.pair
         click.echo(

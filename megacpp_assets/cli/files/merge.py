@@ -8,6 +8,7 @@ import click
 
 from megacpp_assets.cli.files.beside import artifact_beside
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.megatron_files import IDX
 
 _PREFIX = click.Path(path_type=Path)
 
@@ -22,14 +23,20 @@ def merge_command(
 ) -> None:
     """Write the documents of Megatron pairs, in the given order, as the pair DESTINATION.
 
-    A prefix is a pair's path without `.bin` or `.idx`. Structure, rows, chunks and names of documents are merged too if
-    all pairs have them.
+    A prefix is a pair's path without `.bin` or `.idx`. Documents keep their sequences. Structure, rows, chunks and
+    names of documents are merged too where all pairs have them. Pairs of floats need no vocabulary size.
     """
     from megacpp_assets.megatron.merge import merge_pairs
 
-    size = vocabulary_size or _one_size(prefixes)
+    size = vocabulary_size or (_one_size(prefixes) if _holds_token_ids(prefixes[0]) else None)
     merged = merge_pairs(prefixes, destination, size, multimodal=multimodal)
     click.echo(f"documents {merged.documents:,}  tokens {len(merged.tokens):,}")
+
+
+def _holds_token_ids(prefix: Path) -> bool:
+    from megacpp_assets.megatron.reader import read_header
+
+    return read_header(prefix.with_name(prefix.name + IDX)).holds_token_ids
 
 
 def _one_size(prefixes: tuple[Path, ...]) -> int:

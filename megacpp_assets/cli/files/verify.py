@@ -24,8 +24,11 @@ from megacpp_assets.storage.layout import data_root as resolve_root
     type=click.IntRange(min=1),
     help="Number of ids of a pair. Default: the number in its manifest.",
 )
+@click.option("--multimodal", is_flag=True, help="Of a pair: it has a mode for each sequence.")
 @data_root_option
-def verify_command(target: Path | None, vocabulary_size: int | None, data_root: str | None) -> None:
+def verify_command(
+    target: Path | None, *, vocabulary_size: int | None, multimodal: bool, data_root: str | None
+) -> None:
     """Read every byte of TARGET again; exit code 1 on any difference, each named.
 
     TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair
@@ -35,7 +38,7 @@ def verify_command(target: Path | None, vocabulary_size: int | None, data_root: 
     place = resolve_root(data_root) if target is None else target.resolve()
     if target is not None and not place.is_dir():
         _require_pair(place)
-        _verify_pair(place, vocabulary_size)
+        _verify_pair(place, vocabulary_size, multimodal=multimodal)
     elif is_sealed(place):
         root, path = below_root(place)
         _report([read_one(root, path)], place)
@@ -67,7 +70,7 @@ def _require_pair(prefix: Path) -> None:
         )
 
 
-def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
+def _verify_pair(prefix: Path, vocabulary_size: int | None, *, multimodal: bool) -> None:
     from megacpp_assets.megatron.verify import verify_prefix
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
 
@@ -81,9 +84,11 @@ def _verify_pair(prefix: Path, vocabulary_size: int | None) -> None:
         )
     size = vocabulary_size if beside is None or vocabulary_size else stated_vocabulary_size(beside)
     assert size is not None
-    report = verify_prefix(prefix, size)
+    report = verify_prefix(prefix, size, multimodal=multimodal)
     _compare_with_manifest(beside, prefix.name)
     click.echo(f"documents {report.documents:,}  tokens {report.tokens:,}  largest id {report.max_token:,}")
+    if report.modes:
+        click.echo("sequences by mode: " + ", ".join(f"{mode}: {count:,}" for mode, count in report.modes.items()))
     click.echo("first tokens of document 0: " + " ".join(map(str, report.first_tokens)))
 
 

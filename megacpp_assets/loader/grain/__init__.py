@@ -1,4 +1,4 @@
 """Windows of a fixed length over files of bare tokens, in OLMo's order, through Grain (docs/contracts.md).
 
-Only `loader.py` needs Grain itself, and imports it when a loader is made.
+`index.py`, `files.py` and `permutation.py` work without Grain; the source, sampler, transforms and loader need it.
 """

@@ -113,20 +113,22 @@ def build_index(
     """The index of the files at (path, label), in that order.
 
     The default reader takes the `.bin` of Megatron pairs; `files.raw_header_reader` takes bare tokens of a known type.
-    `BadArgument` for a length below 1 or no files, `BadIndex` for files of several types or more than one dimension.
+    `BadArgument` for a length below 1 or no files, `BadIndex` for files of several dtypes or more than one dimension.
     """
     if sequence_length < 1:
         raise BadArgument("sequence_length", expected="at least 1", found=sequence_length, do="give tokens a window")
     if not paths_and_labels:
-        raise BadArgument("files of an index", expected="at least one", found="none", do="name a file of tokens")
+        raise BadArgument("files of an index", expected="a non-empty list", found="none", do="name a file of tokens")
     entries: list[OlmoNpyFileEntry] = []
     offset, dtype = 0, ""
     for path, label in paths_and_labels:
         found, shape = header_reader(path)
         dtype = dtype or found
-        if found != dtype or len(shape) != 1:
-            do = "index files of one type, flat, together"
-            raise BadIndex(path, expected=f"one dimension of {dtype}", found=f"{found}, shape {shape}", do=do)
+        if found != dtype:
+            do = "index files of one dtype together"
+            raise BadIndex(f"Heterogeneous dtypes: {path}", expected=dtype, found=found, do=do)
+        if len(shape) != 1:
+            raise BadIndex(path, expected="a 1-D array", found=f"shape {shape}", do="write its values flat")
         entries.append(OlmoNpyFileEntry(path, label, shape[0], shape[0] // sequence_length, offset))
         offset += entries[-1].n_instances
     return OlmoNpyIndex(

@@ -7,24 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.loader.grain.package import grain
 from megacpp_assets.loader.grain.permutation import mapped_permutation, permutation
 from megacpp_assets.loader.grain.refusals import BadArgument, NoSuchWindow
-
-
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
-    """Which record comes at `index`; the same fields as Grain's."""
-
-    index: int
-    record_key: int
-    rng: np.random.Generator | None = None
 
 
 class OlmoIndexSampler:
@@ -97,9 +88,9 @@ class OlmoIndexSampler:
             keys[here] = self._epoch(int(epoch))[places[here]]
         return keys
 
-    def __getitem__(self, index: int) -> RecordMetadata:
-        """The record at `index`; `NoSuchWindow` (an IndexError) for a negative one or a host without instances."""
-        return RecordMetadata(index, int(self.record_keys(index, 1)[0]))
+    def __getitem__(self, index: int) -> grain.RecordMetadata:
+        """Grain's metadata of record `index`; `NoSuchWindow` (an IndexError) for a negative one or an empty host."""
+        return grain.RecordMetadata(index=index, record_key=int(self.record_keys(index, 1)[0]))
 
     def _epoch(self, epoch: int) -> NDArray[Any]:
         """Two are kept: readers ahead of others are in the next epoch while those still end this one."""

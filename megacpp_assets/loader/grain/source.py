@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,19 +11,21 @@ from numpy.typing import NDArray
 
 from megacpp_assets.loader.grain.files import refuse_npy
 from megacpp_assets.loader.grain.index import OlmoNpyIndex
+from megacpp_assets.loader.grain.maps import MmapCache
+from megacpp_assets.loader.grain.package import grain
 from megacpp_assets.loader.grain.refusals import BadArgument, BadIndex
 
 MAX_OPEN_FILES: Final = 64
 
 Element = dict[str, Any]
-"""Name -> values. What a transform takes and gives."""
+"""Name -> values: the input and the output of a transform."""
 
 
-class OlmoNpyDataSource:
-    """The instances of an index. `path_remap` replaces the first of its prefixes that a path starts with.
+class OlmoNpyDataSource(grain.sources.RandomAccessDataSource):  # type: ignore[misc]
+    """The instances of an index, as a Grain `RandomAccessDataSource`.
 
-    May be pickled, and used by several threads at once. Equal sources have the same `repr`, which Grain compares when
-    it resumes.
+    `path_remap` replaces the first of its prefixes that a path starts with. May be pickled, and used by several threads
+    at once. Equal sources have the same `repr`, which Grain compares when it resumes.
     """
 
     def __init__(
@@ -35,13 +36,17 @@ class OlmoNpyDataSource:
         max_open_files: int = MAX_OPEN_FILES,
     ) -> None:
         if max_open_files < 1:
-            raise BadArgument("max_open_files", expected="at least 1", found=max_open_files, do="give it a file")
+            raise BadArgument("max_open_files", expected="at least 1", found=max_open_files, do="allow at least one")
         self._index = index
         self._dtype = np.dtype(index.dtype).newbyteorder("<")
         self._path_remap = dict(path_remap or {})
         self._max_open_files = max_open_files
-        self._open: dict[int, NDArray[Any]] = {}
-        self._lock = threading.Lock()
+        self._maps = self._new_maps()
+
+    @property
+    def open_files(self) -> int:
+        """Number of files that are mapped now, in this process."""
+        return len(self._maps)
 
     def __len__(self) -> int:
         return self._index.total_instances
@@ -49,8 +54,8 @@ class OlmoNpyDataSource:
     def __getitem__(self, instance_id: int) -> Element:
         """`tokens`, shape (L,) of the index's type, a copy; `instance_id`; `file_id`, the number of its file.
 
-        Raises `NoSuchWindow` (an IndexError) beyond the last, `NoSuchFile`, and `BadIndex` for a file that is not as
-        the index says.
+        Raises `NoSuchWindow` (an IndexError) beyond the last, `NoSuchFile`, and `BadIndex` for a file of
+        another size than the index states.
         """
         many = self.windows(np.array([instance_id], np.int64))
         return {"tokens": many["tokens"][0], "instance_id": int(instance_id), "file_id": int(many["file_id"][0])}
@@ -61,20 +66,14 @@ class OlmoNpyDataSource:
         length = self._index.sequence_length
         tokens = np.empty((len(instances), length), self._dtype)
         for line, number, first in zip(tokens, numbers.tolist(), firsts.tolist(), strict=True):
-            line[:] = self._file(number)[first : first + length]
+            with self._maps.borrowed(number) as values:
+                line[:] = values[first : first + length]
         return {"tokens": tokens, "instance_id": instances, "file_id": numbers}
 
-    def _file(self, number: int) -> NDArray[Any]:
-        with self._lock:
-            found = self._open.pop(number, None)
-            if found is None:
-                found = self._map(number)
-            self._open[number] = found  # behind all others: what was used longest ago is first
-            while len(self._open) > self._max_open_files:
-                del self._open[next(iter(self._open))]
-            return found
+    def _new_maps(self) -> MmapCache:
+        return MmapCache(self._checked_path, self._dtype, self._max_open_files)
 
-    def _map(self, number: int) -> NDArray[Any]:
+    def _checked_path(self, number: int) -> Path:
         entry = self._index.files[number]
         path = Path(self._resolved(entry.path))
         refuse_npy(path)
@@ -82,7 +81,7 @@ class OlmoNpyDataSource:
         if expected != found:
             do = "restore the file or build the index anew"
             raise BadIndex(f"{path}", expected=f"{expected} bytes", found=f"{found} bytes", do=do)
-        return np.memmap(path, self._dtype, "r")
+        return path
 
     def _resolved(self, path: str) -> str:
         for prefix, replacement in self._path_remap.items():
@@ -91,10 +90,11 @@ class OlmoNpyDataSource:
         return path
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_open": {}, "_lock": None}
+        return {**self.__dict__, "_maps": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
+        self.__dict__.update(state)
+        self._maps = self._new_maps()
 
     def __repr__(self) -> str:
         return (

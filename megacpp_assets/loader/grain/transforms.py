@@ -1,15 +1,16 @@
-"""What is done to windows before they are trained on. Each takes one window (L,) or a batch of them (B, L)."""
+"""Grain `Map` transforms of windows before training. Each takes one window (L,) or a batch of them (B, L)."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from megacpp_assets.loader.grain.package import grain
 from megacpp_assets.loader.grain.refusals import BadArgument, BadTokens
 from megacpp_assets.loader.grain.repeats import repeats_too_often
 from megacpp_assets.loader.grain.source import Element
 
 
-class NgramFilterTransform:
+class NgramFilterTransform(grain.transforms.Map):  # type: ignore[misc]
     """Adds `instance_mask`: False where a pattern of at most `max_period` tokens stands `max_count` times or more.
 
     Nothing is dropped, as that would change what every host reads. `BadTokens` if `mask_value` is among the tokens;
@@ -36,7 +37,7 @@ class NgramFilterTransform:
         return {**element, "instance_mask": ~dirty if dirty.ndim else not dirty}
 
 
-class ShiftToInputsTargets:
+class ShiftToInputsTargets(grain.transforms.Map):  # type: ignore[misc]
     """Gives what MaxText's trainer takes: five int32 arrays of the shape of `tokens`, and nothing else.
 
     `targets` are the tokens shifted left by one with 0 at the end, where `targets_segmentation` is 0 too; it is 0

@@ -1,4 +1,4 @@
-"""Sequences of any length over data-parallel ranks: which rank gets which in which microbatch, and their way there."""
+"""The packing scheduler of seed 001: sequences of any length over pipeline, tensor, data and context parallel ranks."""
 
 from megacpp_assets.contract.extras import require
 

@@ -95,7 +95,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
     ("sizes", "length", "dtypes", "error", "message"),
     [
         ([8], 0, None, SpecError, "sequence_length"),
-        ([], 4, None, SpecError, "at least one"),
+        ([], 4, None, SpecError, "non-empty"),
         ([8, 8], 4, ["uint32", "uint16"], IndexCorrupt, "found uint16"),
     ],
 )

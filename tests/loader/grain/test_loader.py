@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import builtins
+import importlib
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
+import grain
 import numpy as np
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from megacpp_assets.loader.grain import package
 from megacpp_assets.loader.grain.index import OlmoNpyIndex, build_index
 from megacpp_assets.loader.grain.loader import make_olmo_grain_data_loader
 from megacpp_assets.loader.grain.sampler import OlmoIndexSampler
+from megacpp_assets.loader.grain.source import OlmoNpyDataSource
+from megacpp_assets.loader.grain.transforms import NgramFilterTransform, ShiftToInputsTargets
 from tests.loader.grain.token_files import VECTORS, index_of
 from tests.megatron.pairs import write_pair
 
@@ -75,17 +80,19 @@ def test_our_own_bin_becomes_what_a_trainer_takes(tmp_path: Path) -> None:
     assert np.array_equal(batch["inputs"], windows)
 
 
-def test_without_grain_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index, real = index_of(tmp_path, [64], 4), builtins.__import__
+def test_the_parts_are_grains_own_kinds(tmp_path: Path) -> None:
+    index = index_of(tmp_path, [64], 4)
+    assert isinstance(OlmoNpyDataSource(index), grain.sources.RandomAccessDataSource)
+    assert isinstance(OlmoIndexSampler(total_instances=4, seed=0)[0], grain.RecordMetadata)
+    for transform in (NgramFilterTransform(), ShiftToInputsTargets()):
+        assert isinstance(transform, grain.transforms.Map)
+    assert isinstance(make_olmo_grain_data_loader(index, **ONE_HOST), grain.DataLoader)
 
-    def absent(name: str, *rest: Any) -> Any:
-        if name == "grain":
-            raise ImportError(name)
-        return real(name, *rest)
 
-    monkeypatch.setattr(builtins, "__import__", absent)
+def test_without_grain_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grain", None)
     with pytest.raises(EnvironmentLacks, match=r"megacpp-assets\[grain\]"):
-        make_olmo_grain_data_loader(index, **ONE_HOST)
+        importlib.reload(package)
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"grain_worker_count": -2}])

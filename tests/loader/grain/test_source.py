@@ -10,8 +10,9 @@ import pytest
 
 from megacpp_assets.contract.errors import IndexCorrupt, MegacppError
 from megacpp_assets.loader.grain.index import build_index
+from megacpp_assets.loader.grain.maps import MmapCache
 from megacpp_assets.loader.grain.source import OlmoNpyDataSource
-from tests.loader.grain.token_files import VECTORS, index_of
+from tests.loader.grain.token_files import VECTORS, index_of, write_files
 from tests.megatron.pairs import write_pair
 
 
@@ -40,7 +41,18 @@ def test_no_more_files_are_open_than_allowed_also_in_a_worker(tmp_path: Path) ->
     source = OlmoNpyDataSource(index_of(tmp_path, [4] * 9, 4), max_open_files=2)
     for copy in (source, pickle.loads(pickle.dumps(source))):
         assert [element["tokens"][0] for element in copy] == list(range(0, 36, 4))
-        assert len(copy._open) == 2
+        assert copy.open_files == 2
+
+
+def test_a_map_in_use_stays_open_and_the_oldest_unused_one_is_closed(tmp_path: Path) -> None:
+    paths = [Path(path) for path in write_files(tmp_path, [4] * 4)]
+    maps = MmapCache(lambda number: paths[number], np.dtype("<u4"), 2)
+    with maps.borrowed(0) as first, maps.borrowed(1), maps.borrowed(2) as third:
+        assert len(maps) == 3 and (first[0], third[0]) == (0, 8)
+    assert len(maps) == 2
+    del first, third
+    with maps.borrowed(3):
+        assert sorted(maps._maps) == [1, 3]
 
 
 def test_equal_sources_are_known_by_their_repr(tmp_path: Path) -> None:

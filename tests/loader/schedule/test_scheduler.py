@@ -1,72 +1,229 @@
-"""The packing scheduler over 2 and 4 gloo processes: every sequence once, in order and whole, on its rank."""
+"""The packing scheduler on 8 gloo processes: every token once, in order, on its rank; errors on every rank."""
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 
-from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.loader.schedule.scheduler import DpBalancedScheduler, wrap_data_iterator
+from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.loader.schedule.context_parallel import get_thd_partitioned_indices
+from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
+from megacpp_assets.loader.schedule.packed_batch import PackedBatch, get_batch_on_this_rank_for_sequence_packing
+from megacpp_assets.loader.schedule.process_groups import create_process_groups
 
-CAPACITY, MICROBATCHES, EACH = 64, 3, 4
+WORLD = 8
+LAYOUTS: list[dict[str, int]] = [{"dp": 2, "cp": 2, "pp": 2}, {"dp": 2, "pp": 4}, {"tp": 2, "dp": 2, "cp": 2}]
+TOKENS, ITEMS = 64, 3
+BATCHES = int(os.environ.get("MEGACPP_SCHEDULED_BATCHES", "6"))
+"""Global batches that are scheduled in each layout; 334 for the thousand of docs/seeds.md."""
 
 
-def _sequence(rank: int, place: int) -> dict[str, torch.Tensor]:
-    length = 1 + (37 * rank + 11 * place) % 30
-    tokens = 1000 * rank + 100 * place + torch.arange(length) % 100
-    return {"tokens": tokens, "loss_mask": (tokens % 3 == 0)}
+def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
+    """Sequence `number` of a data-parallel rank: every token says where it is from."""
+    length = 1 + int(np.random.default_rng([dp_rank, number]).integers(0, 30))
+    tokens = torch.arange(length) + 100 * number + 1_000_000 * dp_rank
+    return {
+        "tokens": tokens,
+        "labels": tokens + 1,
+        "loss_mask": (tokens % 3 == 0).float(),
+        "position_ids": torch.arange(length),
+    }
 
 
-def _run_rank(rank: int, world: int, folder: str) -> None:
+def items(dp_rank: int) -> Iterator[list[dict[str, Tensor]]]:
+    """Endless items of 4 to 6 sequences."""
+    number, item = 0, 0
+    while True:
+        count = 4 + (item + dp_rank) % 3
+        yield [sequence(dp_rank, number + place) for place in range(count)]
+        number, item = number + count, item + 1
+
+
+def in_processes(folder: Path, body: Callable[[int], Any]) -> list[Any]:
+    """What `body` gives on each of 8 forked gloo processes."""
+    torch.multiprocessing.start_processes(_process, (str(folder), body), nprocs=WORLD, start_method="fork")
+    return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(WORLD)]
+
+
+def _process(rank: int, folder: str, body: Callable[[int], Any]) -> None:
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
-    own = [_sequence(rank, place) for place in range(MICROBATCHES * EACH)]
-    batches = iter([own[first : first + EACH] for first in range(0, len(own), EACH)])
-    scheduler = DpBalancedScheduler(tokens=CAPACITY // 2, context_ranks=2, stage_microbatches=2)
-    packed, count = wrap_data_iterator(batches, scheduler, MICROBATCHES)
-    told = [
-        {
-            "numbers": each.numbers,
-            "tokens": each.values["tokens"].tolist(),
-            "mask": each.values["loss_mask"].int().tolist(),
-            "cu_seqlens": each.cu_seqlens.tolist(),
-            "dtype": str(each.cu_seqlens.dtype),
-            "max_seqlen": each.max_seqlen,
-        }
-        for each in packed
-    ]
-    Path(folder, f"rank{rank}.json").write_text(json.dumps([count, told]))
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=WORLD)
+    Path(folder, f"{rank}.pickle").write_bytes(pickle.dumps(body(rank)))
     distributed.destroy_process_group()
 
 
-@pytest.mark.parametrize("world", [2, 4])
-def test_every_sequence_reaches_its_rank_once_whole_and_in_order(tmp_path: Path, world: int) -> None:
-    torch.multiprocessing.start_processes(_run_rank, (world, str(tmp_path)), nprocs=world, start_method="fork")
-    told = [json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in range(world)]
-    counts = {count for count, _ in told}
-    assert len(counts) == 1
-    count = counts.pop()
-    assert count % 2 == 0
-    every = [_sequence(rank, place) for rank in range(world) for place in range(MICROBATCHES * EACH)]
-    in_order = [told[rank][1][step] for step in range(count) for rank in range(world)]
-    assert [n for each in in_order for n in each["numbers"]] == list(range(len(every)))
-    for each in in_order:
-        samples = [every[n] for n in each["numbers"]]
-        lengths = [len(sample["tokens"]) for sample in samples]
-        assert each["tokens"] == torch.cat([sample["tokens"] for sample in samples]).tolist()
-        assert each["mask"] == torch.cat([sample["loss_mask"] for sample in samples]).int().tolist()
-        assert each["cu_seqlens"] == [sum(lengths[:i]) for i in range(len(lengths) + 1)]
-        assert (each["dtype"], each["max_seqlen"]) == ("torch.int32", max(lengths))
-        assert sum(lengths) <= CAPACITY
+def tokens_of(batch: PackedBatch) -> list[Any]:
+    """What a rank was given, without tensors."""
+    params = batch.packed_seq_params
+    values = [None if each is None else each[0].tolist() for each in (batch.tokens, batch.labels, batch.loss_mask)]
+    return [*values, params.cu_seqlens_q.tolist(), params.max_seqlen_q, params.qkv_format]
 
 
-def test_a_sequence_whose_tensors_differ_in_length_is_refused() -> None:
-    batches = iter([[{"tokens": torch.zeros(3), "labels": torch.zeros(2)}]])
-    with pytest.raises(SchemaViolation, match="sequence 0 of a rank; expected 1-D tensors of one length"):
-        DpBalancedScheduler(tokens=9).run(batches, 1)
+def schedule_all(rank: int) -> list[Any]:
+    """For each layout the places of the rank, and of each global batch its sums and microbatches."""
+    told = []
+    for sizes in LAYOUTS:
+        groups = create_process_groups(**sizes, timeout=timedelta(seconds=120))
+        data = items(groups.dp.rank()) if groups.reads_data else None
+        config = PackingConfig(TOKENS // groups.cp.size())
+        batches = []
+        for _ in range(BATCHES):
+            iterator, count, total, squared = wrap_data_iterator(data, config, ITEMS, groups)
+            assert not isinstance(iterator, list)
+            parts = [get_batch_on_this_rank_for_sequence_packing(iterator, groups) for _ in range(count)]
+            batches.append(((count, total, squared), [tokens_of(part) for part in parts]))
+        places = {name: getattr(groups, name).rank() for name in ("tp", "cp", "dp", "pp")}
+        told.append((places, batches))
+    return told
+
+
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    return in_processes(tmp_path_factory.mktemp("schedule"), schedule_all)
+
+
+@pytest.mark.parametrize("layout", range(len(LAYOUTS)))
+def test_every_token_is_seen_once_in_order_as_in_one_process(scheduled: list[Any], layout: int) -> None:
+    sizes = {"tp": 1, "cp": 1, "dp": 1, "pp": 1} | LAYOUTS[layout]
+    ranks = {tuple(places.values()): batches for places, batches in (told[layout] for told in scheduled)}
+    last = sizes["pp"] - 1
+    sources = [items(dp) for dp in range(sizes["dp"])]
+    for step in range(BATCHES):
+        fetched = [list(islice(source, ITEMS)) for source in sources]
+        expected = [s for each in fetched for item in each for s in item]
+        count, total, squared = ranks[0, 0, 0, 0][step][0]
+        assert {batches[step][0] for batches in ranks.values()} == {(count, total, squared)}
+        seen: list[int] = []
+        for micro in range(count):
+            for dp in range(sizes["dp"]):
+                whole = {}
+                for cp in range(sizes["cp"]):
+                    first, end = (ranks[0, cp, dp, pp][step][1][micro] for pp in (0, last))
+                    assert all(ranks[tp, cp, dp, 0][step][1][micro] == first for tp in range(sizes["tp"]))
+                    boundaries, longest = first[3], first[4]
+                    assert longest == max(np.diff(boundaries)) and first[5] == "thd" and boundaries[-1] <= TOKENS
+                    assert (first[1] is None, end[0] is None) == ((last > 0,) * 2)
+                    places = own_places(boundaries, sizes["cp"], cp)
+                    whole |= {place: (t, *rest) for place, t, *rest in zip(places, first[0], *end[1:3], strict=True)}
+                    for middle in range(1, last):
+                        assert ranks[0, cp, dp, middle][step][1][micro] == [None, None, None, *first[3:]]
+                assert sorted(whole) == list(range(boundaries[-1]))
+                # Padding has neither token nor label.
+                seen.extend(t for _, (t, label, _) in sorted(whole.items()) if label)
+                assert all(label == t + 1 and mask == (t % 3 == 0) for t, label, mask in whole.values() if label)
+        assert seen == torch.cat([s["tokens"] for s in expected]).tolist()
+
+
+def own_places(boundaries: list[int], cp_size: int, cp_rank: int) -> list[int]:
+    """The parts r and 2 x cp_size - 1 - r of each sequence, by definition."""
+    places = []
+    for first, end in pairwise(boundaries):
+        parts = np.array_split(np.arange(first, end), 2 * cp_size)
+        mine = (cp_rank, 2 * cp_size - 1 - cp_rank) if cp_size > 1 else (0, 1)
+        places += [int(place) for part in mine for place in parts[part]]
+    return places
+
+
+@pytest.mark.parametrize("cp_size", [2, 3, 4])
+def test_the_partition_is_that_of_transformer_engines_kernel(cp_size: int) -> None:
+    lengths = 2 * cp_size * np.random.default_rng(cp_size).integers(1, 9, 20)
+    cu_seqlens = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    for rank in range(cp_size):
+        ours = get_thd_partitioned_indices(torch.from_numpy(cu_seqlens), int(cu_seqlens[-1]), cp_size, rank)
+        assert ours.tolist() == kernel(cu_seqlens, cp_size, rank) == own_places(cu_seqlens.tolist(), cp_size, rank)
+
+
+def kernel(cu_seqlens: np.ndarray, world: int, rank: int) -> list[int]:
+    """`thd_partition_indices_kernel` of Transformer Engine, thread by thread."""
+    shares, found = cu_seqlens // world, []
+    for token in range(cu_seqlens[-1] // world):
+        number = int(np.searchsorted(shares, token, side="right")) - 1
+        length, index = shares[number + 1] - shares[number], token - shares[number]
+        offset = rank if index < length // 2 else (world - 1) * 2 - rank
+        found.append(int(index + shares[number] * world + length // 2 * offset))
+    return found
+
+
+def broken(rank: int) -> list[str]:
+    """What each rank says to each kind of bad input."""
+    groups = create_process_groups(dp=2, cp=2, pp=2, timeout=timedelta(seconds=60))
+    config, good = PackingConfig(TOKENS // 2), sequence(0, 0)
+    bad_rank = groups.dp.rank() == 1
+
+    def run(bad: Any, settings: PackingConfig = config, each: Any = good, count: int = 8) -> str:
+        data = [bad if bad_rank else each] * count
+        try:
+            wrap_data_iterator(iter(data) if groups.reads_data else None, settings, 8, groups)
+        except MegacppError as error:
+            return f"{type(error).__name__} {error}"
+        return ""
+
+    long = {name: values.repeat(99) for name, values in good.items()}
+    return [
+        run(good | {"labels": torch.zeros(2, dtype=torch.int64)}),
+        run({"tokens": good["tokens"]}),
+        run({name: values[:0] for name, values in good.items()}),
+        run(good | {"labels": good["labels"].int()}),
+        run(good, count=7),
+        run(long),
+        run(good, PackingConfig(TOKENS // 2, virtual_pipeline_model_parallel_size=2,
+                                microbatch_group_size_per_vp_stage=9)),
+        run(good, PackingConfig(TOKENS // 2 + rank)),
+        run(good, PackingConfig(TOKENS // 2, "fastest")),
+        run(good),
+    ]  # fmt: skip
+
+
+def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None:
+    told = in_processes(tmp_path, broken)
+    said = [
+        "SchemaViolation rank 2: sequence 0; expected 1-D tensors of one length",
+        "SchemaViolation rank 2: sequence 0; expected tensors tokens, labels, loss_mask, position_ids",
+        "SchemaViolation rank 2: sequence 0; expected 1-D tensors of one length, at least 1",
+        "SpecError tensors of sequences of rank 2",
+        "SpecError rank 0: data iterator; expected 8 items; found 7 items",
+        "PackOverflow rank 0: sequence 8; expected at most 64 tokens in a microbatch",
+        "SpecError rank 0: global batch; expected at least 18 sequences; found 16",
+        "SpecError packing settings of rank 1",
+        "SpecError sequence_packing_scheduler; expected dp_balanced; found fastest",
+        "",
+    ]
+    for rank, found in enumerate(told):
+        for expected, text in zip(said, found, strict=True):
+            assert text.startswith(expected) and bool(text) == bool(expected), (rank, text)
+
+
+def virtual(rank: int) -> list[Any]:
+    """Which keys each virtual stage of each stage gets."""
+    groups = create_process_groups(dp=4, pp=2, timeout=timedelta(seconds=60))
+    config = PackingConfig(TOKENS, virtual_pipeline_model_parallel_size=2, microbatch_group_size_per_vp_stage=2)
+    iterators, count, *_ = wrap_data_iterator(items(groups.dp.rank()), config, ITEMS, groups)
+    assert isinstance(iterators, list) and count % 2 == 0
+    kinds = []
+    for stage, iterator in enumerate(iterators):
+        batch = get_batch_on_this_rank_for_sequence_packing(iterator, groups, virtual_stages=2, virtual_stage=stage)
+        kinds.append((batch.tokens is not None, batch.labels is not None))
+    return [groups.pp.rank(), kinds]
+
+
+def test_each_virtual_stage_has_an_iterator_and_only_the_ends_have_tokens(tmp_path: Path) -> None:
+    told = in_processes(tmp_path, virtual)
+    for stage, kinds in told:
+        assert kinds == ([(True, False), (False, False)] if stage == 0 else [(False, False), (False, True)])
+
+
+def test_sizes_that_are_not_the_number_of_processes_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed, "get_world_size", lambda: 8)
+    with pytest.raises(MegacppError, match="parallel sizes; expected a product of 8 processes"):
+        create_process_groups(dp=3)

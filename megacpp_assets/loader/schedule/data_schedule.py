@@ -1,0 +1,131 @@
+"""Entry points of the packing scheduler: a global batch of sequences in, packed microbatches for this rank out.
+
+`wrap_data_iterator` is called once per global batch by every rank, `get_batch_on_this_rank_for_sequence_packing` once
+per microbatch with the iterator that it returned (seed 001).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from megacpp_assets.contract.errors import MegacppError, SpecError
+from megacpp_assets.loader.schedule.data_schedule_utils import (
+    Batches,
+    PackedSample,
+    broadcast_scalars,
+    broadcast_to_pp_group,
+    build_packed_microbatches,
+    create_data_iterator,
+    get_batch_and_global_seqlens,
+    reroute_samples_to_dcp_ranks,
+)
+from megacpp_assets.loader.schedule.groups import groups_in_order
+from megacpp_assets.loader.schedule.process_groups import ProcessGroups, raise_everywhere, require_same
+
+DP_BALANCED: Final = "dp_balanced"
+
+
+@dataclass(frozen=True, slots=True)
+class PackingConfig:
+    """`max_seqlen_per_dp_cp_rank` tokens at most on each rank; the others are Megatron's settings of those names.
+
+    With several `virtual_pipeline_model_parallel_size` the number of microbatches is a multiple of
+    `microbatch_group_size_per_vp_stage`.
+    """
+
+    max_seqlen_per_dp_cp_rank: int
+    sequence_packing_scheduler: str = DP_BALANCED
+    virtual_pipeline_model_parallel_size: int = 1
+    microbatch_group_size_per_vp_stage: int = 1
+
+
+class ScheduledBatch(NamedTuple):
+    """What `wrap_data_iterator` returns. The sums are over the padded lengths of the global batch, for FLOPs."""
+
+    data_iterator: Iterator[PackedSample] | list[Iterator[PackedSample] | None] | None
+    num_microbatches: int
+    seqlen_sum: float
+    seqlen_squared_sum: float
+
+
+class BasePackingScheduler(ABC):
+    """Schedules global batches over the ranks of `groups`, all of which call `run` together."""
+
+    def __init__(self, config: PackingConfig, groups: ProcessGroups) -> None:
+        self.config = config
+        self.groups = groups
+
+    @abstractmethod
+    def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
+        """By microbatch and rank of `dp`, the numbers of sequences of the global batch. Pure: equal on every rank."""
+
+    def run(self, data_iterator: Batches | None, num_microbatches: int) -> ScheduledBatch:
+        """Fetch, schedule, reroute, pack, broadcast. Errors as `wrap_data_iterator`."""
+        groups = self.groups
+        require_same((self.config, num_microbatches), "packing settings", groups.everyone)
+        own, by_rank = get_batch_and_global_seqlens(data_iterator, num_microbatches, groups)
+        seqlens = [length for each in by_rank for length in each]
+        schedule = self._scheduled(seqlens)
+        samples = None
+        if groups.reads_data:
+            dp_rank_of = [rank for step in schedule for rank, numbers in enumerate(step) for _ in numbers]
+            arrived = reroute_samples_to_dcp_ranks(own, by_rank, dp_rank_of, groups)
+            mine = [[arrived[n] for n in step[groups.dp.rank()]] for step in schedule]
+            samples = build_packed_microbatches(mine)
+        # Ranks of `tp` beyond the first need no microbatches: they receive each when it is trained on.
+        samples = broadcast_to_pp_group(samples, groups) if groups.tp.rank() == 0 else []
+        sums = (len(samples), sum(seqlens), sum(length**2 for length in seqlens))
+        count, total, squared = broadcast_scalars(broadcast_scalars(sums, groups.pp), groups.tp)
+        stages = self.config.virtual_pipeline_model_parallel_size
+        return ScheduledBatch(create_data_iterator(samples, groups, stages), int(count), total, squared)
+
+    def _scheduled(self, seqlens: Sequence[int]) -> list[list[range]]:
+        """The schedule, [] on ranks that know no lengths; an error of any rank is raised on all."""
+        schedule: list[list[range]] = []
+        error: MegacppError | None = None
+        if self.groups.reads_data:
+            try:
+                schedule = self.get_groups_and_subsamples(seqlens)
+            except MegacppError as found:
+                error = found
+        raise_everywhere(error, self.groups.everyone)
+        return schedule
+
+
+class DpBalancedScheduler(BasePackingScheduler):
+    """Fills microbatches with sequences in their original order up to `max_seqlen_per_dp_cp_rank` x cp_size tokens.
+
+    Rank r of microbatch m has the sequences before those of rank r + 1 and of microbatch m + 1. The number of
+    microbatches is a multiple of the size of `dp`, and with virtual stages of their group size.
+    """
+
+    def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
+        """See `BasePackingScheduler`; raises as `groups_in_order`."""
+        config, ranks = self.config, self.groups.dp.size()
+        several = config.virtual_pipeline_model_parallel_size > 1
+        multiple = ranks * (config.microbatch_group_size_per_vp_stage if several else 1)
+        capacity = config.max_seqlen_per_dp_cp_rank * self.groups.cp.size()
+        packed = groups_in_order(seqlens, capacity=capacity, multiple=multiple)
+        return [packed[first : first + ranks] for first in range(0, len(packed), ranks)]
+
+
+scheduler_map: Final[Mapping[str, type[BasePackingScheduler]]] = {DP_BALANCED: DpBalancedScheduler}
+"""Schedulers by the name that a recipe's `training.scheduler` has."""
+
+
+def wrap_data_iterator(
+    original_data_iterator: Batches | None, config: PackingConfig, num_microbatches: int, groups: ProcessGroups
+) -> ScheduledBatch:
+    """The packed microbatches of the global batch that the next `num_microbatches` items of all ranks are.
+
+    Raised on every rank: `SpecError` for an unknown scheduler, ranks that disagree, an iterator that ended or a batch
+    too small for the ranks, `PackOverflow` for a sequence above the capacity, `SchemaViolation` for a malformed one.
+    """
+    scheduler = scheduler_map.get(config.sequence_packing_scheduler)
+    if scheduler is None:
+        found = config.sequence_packing_scheduler
+        raise SpecError("sequence_packing_scheduler", expected=" or ".join(scheduler_map), found=found)
+    return scheduler(config, groups).run(original_data_iterator, num_microbatches)

@@ -1,0 +1,226 @@
+"""The steps of a packing scheduler: fetch and gather, move, pack, broadcast, and hand out per virtual stage.
+
+Names follow seed 001. A collective's buffers are on the device that the group's backend works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+import torch
+from torch import Tensor, distributed
+from torch.nn.functional import pad
+
+from megacpp_assets.contract.errors import MegacppError, SchemaViolation, SpecError
+from megacpp_assets.loader.schedule.context_parallel import padded_length
+from megacpp_assets.loader.schedule.process_groups import (
+    Group,
+    ProcessGroups,
+    device_of,
+    first_rank,
+    raise_everywhere,
+    require_same,
+)
+
+Sample = Mapping[str, Tensor]
+"""One sequence: 1-D tensors of one length by name, with at least `REQUIRED_KEYS`; the same names on every rank."""
+PackedSample = dict[str, Tensor]
+"""A microbatch: the sequences' tensors end to end, each padded, and `METADATA_KEYS`."""
+Batches = Iterator[Sample | Sequence[Sample]]
+
+REQUIRED_KEYS: Final = ("tokens", "labels", "loss_mask", "position_ids")
+METADATA_KEYS: Final = ("cu_seqlens", "cu_seqlens_padded", "max_seqlen")
+
+
+def get_batch_and_global_seqlens(
+    data_iterator: Batches | None, num_microbatches: int, groups: ProcessGroups
+) -> tuple[list[Sample], list[list[int]]]:
+    """The sequences of this rank's next `num_microbatches` items, and the padded lengths of all ranks of `dp`, by rank.
+
+    Both are empty on ranks that read no data. An item is a sequence or several. On every rank, within the groups'
+    timeout: `SpecError` for an iterator that ended or ranks that disagree on the kind of data, `SchemaViolation` for a
+    sequence without tokens or of tensors that differ in length.
+    """
+    own: list[Sample] = []
+    error: MegacppError | None = None
+    if groups.reads_data:
+        try:
+            own = _fetched(data_iterator, num_microbatches)
+        except MegacppError as found:
+            error = found
+    raise_everywhere(error, groups.everyone)
+    kind = {name: str(values.dtype) for name, values in sorted(own[0].items())} if own else None
+    require_same(kind, "tensors of sequences", groups.everyone)
+    if not groups.reads_data:
+        return [], []
+    lengths = [padded_length(len(sample["tokens"]), groups.cp.size()) for sample in own]
+    return own, _gathered(lengths, groups.dp)
+
+
+def _fetched(data_iterator: Batches | None, num_microbatches: int) -> list[Sample]:
+    if data_iterator is None:
+        raise SpecError("data iterator", expected="one on the first and last stage", found="none")
+    own: list[Sample] = []
+    for number in range(num_microbatches):
+        item = next(data_iterator, None)
+        if item is None:
+            do = "end training before the data ends"
+            raise SpecError("data iterator", expected=f"{num_microbatches} items", found=f"{number} items", do=do)
+        own.extend([item] if isinstance(item, Mapping) else item)
+    for number, sample in enumerate(own):
+        _require_sound(number, sample)
+    if not own:
+        raise SpecError("global batch", expected="at least one sequence on each rank", found="none")
+    return own
+
+
+def _require_sound(number: int, sample: Sample) -> None:
+    missing = [name for name in REQUIRED_KEYS if name not in sample]
+    if missing:
+        raise SchemaViolation(f"sequence {number}", expected=f"tensors {', '.join(REQUIRED_KEYS)}", found=list(sample))
+    shapes = {name: tuple(values.shape) for name, values in sample.items()}
+    if len(set(shapes.values())) != 1 or len(shapes["tokens"]) != 1 or not shapes["tokens"][0]:
+        expected = "1-D tensors of one length, at least 1"
+        raise SchemaViolation(f"sequence {number}", expected=expected, found=shapes)
+
+
+def _gathered(own: Sequence[int], group: Group) -> list[list[int]]:
+    device = device_of(group)
+    counts = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(group.size())]
+    distributed.all_gather(counts, torch.tensor([len(own)], device=device), group=group)
+    most = max(int(count) for count in counts)
+    padded = torch.zeros(most, dtype=torch.int64, device=device)
+    padded[: len(own)] = torch.tensor(own, dtype=torch.int64)
+    found = [torch.zeros_like(padded) for _ in counts]
+    distributed.all_gather(found, padded, group=group)
+    return [values[: int(count)].tolist() for values, count in zip(found, counts, strict=True)]
+
+
+def reroute_samples_to_dcp_ranks(
+    own: Sequence[Sample], seqlens: Sequence[Sequence[int]], dp_rank_of: Sequence[int], groups: ProcessGroups
+) -> dict[int, PackedSample]:
+    """The padded sequences that this rank is to train on, by their number in the global batch.
+
+    Rank 0 of `dp` holds sequences 0, 1, … first, then rank 1, and so on; `dp_rank_of[n]` is where sequence n goes. All
+    ranks of `cp` hold the same sequences, so they move between ranks of equal place in `cp`. One all-to-all per name,
+    and one for the lengths before padding (`original_seq_len`).
+    """
+    group = groups.dp
+    rank, device = group.rank(), device_of(group)
+    firsts = list(accumulate(map(len, seqlens), initial=0))
+    length_of = [length for each in seqlens for length in each]
+    sent = [[n for n in range(firsts[rank], firsts[rank + 1]) if dp_rank_of[n] == to] for to in range(group.size())]
+    taken = [[n for n in range(firsts[by], firsts[by + 1]) if dp_rank_of[n] == rank] for by in range(group.size())]
+    arriving = [n for numbers in taken for n in numbers]
+    received: dict[int, PackedSample] = {n: {} for n in arriving}
+    sizes = [[sum(length_of[n] for n in numbers) for numbers in side] for side in (taken, sent)]
+    for name in sorted(own[0]):
+        parts = [_padded(own[n - firsts[rank]][name], length_of[n]) for numbers in sent for n in numbers]
+        values = _all_to_all(parts, own[0][name].dtype, *sizes, group=group)
+        for n, part in zip(arriving, torch.split(values, [length_of[n] for n in arriving]), strict=True):
+            received[n][name] = part
+    real = [torch.tensor([len(own[n - firsts[rank]]["tokens"])]) for numbers in sent for n in numbers]
+    counts = [[len(numbers) for numbers in side] for side in (taken, sent)]
+    for n, length in zip(arriving, _all_to_all(real, torch.int64, *counts, group=group).to(device), strict=True):
+        received[n]["original_seq_len"] = length
+    return received
+
+
+def _padded(values: Tensor, length: int) -> Tensor:
+    return pad(values, (0, length - len(values)))
+
+
+def _all_to_all(
+    parts: Sequence[Tensor], dtype: torch.dtype, taken: list[int], sent: list[int], *, group: Group
+) -> Tensor:
+    device = device_of(group)
+    given = torch.cat(list(parts)).to(device) if parts else torch.empty(0, dtype=dtype, device=device)
+    buffer = torch.empty(sum(taken), dtype=dtype, device=device)
+    distributed.all_to_all_single(buffer, given, taken, sent, group=group)
+    return buffer
+
+
+def build_packed_microbatches(grouped_samples: Sequence[Sequence[PackedSample]]) -> list[PackedSample]:
+    """Each group of sequences as a microbatch: tensors end to end, and `cu_seqlens`, `cu_seqlens_padded` (n + 1,) and
+    `max_seqlen` (), all int32. `cu_seqlens` counts tokens without padding; places follow `cu_seqlens_padded`."""
+    return [_packed(samples) for samples in grouped_samples]
+
+
+def _packed(samples: Sequence[PackedSample]) -> PackedSample:
+    names = [name for name in samples[0] if name != "original_seq_len"]
+    packed = {name: torch.cat([sample[name] for sample in samples]) for name in names}
+    real = torch.stack([sample["original_seq_len"] for sample in samples])
+    padded = torch.tensor([len(sample["tokens"]) for sample in samples], device=real.device)
+    for name, lengths in (("cu_seqlens", real), ("cu_seqlens_padded", padded)):
+        packed[name] = pad(lengths.cumsum(0), (1, 0)).int()
+    packed["max_seqlen"] = padded.max().int()
+    return packed
+
+
+def broadcast_tensor(item: Tensor | None, src_rank: int, group: Group) -> None:
+    """Fill `item` on every rank of `group` with that of the global rank `src_rank`; nothing for None."""
+    if item is not None:
+        distributed.broadcast(item, src_rank, group=group)
+
+
+def broadcast_scalars(values: Sequence[float], group: Group) -> list[float]:
+    """The numbers of the group's first rank, on every rank; exact up to 2^53. All pass as many values."""
+    told = torch.tensor(list(values), dtype=torch.float64, device=device_of(group))
+    broadcast_tensor(told, first_rank(group), group)
+    return [float(value) for value in told]
+
+
+def broadcast_to_pp_group(samples: list[PackedSample] | None, groups: ProcessGroups) -> list[PackedSample]:
+    """The microbatches of this rank: its own on the first and last stage, only `METADATA_KEYS` on stages between.
+
+    The first stage tells them; every rank of `pp` must call it.
+    """
+    group = groups.pp
+    if group.size() <= 2:
+        assert samples is not None
+        return samples
+    device = device_of(group)
+    flat = _flat_metadata(samples) if groups.is_first_stage and samples is not None else torch.empty(0)
+    (size,) = broadcast_scalars([len(flat)], group)
+    told = flat.to(device) if groups.is_first_stage else torch.empty(int(size), dtype=torch.int64, device=device)
+    broadcast_tensor(told, first_rank(group), group)
+    return samples if samples is not None else _metadata_of(told)
+
+
+def _flat_metadata(samples: Sequence[PackedSample]) -> Tensor:
+    """For each microbatch its number of boundaries, its longest sequence, and both kinds of boundaries, int64."""
+    parts = [
+        torch.cat([torch.tensor([len(s["cu_seqlens"]), int(s["max_seqlen"])]), s["cu_seqlens"].cpu(),
+                   s["cu_seqlens_padded"].cpu()]).long()
+        for s in samples
+    ]  # fmt: skip
+    return torch.cat(parts)
+
+
+def _metadata_of(flat: Tensor) -> list[PackedSample]:
+    samples, place = [], 0
+    while place < len(flat):
+        count = int(flat[place])
+        real, padded = torch.split(flat[place + 2 : place + 2 + 2 * count].int(), count)
+        samples.append({"cu_seqlens": real, "cu_seqlens_padded": padded, "max_seqlen": flat[place + 1].int()})
+        place += 2 + 2 * count
+    return samples
+
+
+def create_data_iterator(
+    samples: Sequence[PackedSample], groups: ProcessGroups, virtual_stages: int = 1
+) -> Iterator[PackedSample] | list[Iterator[PackedSample] | None] | None:
+    """An iterator over the microbatches, or one per virtual stage where there are several; None where `tp` broadcasts.
+
+    Only the first virtual stage of the first rank of `pp` and the last of its last get tokens; the others get
+    `METADATA_KEYS`.
+    """
+    reads = groups.tp.rank() == 0
+    if virtual_stages == 1:
+        return iter(samples) if reads else None
+    metadata = [{name: sample[name] for name in METADATA_KEYS} for sample in samples]
+    whole = {0} if groups.is_first_stage else set()
+    whole |= {virtual_stages - 1} if groups.is_last_stage else set()
+    return [iter(samples if stage in whole else metadata) if reads else None for stage in range(virtual_stages)]

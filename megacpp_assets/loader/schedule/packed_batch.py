@@ -1,0 +1,112 @@
+"""One packed microbatch on this rank: broadcast over tensor-parallel ranks, cut for context-parallel ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.loader.schedule.context_parallel import get_thd_partitioned_indices
+from megacpp_assets.loader.schedule.data_schedule_utils import (
+    METADATA_KEYS,
+    PackedSample,
+    broadcast_scalars,
+    broadcast_tensor,
+)
+from megacpp_assets.loader.schedule.process_groups import ProcessGroups, device_of, first_rank
+
+_INPUTS: Final = {"tokens": torch.int64, "position_ids": torch.int64}
+_OUTPUTS: Final = {"labels": torch.int64, "loss_mask": torch.float32}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSeqParams:
+    """What attention over packed sequences is given; fields as `megatron.core.packed_seq_params.PackedSeqParams`.
+
+    All four `cu_seqlens` are those of padded sequences, as Megatron passes them to Transformer Engine.
+    """
+
+    cu_seqlens_q: Tensor
+    cu_seqlens_kv: Tensor
+    cu_seqlens_q_padded: Tensor
+    cu_seqlens_kv_padded: Tensor
+    max_seqlen_q: int
+    max_seqlen_kv: int
+    qkv_format: str = "thd"
+
+
+class PackedBatch(NamedTuple):
+    """(1, tokens of this rank) tensors; None on stages that need none. `attention_mask` is always None: documents are
+    told apart by `packed_seq_params`."""
+
+    tokens: Tensor | None
+    labels: Tensor | None
+    loss_mask: Tensor | None
+    attention_mask: None
+    position_ids: Tensor | None
+    packed_seq_params: PackedSeqParams
+
+
+def get_batch_on_this_rank_for_sequence_packing(
+    data_iterator: Iterator[PackedSample] | None,
+    groups: ProcessGroups,
+    *,
+    virtual_stages: int = 1,
+    virtual_stage: int = 0,
+    mtp_on_this_rank: bool = False,
+) -> PackedBatch:
+    """The next microbatch of a wrapped iterator; every rank of `tp` calls it, all but the first with None.
+
+    `mtp_on_this_rank` says that a last stage predicts several tokens, which takes the inputs too. `SpecError` for an
+    iterator that is missing on the first rank of `tp` or has ended.
+    """
+    is_first = groups.is_first_stage and virtual_stage == 0
+    is_last = groups.is_last_stage and virtual_stage == virtual_stages - 1
+    wanted = (_INPUTS if is_first or mtp_on_this_rank else {}) | (_OUTPUTS if is_last else {})
+    batch: PackedSample = {}
+    if groups.tp.rank() == 0:
+        batch = _next(data_iterator)
+        indices = _own_indices(batch, groups)
+        batch |= {name: batch[name].to(dtype)[indices][None] for name, dtype in wanted.items()}
+    received = _broadcast(batch, wanted, groups)
+    padded, longest = received["cu_seqlens_padded"], int(received["max_seqlen"])
+    params = PackedSeqParams(padded, padded, padded, padded, longest, longest)
+    values: dict[str, Any] = {name: received[name] if name in wanted else None for name in (*_INPUTS, *_OUTPUTS)}
+    return PackedBatch(attention_mask=None, packed_seq_params=params, **values)
+
+
+def _next(data_iterator: Iterator[PackedSample] | None) -> PackedSample:
+    found = None if data_iterator is None else next(data_iterator, None)
+    if found is None:
+        do = "wrap the next global batch, and take as many microbatches as it has"
+        raise SpecError("wrapped data iterator", expected="another microbatch", found="none", do=do)
+    return dict(found)
+
+
+def _own_indices(batch: PackedSample, groups: ProcessGroups) -> Tensor:
+    padded = batch["cu_seqlens_padded"]
+    total = int(padded[-1])
+    if groups.cp.size() == 1:
+        return torch.arange(total, device=padded.device)
+    return get_thd_partitioned_indices(padded, total, groups.cp.size(), groups.cp.rank()).long()
+
+
+def _broadcast(batch: PackedSample, wanted: dict[str, torch.dtype], groups: ProcessGroups) -> PackedSample:
+    """The tensors of `wanted` and the metadata, on every rank of `tp`."""
+    group = groups.tp
+    if group.size() == 1:
+        return batch
+    device = device_of(group)
+    shapes = [len(batch["cu_seqlens"]), int(batch["cu_seqlens_padded"][-1]) // groups.cp.size()] if batch else [0, 0]
+    boundaries, tokens = map(int, broadcast_scalars(shapes, group))
+    if not batch:
+        batch = {name: torch.empty((1, tokens), dtype=dtype, device=device) for name, dtype in wanted.items()}
+        batch |= {name: torch.empty(boundaries, dtype=torch.int32, device=device) for name in METADATA_KEYS[:2]}
+        batch["max_seqlen"] = torch.empty((), dtype=torch.int32, device=device)
+    for name in (*wanted, *METADATA_KEYS):
+        broadcast_tensor(batch[name], first_rank(group), group)
+    return batch

@@ -1,0 +1,107 @@
+"""The process groups of a rank, and one answer of all ranks to an error of any, so that no rank waits for another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import torch
+from torch import distributed
+
+from megacpp_assets.contract.errors import MegacppError, SpecError
+
+Group = distributed.ProcessGroup
+_TIMEOUT: Final = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroups:
+    """The groups that this rank is a member of; the same kinds as `megatron.core.parallel_state` has.
+
+    `everyone` are all ranks. Ranks of `dp` read different sequences, those of `cp` share sequences and hold different
+    tokens of them, those of `tp` hold the same tokens, those of `pp` are stages of one pipeline.
+    """
+
+    everyone: Group
+    tp: Group
+    cp: Group
+    dp: Group
+    pp: Group
+
+    @property
+    def reads_data(self) -> bool:
+        """Whether this rank reads sequences: the first rank of `tp` on the first and on the last stage."""
+        return self.tp.rank() == 0 and (self.is_first_stage or self.is_last_stage)
+
+    @property
+    def is_first_stage(self) -> bool:
+        """Whether this rank embeds tokens."""
+        return self.pp.rank() == 0
+
+    @property
+    def is_last_stage(self) -> bool:
+        """Whether this rank computes the loss."""
+        return self.pp.rank() == self.pp.size() - 1
+
+
+def create_process_groups(
+    *, tp: int = 1, cp: int = 1, dp: int = 1, pp: int = 1, timeout: timedelta = _TIMEOUT
+) -> ProcessGroups:
+    """Groups of the given sizes over all ranks, in Megatron's order: tp varies fastest, then cp, dp and pp.
+
+    Every rank must call it. A collective that takes longer than `timeout` raises. `SpecError` for sizes whose product
+    is not the number of ranks.
+    """
+    sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp}
+    world = distributed.get_world_size()
+    if tp * cp * dp * pp != world or min(sizes.values()) < 1:
+        do = "choose sizes whose product is the number of processes"
+        raise SpecError("parallel sizes", expected=f"a product of {world} processes", found=sizes, do=do)
+    own: dict[str, Group] = {}
+    ranks = torch.arange(world).reshape(pp, dp, cp, tp)
+    for axis, name in enumerate(("pp", "dp", "cp", "tp")):
+        for members in ranks.movedim(axis, -1).reshape(-1, sizes[name]).tolist():
+            group = distributed.new_group(members, timeout=timeout)
+            if distributed.get_rank() in members:
+                own[name] = group
+    return ProcessGroups(everyone=distributed.new_group(list(range(world)), timeout=timeout), **own)
+
+
+def device_of(group: Group) -> torch.device:
+    """Where tensors of the group's collectives must be: NCCL moves CUDA tensors only."""
+    if distributed.get_backend(group) == "nccl":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
+
+
+def first_rank(group: Group) -> int:
+    """The global rank of the group's first member."""
+    return distributed.get_process_group_ranks(group)[0]
+
+
+def raise_everywhere(error: MegacppError | None, group: Group) -> None:
+    """Raise, on every rank of `group`, the error of the lowest rank that has one. Every rank must call it."""
+    found: list[Any] = [None] * group.size()
+    distributed.all_gather_object(found, None if error is None else (type(error), str(error)), group=group)
+    _raise_first(found)
+
+
+def require_same(value: object, what: str, group: Group) -> None:
+    """`SpecError` on every rank of `group` unless all pass an equal `value`; None is left out of the comparison."""
+    found: list[Any] = [None] * group.size()
+    distributed.all_gather_object(found, value, group=group)
+    stated = [(rank, each) for rank, each in enumerate(found) if each is not None]
+    for rank, each in stated[1:]:
+        if each != stated[0][1]:
+            expected = f"what rank {stated[0][0]} has: {stated[0][1]}"
+            do = "give every rank the same settings and the same kind of data"
+            raise SpecError(f"{what} of rank {rank}", expected=expected, found=each, do=do)
+
+
+def _raise_first(found: Sequence[Any]) -> None:
+    for rank, each in enumerate(found):
+        if each is not None:
+            kind, message = each
+            raise kind(f"rank {rank}: {message}")
