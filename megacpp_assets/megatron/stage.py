@@ -29,7 +29,7 @@ from megacpp_assets.megatron.outputs import EndToEnd, Outputs, Totals, open_outp
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path
-from megacpp_assets.storage.parquet import row_groups
+from megacpp_assets.storage.parquet import read_schema, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
 VERSION = "7"
@@ -154,6 +154,8 @@ class _SplitWriter:
         names = [entry.name for entry in self.packed.manifest.files if entry.name.startswith(f"{split}_")]
         if not names:
             return Totals()
+        for name in names:
+            _require_columns(self.packed.file(name))
         prefix = files.prefix_name(self.dataset, split)
         with ExitStack() as stack:
             outputs = self._outputs(stack, prefix)
@@ -188,6 +190,15 @@ def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
         _require_platforms(table, file.name)
         _require_whole_documents(rows, offsets - offsets[0], valid, file.name)
         yield rows
+
+
+def _require_columns(path: Path) -> None:
+    """`SchemaViolation` for rows without a column that every packer writes, before any of them is read."""
+    found = read_schema(path).names
+    missing = [name for name in c.PACKED_ROWS_PACKER_REQUIRED_COLUMNS if name not in found]
+    if missing:
+        expected = f"the columns {', '.join(missing)}"
+        raise SchemaViolation(path.name, expected=expected, found=", ".join(found), do="rerun packed_rows")
 
 
 def _require_platforms(table: pa.Table, where: str) -> None:

@@ -123,14 +123,17 @@ def test_without_validation_rows_there_is_no_valid_pair(tmp_path: Path) -> None:
     assert artifact.manifest.stats["valid_documents"] == 0
 
 
-def _republish(spec: MegatronBinIdxSpec, root: Path, change: dict[str, list[Any]]) -> MegatronBinIdxSpec:
-    """Packed rows of `spec` under `root` with columns of the first training file replaced."""
+def _republish(
+    spec: MegatronBinIdxSpec, root: Path, change: dict[str, list[Any]], dropped: tuple[str, ...] = ()
+) -> MegatronBinIdxSpec:
+    """Packed rows of `spec` under `root` with columns of the first training file replaced or dropped."""
     megatron_spec(root)
     packed = open_artifact(root, packed_path(DATASET, MIXTURE))
     table = pq.read_table(packed.file(shard(packed)))
     for name, values in change.items():
         index = table.schema.get_field_index(name)
         table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+    table = table.drop_columns(list(dropped))
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
         with publication.file(c.packed_shard(TRAIN_SPLIT, 0, "0" * 64)) as pending:
@@ -146,6 +149,13 @@ def _republish(spec: MegatronBinIdxSpec, root: Path, change: dict[str, list[Any]
 
 def _first_row(spec: MegatronBinIdxSpec, column: str) -> list[Any]:
     return [row[column] for row in _packed_rows(spec.root, TRAIN_SPLIT)]
+
+
+def test_rows_without_a_required_column_are_rejected_before_they_are_read(
+    spec: MegatronBinIdxSpec, tmp_path: Path
+) -> None:
+    with pytest.raises(SchemaViolation, match="expected the columns target_ids, num_docs; found pack_id, input_ids"):
+        run(_republish(spec, tmp_path, {}, dropped=(c.TARGET_IDS, c.NUM_DOCS)))
 
 
 def test_lengths_that_do_not_fill_the_row_are_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
