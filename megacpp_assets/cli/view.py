@@ -18,6 +18,7 @@ _WIDTH = 120
 @click.argument("partition", metavar="SPECIALIST/PHASE|NAME@REF")
 @click.argument("which", metavar="ROW|DOCUMENT")
 @click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Of a mixture's row.")
+@click.option("--version", default="", metavar="VERSION", help="Of a document: v3_simple, or v3 for the first of them.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to FILE instead.")
 @click.option("--color/--no-color", default=None, help="Default: colours where standard output is a terminal.")
 @dataset_option
@@ -27,6 +28,7 @@ def view_command(
     partition: str,
     which: str,
     split: str,
+    version: str,
     html: Path | None,
     color: bool | None,
     dataset: str,
@@ -34,19 +36,20 @@ def view_command(
 ) -> None:
     """Show a row of a mixture (`base/4k 0`) or a document of a repository (`fmt@11.0.0 0`, or its id).
 
-    Tokens have the colour of their category; context is dim, synthetic text is underlined. Chunks and their edges
-    follow. Control characters are written as their number.
+    Tokens have the colour of their category; context is dim, synthetic text is underlined, and lines that a commit
+    added or removed have a green or red background. Chunks and their edges follow. Control characters are written as
+    their number.
     """
     from rich.console import Console
 
     from megacpp_assets.storage.atomic import write_atomic
     from megacpp_assets.storage.lock_file import read_lock
-    from megacpp_assets.viewing.find import find
+    from megacpp_assets.viewing.find import Where, find
     from megacpp_assets.viewing.page import page
     from megacpp_assets.viewing.terminal import print_shown
 
     root = resolve_root(data_root)
-    shown = find(root, dataset or read_lock(root).active, partition, which, split)
+    shown = find(root, dataset or read_lock(root).active, partition, which, Where(split, version))
     if html is not None:
         write_atomic(html, page(shown).encode())
         click.echo(f"open {html.resolve()}")

@@ -32,6 +32,10 @@ _CHARACTERS: Final = {
     c.TYPE_REFS: "Type that the character refers to, 0 for none.",
     c.DEF_USE: "0 neither, 1 defines its symbol, 2 uses it.",
     c.ROLES: "0 root: the document was made for it; 1 context; 2 synthetic: in no file.",
+    c.CHANGE_MASK_PRE: "1 where the commit changed or removed the character's line, else 0.",
+    c.CHANGE_MASK_POST: "1 where the commit inserted or changed the character's line, else 0.",
+    c.HUNK_ID: "Number of the hunk that the character stands in, from 0; -1 outside of hunks.",
+    c.EDIT_OP: "0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
     c.CHUNK_BOUNDARIES: "Chunks of the text: characters, kind, name, dependency level.",
     c.CALL_EDGES: "Pairs of chunks of which the first calls the second.",
     c.TYPE_EDGES: "Pairs of chunks of a type and a chunk that uses it.",
@@ -43,7 +47,8 @@ _TOKENS: Final = {
     c.TOKEN_CHAR_ENDS: "End of each token in characters, exclusive.",
     c.ACTUAL_TOKEN_COUNT: "Number of tokens, BOS included.",
     **{
-        name: f"The same of each token's first character: {_CHARACTERS[char]}" for char, name in c.TOKEN_OF_CHAR.items()
+        name: f"The same of each token's first character: {_CHARACTERS[char]}"
+        for char, name in (c.TOKEN_OF_CHAR | c.TOKEN_OF_CHANGE).items()
     },
     c.TOKEN_DEP_LEVELS_COLUMN: "Dependency level of each token's chunk, counted from the leaves: 0 uses no chunk.",
     c.TOKEN_CHUNK_STARTS_COLUMN: "First token of each chunk.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from megacpp_assets.contract.document_sets import DocumentSet
+
 # Provenance, on every document of every stage.
 DOC_ID: Final = "doc_id"
 REPO: Final = "repo"
@@ -35,6 +37,14 @@ PAINTED_COLUMNS: Final = (
 """Properties of a file's characters, whatever document they stand in."""
 CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
 """One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
+CHANGE_MASK_PRE: Final = "change_mask_pre"
+CHANGE_MASK_POST: Final = "change_mask_post"
+HUNK_ID: Final = "hunk_id_per_char"
+EDIT_OP: Final = "edit_op_per_char"
+CHANGE_COLUMNS: Final = (CHANGE_MASK_PRE, CHANGE_MASK_POST, HUNK_ID, EDIT_OP)
+"""What a commit did to each character of `text`: one value per character, or none at all in a document of no commit."""
+CHANGES: Final = "changes"
+"""In JSONL, runs of characters with the same four values, in place of CHANGE_COLUMNS."""
 CHUNK_BOUNDARIES: Final = "chunk_boundaries"
 CALL_EDGES: Final = "call_edges"
 TYPE_EDGES: Final = "type_edges"
@@ -56,6 +66,10 @@ TOKEN_CALL_TARGETS_COLUMN: Final = "token_call_targets"
 TOKEN_TYPE_REFS_COLUMN: Final = "token_type_refs"
 TOKEN_DEF_USE_COLUMN: Final = "token_def_use"
 TOKEN_ROLES_COLUMN: Final = "token_roles"
+TOKEN_CHANGE_MASK_PRE_COLUMN: Final = "token_change_mask_pre"
+TOKEN_CHANGE_MASK_POST_COLUMN: Final = "token_change_mask_post"
+HUNK_ID_PER_TOKEN_COLUMN: Final = "hunk_id_per_token"
+EDIT_OP_PER_TOKEN_COLUMN: Final = "edit_op_per_token"
 TOKEN_CHUNK_STARTS_COLUMN: Final = "token_chunk_starts"
 TOKEN_CHUNK_ENDS_COLUMN: Final = "token_chunk_ends"
 TOKEN_CHUNK_KINDS_COLUMN: Final = "token_chunk_kinds"
@@ -76,7 +90,15 @@ TOKEN_OF_CHAR: Final = {
 }
 """Character-level column -> its token-level twin."""
 
-TOKEN_METADATA_COLUMNS: Final = (*TOKEN_OF_CHAR.values(), TOKEN_DEP_LEVELS_COLUMN)
+TOKEN_OF_CHANGE: Final = {
+    CHANGE_MASK_PRE: TOKEN_CHANGE_MASK_PRE_COLUMN,
+    CHANGE_MASK_POST: TOKEN_CHANGE_MASK_POST_COLUMN,
+    HUNK_ID: HUNK_ID_PER_TOKEN_COLUMN,
+    EDIT_OP: EDIT_OP_PER_TOKEN_COLUMN,
+}
+"""Change column -> its token-level twin, which every document has."""
+
+TOKEN_METADATA_COLUMNS: Final = (*TOKEN_OF_CHAR.values(), *TOKEN_OF_CHANGE.values(), TOKEN_DEP_LEVELS_COLUMN)
 """Per-token columns of the enriched parquet beside `token_ids`."""
 
 # Packed rows.
@@ -102,6 +124,7 @@ PACKED_ROWS_TOKEN_ALIGNED_COLUMNS: Final = (
     TOKEN_STRUCTURE_IDS_COLUMN, TOKEN_DEP_LEVELS_COLUMN, TOKEN_AST_DEPTH_COLUMN, TOKEN_SIBLING_INDEX_COLUMN,
     TOKEN_AST_NODE_TYPE_COLUMN, TOKEN_SYMBOL_IDS_COLUMN, TOKEN_CALL_TARGETS_COLUMN, TOKEN_TYPE_REFS_COLUMN,
     TOKEN_DEF_USE_COLUMN, TOKEN_ROLES_COLUMN,
+    TOKEN_CHANGE_MASK_PRE_COLUMN, TOKEN_CHANGE_MASK_POST_COLUMN, HUNK_ID_PER_TOKEN_COLUMN, EDIT_OP_PER_TOKEN_COLUMN,
 )  # fmt: skip
 PACKED_ROWS_CHUNK_METADATA_COLUMNS: Final = (
     TOKEN_CHUNK_STARTS_COLUMN, TOKEN_CHUNK_ENDS_COLUMN, TOKEN_CHUNK_KINDS_COLUMN, TOKEN_CHUNK_DEP_LEVELS_COLUMN,
@@ -119,6 +142,10 @@ PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
     TOKEN_TYPE_REFS_COLUMN: 0,
     TOKEN_DEF_USE_COLUMN: 0,
     TOKEN_ROLES_COLUMN: 0,
+    TOKEN_CHANGE_MASK_PRE_COLUMN: 0,
+    TOKEN_CHANGE_MASK_POST_COLUMN: 0,
+    HUNK_ID_PER_TOKEN_COLUMN: -1,
+    EDIT_OP_PER_TOKEN_COLUMN: 0,
 }
 """Pad value by column: zero for categories, -1 for true sentinels (docs/contracts.md)."""
 
@@ -152,8 +179,8 @@ SPECIAL_TOKENS_FILE: Final = "special_tokens_map.json"
 _NAMED_DIGITS: Final = 12
 
 
-def of_budget(budget: int, name: str) -> str:
-    """Where the file `name` lies that holds documents of at most `budget` tokens: each budget has a folder."""
+def of_budget(budget: DocumentSet, name: str) -> str:
+    """Where the file `name` lies that holds documents of the set `budget`: each set has a folder."""
     return f"{budget}/{name}"
 
 

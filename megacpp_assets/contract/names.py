@@ -70,6 +70,17 @@ LEFT_OUT: Final = "left out by "
 """In `skipped.parquet`, how the reason of a definition begins that a rule kept out of the documents; the rule's name,
 which is that of a check, and the place follow."""
 
+UNCHANGED_OP: Final = 0
+INSERTED_OP: Final = 1
+MODIFIED_OP: Final = 2
+CONTEXT_OP: Final = 3
+REMOVED_OP: Final = 4
+"""What a commit did to a character (CONTRACTS.md 5): 0 nothing; 1 its line is inserted; 2 its line takes the place of
+removed ones; 3 its line is unchanged and shown near a change; 4 its line is removed (4 is ours)."""
+EDIT_NAMES: Final = ("unchanged", "inserted", "modified", "context", "removed")
+"""By edit operation."""
+NO_HUNK: Final = -1
+
 DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
 
 

@@ -31,9 +31,11 @@ CONSTITUENT: Final = pa.struct(
         ("char_start", pa.int32()),
         ("char_end", pa.int32()),
         ("role", pa.uint8()),
+        ("blob", pa.string()),
     ]
 )
-"""Where a stretch of a document's text, [char_start, char_end), came from, and its role (names.ROOT_ROLE, …)."""
+"""Where a stretch of a document's text, [char_start, char_end), came from, and its role (names.ROOT_ROLE, …). `blob` is
+the object id of the file's version; "" is the version of the document's own commit."""
 CHUNK_BOUNDARY: Final = pa.struct(
     [
         ("char_offset", pa.int32()),
@@ -58,6 +60,13 @@ PAINTED_TYPES: Final = {
     c.TYPE_REFS: pa.uint32(),
     c.DEF_USE: pa.uint8(),
 }
+CHANGE_TYPES: Final = {
+    c.CHANGE_MASK_PRE: pa.uint8(),
+    c.CHANGE_MASK_POST: pa.uint8(),
+    c.HUNK_ID: pa.int32(),
+    c.EDIT_OP: pa.uint8(),
+}
+"""Element type of each change column, and of its token-level twin."""
 CHAR_TYPES: Final = {**PAINTED_TYPES, c.ROLES: pa.uint8()}
 """Element type of each character-level column; a token-level column has the same type until it is packed."""
 
@@ -79,7 +88,7 @@ _CHARACTER_LEVEL = [
 SEMANTIC: Final = pa.schema([*_DOCUMENT, *_CHARACTER_LEVEL, pa.field("token_estimate", pa.int32())])
 """A semantic JSONL record. A JSON reader that is given this schema guesses no type from the first lines of a file."""
 JSONL_KEYS: Final = tuple(SEMANTIC.names)
-"""Keys of a semantic JSONL record, all required."""
+"""Keys of a semantic JSONL record, all required. A record that is made of a commit has `columns.CHANGES` too."""
 
 TOKENIZED: Final = pa.schema(
     [
@@ -89,6 +98,7 @@ TOKENIZED: Final = pa.schema(
         pa.field(c.TOKEN_CHAR_ENDS, pa.list_(pa.int32())),
         pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
         *_CHARACTER_LEVEL,
+        *(pa.field(name, pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
     ]
 )
 
@@ -98,6 +108,7 @@ ENRICHED: Final = pa.schema(
         pa.field(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
         *(pa.field(c.TOKEN_OF_CHAR[name], pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
+        *(pa.field(c.TOKEN_OF_CHANGE[name], pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
         pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
         pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
@@ -133,6 +144,7 @@ PACKED: Final = pa.schema(
         pa.field(c.TOKEN_TYPE_REFS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_DEF_USE_COLUMN, pa.list_(pa.uint8())),
         pa.field(c.TOKEN_ROLES_COLUMN, pa.list_(pa.uint8())),
+        *(pa.field(c.TOKEN_OF_CHANGE[name], pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
         pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
         pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),

@@ -20,7 +20,7 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import asset_key, parents, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import COMPARED, STAGES, Kind, Stage
+from megacpp_assets.pipeline.stages import COMPARED, Kind, Stage, stages_of
 from megacpp_assets.quality import release
 
 
@@ -39,7 +39,7 @@ class Segment:
 
 def segments(corpus: Corpus) -> Iterator[Segment]:
     """The runs of neighbours of equal kind in the table; those over mixtures once for each phase of the recipe."""
-    for kind, stages in groupby(STAGES.values(), key=lambda stage: stage.kind):
+    for kind, stages in groupby(stages_of(corpus.recipe), key=lambda stage: stage.kind):
         group = tuple(stages)
         if kind is Kind.MIXTURE:
             yield from (Segment(group, phase) for phase in corpus.recipe.curriculum)

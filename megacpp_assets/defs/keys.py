@@ -10,7 +10,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
-from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage
+from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
 
 _SET: Final = "repo_ref__"
 REPORTS: Final = "quality"
@@ -43,9 +43,8 @@ def partition_of(dataset: str, key: dg.AssetKey, partition: str | None) -> tuple
 
 def parents(corpus: Corpus, stage: Stage, phase: str) -> Iterator[tuple[dg.AssetKey, Stage]]:
     """The assets that `stage` reads, of that phase where its partitions are mixtures, with their stages."""
-    for name in stage.upstream:
-        upstream = STAGES[name]
-        yield asset_key(corpus.dataset, name, phase if upstream.kind is Kind.MIXTURE else ""), upstream
+    for upstream in upstream_of(stage, corpus.recipe):
+        yield asset_key(corpus.dataset, upstream.name, phase if upstream.kind is Kind.MIXTURE else ""), upstream
     if stage.name == CHECKPOINT and (before := corpus.recipe.phase_before(phase)):
         yield asset_key(corpus.dataset, stage.name, before), stage  # training goes on from that one
 

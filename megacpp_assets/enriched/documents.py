@@ -15,7 +15,7 @@ import pyarrow as pa
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import CHAR_TYPES, CHUNK_BOUNDARY, TOKENIZED
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, CHUNK_BOUNDARY, TOKENIZED
 from megacpp_assets.enriched.chunks import LOST, TokenChunks, token_chunks, token_dep_levels, token_edges
 from megacpp_assets.enriched.first_character import first_characters
 from megacpp_assets.enriched.materialize import materialize_table
@@ -68,8 +68,9 @@ def materialize_tokenized_enriched_batch(
     """Encode documents and bring their character-level metadata to tokens: one value per token, BOS first.
 
     A document has `text`, the columns of `schemas.CHAR_TYPES` (one value per character, or none), `chunk_boundaries`,
-    `call_edges` and `type_edges`; what else it has is ignored. Raises `SchemaViolation` for a document that lacks one
-    of these, for a tokenizer that gives no character spans, and for metadata that does not fit its text.
+    `call_edges` and `type_edges`; the columns of `schemas.CHANGE_TYPES` may be absent; what else it has is ignored.
+    Raises `SchemaViolation` for a document that lacks one of the others, for a tokenizer that gives no character
+    spans, and for metadata that does not fit its text.
     """
     encoded = tokenizer.encode_arrow(pa.array([_required(doc, number, c.TEXT) for number, doc in enumerate(docs)]))
     lists = (encoded.ids, encoded.char_starts, encoded.char_ends)
@@ -100,6 +101,8 @@ def _column(docs: Sequence[Mapping[str, Any]], field: pa.Field) -> pa.Array:
     """A character-level column as given; what says where a document is from is nobody's business here."""
     if field.name == c.DOC_ID:
         return pa.array([f"{number} of a batch" for number in range(len(docs))])
+    if field.name in CHANGE_TYPES:
+        return pa.array([doc.get(field.name, []) for doc in docs], field.type)
     if field.name not in _GIVEN:
         return pa.nulls(len(docs), field.type)
     try:

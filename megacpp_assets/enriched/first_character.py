@@ -21,12 +21,12 @@ class FirstCharacters:
     place: NDArray[np.int64]
     none: NDArray[np.int64]
 
-    def values(self, chars: NDArray[Any]) -> NDArray[Any]:
-        """One value per token, of the dtype of `chars`, from one value per character; 0 for `none`."""
+    def values(self, chars: NDArray[Any], fill: int = 0) -> NDArray[Any]:
+        """One value per token, of the dtype of `chars`, from one value per character; `fill` for `none`."""
         if not len(chars):
-            return np.zeros(len(self.place), dtype=chars.dtype)
+            return np.full(len(self.place), fill, dtype=chars.dtype)
         found: NDArray[Any] = chars.take(self.place)
-        found[self.none] = 0
+        found[self.none] = fill
         return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED, TOKEN_EDGE
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, ENRICHED, TOKEN_EDGE
 from megacpp_assets.enriched.chunks import TokenChunks, token_chunks, token_dep_levels, token_edges
 from megacpp_assets.enriched.first_character import FirstCharacters, first_characters
 from megacpp_assets.enriched.spans import Spans, token_spans
@@ -29,6 +29,7 @@ def materialize_table(table: pa.Table) -> pa.Table:
     chunks = token_chunks(ragged(table, c.CHUNK_BOUNDARIES), spans)
     columns = {
         **_char_columns(table, spans),
+        **_change_columns(table, spans),
         c.TOKEN_DEP_LEVELS_COLUMN: list_array(spans.offsets, pa.array(token_dep_levels(chunks, spans))),
         **_chunk_columns(chunks),
         **{name: _edge_column(table, name, chunks) for name in _EDGES},
@@ -45,6 +46,18 @@ def _char_columns(table: pa.Table, spans: Spans) -> dict[str, pa.Array]:
         if first is None or not np.array_equal(first.offsets, chars.offsets):
             first = first_characters(chars, spans)
         columns[c.TOKEN_OF_CHAR[name]] = list_array(spans.offsets, pa.array(first.values(chars.values), kind))
+    return columns
+
+
+def _change_columns(table: pa.Table, spans: Spans) -> dict[str, pa.Array]:
+    """Change columns of tokens; those of a document without changes have the fill values."""
+    first: FirstCharacters | None = None
+    columns: dict[str, pa.Array] = {}
+    for name, kind in CHANGE_TYPES.items():
+        chars, token_name = ragged(table, name), c.TOKEN_OF_CHANGE[name]
+        first = first or first_characters(chars, spans)
+        fill = c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[token_name]
+        columns[token_name] = list_array(spans.offsets, pa.array(first.values(chars.values, fill), kind))
     return columns
 
 

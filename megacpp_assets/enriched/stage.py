@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from megacpp_assets.contract.columns import of_budget
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.partition import RepoRef
@@ -29,17 +30,17 @@ VERSION: Final = "9"
 
 @dataclass(frozen=True, slots=True)
 class V6EnrichedSpec:
-    """One repository of one dataset, with documents of each of `budgets`."""
+    """One repository of one dataset, with documents of each of the sets `budgets`."""
 
     root: Path
     dataset: str
     repo: RepoRef
-    budgets: tuple[int, ...]
+    budgets: tuple[DocumentSet, ...]
 
 
 def spec(corpus: Corpus, partition: str) -> V6EnrichedSpec:
     """What the partition `NAME@REF` of `corpus` is made from."""
-    return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.budgets)
+    return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.document_sets)
 
 
 def target(spec: V6EnrichedSpec) -> Target:
@@ -67,7 +68,7 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
         totals = Totals()
         files = [(budget, file) for budget in spec.budgets for file in shards_of(source, budget, ".parquet")]
         for budget, file in files:
-            rows = documents_at_once(ROW_GROUP_ROWS, budget)
+            rows = documents_at_once(ROW_GROUP_ROWS, tokens_of(budget))
             with (
                 publication.file(of_budget(budget, file.name)) as pending,
                 RowGroupWriter(pending.path, ENRICHED, group_rows=rows) as writer,

@@ -10,19 +10,20 @@ from typing import Any, Final
 import numpy as np
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import named_set
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.names import ROLE_NAMES, SPLITS, TRAIN_SPLIT
+from megacpp_assets.contract.names import EDIT_NAMES, ROLE_NAMES, SPLITS, TRAIN_SPLIT
 from megacpp_assets.packed.fim import restored_order
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.curated import replaced_spans
-from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.git_objects import Spans, blob_reader, source_files
 from megacpp_assets.storage.parquet import open_parquet, row_groups
 
 _PLACE: Final = re.compile(rf"(?:({'|'.join(SPLITS)}):)?([0-9]{{1,15}}):([0-9]{{1,15}})")
 _DOCUMENT: Final = [
     c.DOC_ID, c.REPO, c.REF, c.COMMIT, c.FILEPATH, c.LICENSE, c.TEXT, c.CONSTITUENTS, c.CHUNK_BOUNDARIES,
-    c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS,
+    c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, c.EDIT_OP,
 ]  # fmt: skip
 
 
@@ -47,7 +48,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class TokenOrigin:
     """Where a token came from. `file` and `line` (from 1) are "" and 0 where it stands in no file; `byte_start` is its
-    place in the blob, from 0. `context` is the line of the document that it stands in.
+    place in the blob, from 0. `context` is the line of the document that it stands in. `change` says what `commit` did
+    to that line (names.EDIT_NAMES); it is "" in a document that is not made of a commit.
     """
 
     rows: str
@@ -67,6 +69,7 @@ class TokenOrigin:
     byte_start: int
     chunk: str
     context: str
+    change: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The origin as JSON-able values."""
@@ -112,9 +115,8 @@ def _origin(
     start, end = document[c.TOKEN_CHAR_STARTS][position], document[c.TOKEN_CHAR_ENDS][position]
     text = document[c.TEXT]
     part = next((each for each in document[c.CONSTITUENTS] if each["char_start"] <= start < each["char_end"]), None)
-    semantic = _input(tokenized, "semantic_jsonl")
-    raw, curated = _input(semantic, "pinned_repos"), _input(semantic, "curated_files")
-    byte, line = _in_file((raw, curated), document, part, start) if part is not None and end > start else (0, 0)
+    byte, line = _in_file(tokenized, document, part, start) if part is not None and end > start else (0, 0)
+    edits = document[c.EDIT_OP]
     return TokenOrigin(
         rows=packed.path,
         split=place.split,
@@ -133,6 +135,7 @@ def _origin(
         byte_start=byte,
         chunk=_chunk(document, start),
         context=text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0],
+        change=EDIT_NAMES[edits[start]] if edits and end > start else "",
     )
 
 
@@ -145,23 +148,27 @@ def _chunk(document: dict[str, Any], start: int) -> str:
     return f"{chunk['kind']} {chunk['name']}".strip()
 
 
-def _in_file(
-    sources: tuple[Artifact, Artifact], document: dict[str, Any], part: dict[str, Any], start: int
-) -> tuple[int, int]:
-    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there.
-
-    `sources` are the pinned repository and the decisions on its files: secrets stand replaced in a document.
-    """
-    raw, curated = sources
+def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
+    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there."""
     before = document[c.TEXT][part["char_start"] : start].encode()
     byte = int(part["byte_start"]) + len(before)
-    blob = next((file.blob for file in source_files(raw) if file.path == part["filepath"]), "")
-    with blob_reader(raw, replaced_spans(curated)) as blobs:
+    raw, blob, replaced = _objects(tokenized, part)
+    with blob_reader(raw, replaced) as blobs:
         data = blobs.read(blob)
     if data[part["byte_start"] : byte] != before:
         where = f"{raw.path}: {part['filepath']}"
         raise LineageGap(where, expected=f"the document's text at byte {part['byte_start']}", found="other bytes")
     return byte, data.count(b"\n", 0, byte) + 1
+
+
+def _objects(tokenized: Artifact, part: dict[str, Any]) -> tuple[Artifact, str, Spans]:
+    """The artifact that holds the file version of a constituent, the id of its blob, and the secrets replaced in it."""
+    if part["blob"]:
+        return _input(_input(tokenized, "commit_documents"), "commits"), part["blob"], {}
+    semantic = _input(tokenized, "semantic_jsonl")
+    raw, curated = _input(semantic, "pinned_repos"), _input(semantic, "curated_files")
+    blob = next((file.blob for file in source_files(raw) if file.path == part["filepath"]), "")
+    return raw, blob, replaced_spans(curated)
 
 
 def _row(packed: Artifact, place: Place) -> dict[str, Any]:
@@ -186,7 +193,7 @@ def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[
         if enriched.manifest.partition.partition("@")[0] == name:
             tokenized = _input(enriched, "tokenized_parquet")
             budgets = (packed.manifest.config["document_tokens"], *packed.manifest.config.get("blend", ()))
-            for budget in map(int, budgets):
+            for budget in (named_set(str(each)) for each in budgets):
                 for document in _with_id(shards_of(tokenized, budget, ".parquet"), doc_id):
                     return tokenized, document
     raise LineageGap(packed.path, expected=f"document {doc_id} of {name} among its inputs", found="none")

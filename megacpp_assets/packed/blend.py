@@ -1,6 +1,6 @@
-"""What a mixture is made of: the documents of its phase's budget, and those of other budgets that the phase blends in.
+"""What a mixture is made of: the documents of its phase's budget, and those of other sets that the phase blends in.
 
-A document that another budget has word for word is the same document, by the same id, and is taken as the first's.
+A document that another set has word for word is the same document, by the same id, and is taken as the first's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
@@ -23,13 +24,13 @@ from megacpp_assets.storage.parquet import batches, count_rows
 _BATCH_DOCUMENTS = 65_536
 
 
-def shards_of_budget(artifact: Artifact, budget: int, split: str) -> list[Path]:
+def shards_of_budget(artifact: Artifact, budget: DocumentSet, split: str) -> list[Path]:
     """Data files of a budget and a split of an enriched artifact, in document order."""
     held = split == VALID_SPLIT
     return [file for file in shards_of(artifact, budget, ".parquet") if (file.name == c.VAL_SHARD) == held]
 
 
-def shards_of_split(artifact: Artifact, budgets: Sequence[int], split: str) -> list[Path]:
+def shards_of_split(artifact: Artifact, budgets: Sequence[DocumentSet], split: str) -> list[Path]:
     """Those of each of `budgets` in turn; only of the first where documents validate, which are the same in any."""
     taken = budgets if split == TRAIN_SPLIT else budgets[:1]
     return [file for budget in taken for file in shards_of_budget(artifact, budget, split)]
@@ -44,7 +45,7 @@ class Origins:
     again: NDArray[np.bool_]
 
 
-def origins(artifact: Artifact, budgets: Sequence[int]) -> Origins:
+def origins(artifact: Artifact, budgets: Sequence[DocumentSet]) -> Origins:
     """Those of the training documents of an enriched artifact. Ids are read only where there are several budgets."""
     files = [shards_of_budget(artifact, budget, TRAIN_SPLIT) for budget in budgets]
     counts = [sum(map(count_rows, paths)) for paths in files]

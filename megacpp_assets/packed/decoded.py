@@ -18,6 +18,7 @@ import orjson
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
+from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.packed.blend import Origins, origins, shards_of_split
@@ -50,7 +51,7 @@ class Decoded:
 
 @contextmanager
 def decoded(
-    root: Path, dataset: str, inputs: Sequence[Artifact], budgets: Sequence[int], near_copy: float
+    root: Path, dataset: str, inputs: Sequence[Artifact], budgets: Sequence[DocumentSet], near_copy: float
 ) -> Iterator[Decoded]:
     """The documents of `budgets` in the enriched artifacts `inputs`, mapped for as long as the block lasts. Only those
     of the first validate.
@@ -77,7 +78,7 @@ def decoded(
     raise SpecError(path, expected="the bytes that were written", found="others", do="look at the disk, or remove it")
 
 
-def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[int], near_copy: float) -> None:
+def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[DocumentSet], near_copy: float) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shards = {
@@ -85,7 +86,7 @@ def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[
         for split in (TRAIN_SPLIT, VALID_SPLIT)
     }
     for split, files in shards.items():
-        spool_documents(files, folder / split, max(budgets))
+        spool_documents(files, folder / split, max(map(tokens_of, budgets)))
     near = left_out(shards[TRAIN_SPLIT], shards[VALID_SPLIT], near_copy)
     found = [origins(artifact, budgets) for artifact in inputs]
     _write(folder / _NEAR_FILE, np.bool_, near)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.document_sets import DocumentSet, order_of
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
@@ -59,7 +60,7 @@ class PackedRowsSpec:
     """One mixture of one dataset, in rows of `row_tokens` tokens, of documents of the budget `document_tokens`.
 
     `weights` are the times that it takes the training documents of a repository where that is not once; of other
-    budgets it takes those that `blend` names, so often, where its own does not have them too. `seed` shuffles the
+    document sets it takes those that `blend` names, so often, where its own does not have them too. `seed` shuffles the
     rows, which `packing` says how to fill. Documents with a `near_copy` of what another repository holds out stay
     out.
     """
@@ -75,7 +76,7 @@ class PackedRowsSpec:
     near_copy: float = NEAR_COPY
     packing: PackingRecipe = field(default_factory=PackingRecipe)
     duplicates: str = "ignore"
-    blend: Mapping[int, float] = field(default_factory=dict)
+    blend: Mapping[DocumentSet, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
@@ -86,9 +87,9 @@ class PackedRowsSpec:
                 raise SpecError(f"mixture {self.mixture.key}", expected=f"{name} among its repositories", found=names)
 
     @property
-    def budgets(self) -> tuple[int, ...]:
-        """Its own budget, then those that it blends in, ascending."""
-        return (self.document_tokens, *sorted(self.blend))
+    def budgets(self) -> tuple[DocumentSet, ...]:
+        """Its own budget, then the sets that it blends in, by budget and version."""
+        return (self.document_tokens, *sorted(self.blend, key=order_of))
 
     @property
     def limits(self) -> RowLimits:

@@ -60,7 +60,7 @@ class Quality(Protocol):
 class Stage:
     """A row. `description` says what one partition holds, `figures` which of its statistics a person reads first;
     `cores` (or `ELASTIC`) and `memory` (bytes) are what making it takes, beside a slot of `resource`, which
-    `[concurrency]` of the recipe counts."""
+    `[concurrency]` of the recipe counts. A recipe that `wanted` is false for has no step of the stage."""
 
     name: str
     kind: Kind
@@ -73,6 +73,7 @@ class Stage:
     cores: int | Callable[[Recipe], int] = 1
     memory: int = 1_000_000_000
     resource: str | Callable[[Recipe], str] = ""
+    wanted: Callable[[Recipe], bool] = lambda _recipe: True
 
     @property
     def implementation(self) -> Implementation:
@@ -103,6 +104,11 @@ def _accelerator_of_training(recipe: Recipe) -> str:
     return "accelerator" if recipe.training.device != "cpu" or recipe.launch.launcher != "local" else ""
 
 
+def _commit_versions(recipe: Recipe) -> bool:
+    """Whether a phase of the recipe takes a dataset version that is made of commits."""
+    return bool(recipe.versions)
+
+
 _TABLE: Final = (
     Stage(
         "pinned_repos", Kind.REPOSITORY, "repos", "sources", frozenset({"git"}),
@@ -131,6 +137,17 @@ _TABLE: Final = (
         cores=ELASTIC, resource="parsing",
     ),
     Stage(
+        "commits", Kind.REPOSITORY, "commits", "history", frozenset({"git"}),
+        "History of a pinned commit within the recipe's bounds: objects, and the commits that the rules leave.",
+        figures=("commits_seen", "commits", "changes", "blobs", "blob_bytes", "shallow_commits"),
+        resource="network", wanted=_commit_versions,
+    ),
+    Stage(
+        "commit_documents", Kind.REPOSITORY, "versions", "history", frozenset({"cplusplus", "json"}),
+        "Dataset versions v2 (whole files before and after) and v3 (inline differences) of the listed commits.",
+        ("pinned_repos", "semantic_jsonl", "commits"), ("documents", "commits"), wanted=_commit_versions,
+    ),
+    Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
         "The one tokenizer of the corpus: fixed C++ vocabulary and learned merges, identified by a commit.",
         ("pinned_repos",),
@@ -140,7 +157,7 @@ _TABLE: Final = (
     Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
         "Documents of at most their budget of tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer"),
+        ("semantic_jsonl", "tokenizer", "commit_documents"),
         ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
         resource=_accelerator_of_the_tokenizer,
     ),
@@ -192,10 +209,20 @@ CHECKPOINT: Final = "trained_checkpoint"
 """The stage whose artifacts are audited."""
 
 
-@cache
-def until(last: str) -> tuple[Stage, ...]:
-    """The stages up to and including `last`."""
-    return tuple(STAGES[name] for name in STAGE_NAMES[: STAGE_NAMES.index(last) + 1])
+def upstream_of(stage: Stage, recipe: Recipe) -> tuple[Stage, ...]:
+    """The stages that `stage` reads in a corpus of `recipe`."""
+    return tuple(STAGES[name] for name in stage.upstream if STAGES[name].wanted(recipe))
+
+
+def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
+    """The stages that a corpus of `recipe` has, in the order of the table."""
+    return tuple(stage for stage in STAGES.values() if stage.wanted(recipe))
+
+
+def until(last: str, recipe: Recipe) -> tuple[Stage, ...]:
+    """The stages of a corpus of `recipe` up to and including `last`."""
+    end = STAGE_NAMES.index(last) + 1
+    return tuple(stage for stage in stages_of(recipe) if STAGE_NAMES.index(stage.name) < end)
 
 
 @cache

@@ -12,7 +12,17 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress
-from megacpp_assets.pipeline.stages import CHECKPOINT, INDEX, SOURCES, STAGE_NAMES, STAGES, Kind, Stage, until
+from megacpp_assets.pipeline.stages import (
+    CHECKPOINT,
+    INDEX,
+    SOURCES,
+    STAGE_NAMES,
+    STAGES,
+    Kind,
+    Stage,
+    until,
+    upstream_of,
+)
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target
 
@@ -53,8 +63,8 @@ class Step:
 
     def waits_for(self) -> Iterator[str]:
         """The names of the steps whose artifacts it reads."""
-        for name in self.stage.upstream:
-            yield from (f"{name} {partition}" for partition in self._read_partitions(STAGES[name].kind))
+        for upstream in upstream_of(self.stage, self.corpus.recipe):
+            yield from (f"{upstream.name} {partition}" for partition in self._read_partitions(upstream.kind))
         if self.stage.name == INDEX:
             stand_ins = self.corpus.stand_ins(RepoRef.parse(self.partition).name)
             yield from (f"{SOURCES} {repo.key}" for repo in stand_ins)
@@ -85,6 +95,9 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
     row = STAGES.get(stage)
     if row is None:
         raise SpecError(f"stage {stage!r}", expected=", ".join(STAGE_NAMES), found=repr(stage))
+    if not row.wanted(corpus.recipe):
+        do = "name a dataset version in the blend of a phase of the recipe"
+        raise SpecError(f"stage {stage}", expected="a recipe that asks for it", found=corpus.recipe.dataset, do=do)
     if row.kind is Kind.REPOSITORY:
         corpus.pin(partition)
     elif row.kind is Kind.MIXTURE:
@@ -103,7 +116,7 @@ def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
         Kind.DATASET: [corpus.dataset],
         Kind.MIXTURE: [mixture.key for mixture in _with_those_before(corpus, plan)],
     }
-    return [step_of(corpus, row.name, key) for row in until(plan.last) for key in partitions[row.kind]]
+    return [step_of(corpus, row.name, key) for row in until(plan.last, corpus.recipe) for key in partitions[row.kind]]
 
 
 def mixture_before(corpus: Corpus, mixture: Mixture) -> Mixture | None:
@@ -127,7 +140,9 @@ def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:
     """The stages of a repository over `plan.refs`, and what they wait for: the tokenizer and its sources."""
     repos = sorted({*plan.refs, *corpus.repo_refs})
     partitions = {Kind.REPOSITORY: [repo.key for repo in repos], Kind.DATASET: [corpus.dataset], Kind.MIXTURE: []}
-    candidates = [step_of(corpus, row.name, key) for row in until(plan.last) for key in partitions[row.kind]]
+    candidates = [
+        step_of(corpus, row.name, key) for row in until(plan.last, corpus.recipe) for key in partitions[row.kind]
+    ]
     asked = {repo.key for repo in plan.refs}
     needed: set[str] = set()
     for step in reversed(candidates):  # those that wait for a step come after it

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import tokens_of, version_of
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.table import Check, Verdict
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import budgets_of
 
 if TYPE_CHECKING:
     from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, Pass
@@ -61,14 +63,15 @@ def _beyond_vocabulary(documents: Documents) -> Mask:
 
 def _beyond_limit(documents: Documents) -> Mask:
     lengths = documents.tokens.lengths
-    return (lengths < 1) | (lengths > documents.budget)
+    return (lengths < 1) | (lengths > tokens_of(documents.budget))
 
 
 def _other_provenance(documents: Documents) -> Mask:
     wrong = documents.empty(c.FILEPATH) | documents.empty(c.LICENSE)
     for name, value in documents.facts.provenance.items():
         wrong |= documents.other_than(name, value)
-    return wrong
+    commits = documents.facts.commits if version_of(documents.budget) else (documents.facts.commit,)
+    return wrong | documents.none_of(c.COMMIT, commits)
 
 
 def _repeated(found: Pass) -> Verdict:
@@ -77,10 +80,13 @@ def _repeated(found: Pass) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the artifacts that documents were made from say of them: ids below `vocabulary`, values of columns."""
+    """What the artifacts that documents were made from say of them: ids below `vocabulary`, values of columns, the
+    pinned `commit`, and the listed `commits`, which documents of commits are of."""
 
     vocabulary: int
     provenance: dict[str, str]
+    commit: str
+    commits: tuple[str, ...] = ()
 
     @staticmethod
     def of(tokens: Artifact, partition: str) -> Facts:
@@ -90,8 +96,21 @@ class Facts:
         lock = TokenizerLock.from_bytes(input_of(tokens, "tokenizer").file(LOCK_FILE).read_bytes())
         pinned = input_of(input_of(tokens, "semantic_jsonl"), "pinned_repos")
         repo, _, ref = partition.partition("@")
-        provenance = {c.REPO: repo, c.REF: ref, c.COMMIT: str(pinned.manifest.config["commit"])}
-        return Facts(lock.recipe.vocabulary_size, provenance)
+        provenance = {c.REPO: repo, c.REF: ref}
+        commit = str(pinned.manifest.config["commit"])
+        return Facts(lock.recipe.vocabulary_size, provenance, commit, _listed_commits(tokens))
+
+
+def _listed_commits(tokens: Artifact) -> tuple[str, ...]:
+    """The commits that documents of the token parquet `tokens` may be of, beside the pinned one."""
+    from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
+    from megacpp_assets.storage.jsonl import json_lines
+
+    if not any(version_of(documents) for documents in budgets_of(tokens)):
+        return ()
+    history = input_of(input_of(tokens, "commit_documents"), "commits")
+    lines = json_lines(history.file(COMMITS_LIST), history.path)
+    return tuple(load_commit(line).commit for line in lines)
 
 
 TOKEN_CHECKS: Final = (

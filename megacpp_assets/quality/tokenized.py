@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.document_sets import tokens_of
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.quality.document_rules import (
     PROVENANCE_CHECKS,
@@ -16,7 +17,6 @@ from megacpp_assets.quality.document_rules import (
     rules_of,
 )
 from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
-from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
@@ -41,14 +41,18 @@ def _schema(found: Pass) -> Verdict:
 
 
 def _uneven(documents: TokenDocuments) -> Mask:
+    import numpy as np
+
     tokens = documents.tokens.lengths
     wrong = documents.number(c.ACTUAL_TOKEN_COUNT) != tokens
     wrong |= documents.uneven((c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS), tokens)
+    changed = np.where(documents.lengths(c.EDIT_OP) > 0, documents.characters, 0)
+    wrong |= documents.uneven(c.CHANGE_COLUMNS, changed)
     return wrong | documents.uneven(c.CHAR_COLUMNS, documents.characters)
 
 
 def _too_many_chunks(documents: TokenDocuments) -> Mask:
-    return documents.lengths(c.CHUNK_BOUNDARIES) > fixed_max_chunks(documents.budget)
+    return documents.lengths(c.CHUNK_BOUNDARIES) > fixed_max_chunks(tokens_of(documents.budget))
 
 
 def _chunks_outside(documents: TokenDocuments) -> Mask:
@@ -70,7 +74,7 @@ def _edges_outside(documents: TokenDocuments) -> Mask:
 def _conserved(found: Pass) -> Verdict:
     from megacpp_assets.quality.reading.token_documents import not_conserved
 
-    return all_rows(not_conserved(found.artifact, input_of(found.artifact, "semantic_jsonl")))
+    return all_rows(not_conserved(found.artifact))
 
 
 CHECKS: Final = (
@@ -90,5 +94,5 @@ CHECKS: Final = (
     Check("chunk_spans_inside", "0 <= char_offset < char_end <= length of the text", Rows(_chunks_outside)),
     Check("edges_inside_chunks", "edges between the document's chunks", Rows(_edges_outside)),
     *PROVENANCE_CHECKS,
-    Check("documents_conserved", "the text of each semantic document", _conserved),
+    Check("documents_conserved", "the text of each document of JSONL", _conserved),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import pickle
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from megacpp_assets.compute.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
@@ -34,36 +36,58 @@ class Fetching:
 
 
 def fetch_apart(fetching: Fetching) -> Listing:
-    """Fetch the pin and write its list of files, in a process of its own.
+    """Fetch the pin and write its list of files, in a process of its own. Raises what `run_apart` raises."""
+    listing: Listing = run_apart(Job(_fetch_and_list, fetching, fetching.pin.partition.key, fetching.limits))
+    return listing
 
-    Raises what `fetch_commit` raises, `OverLimit` for what that process may not spend, `WorkerDied` for another end.
+
+def _fetch_and_list(fetching: Fetching) -> Listing:
+    survey = fetch_commit(fetching.pin, fetching.root, fetching.git_dir, fetching.limits)
+    return list_files(fetching.pin, survey, fetching.git_dir, fetching.limits.path_bytes, fetching.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`work(argument)`, which reads what strangers wrote: `repository` names it in errors, `limits` bound its process.
+
+    `work` is a function of a module, as it is pickled.
     """
-    limits, repository = fetching.limits, fetching.pin.partition.key
-    value, failure = pickle.loads(  # noqa: S301 - our own process's answer
-        run_isolated(pickle.dumps((fetch_and_list, fetching)), limits.wall_seconds)
-    )
-    if isinstance(value, MegacppError):
-        raise value
-    if isinstance(value, Listing):
-        return value
+
+    work: Callable[[Any], Any]
+    argument: Any
+    repository: str
+    limits: SourcesRecipe
+
+
+def run_apart(job: Job) -> Any:
+    """The result of the job, from a process of its own.
+
+    Raises the expected errors of `job.work`, `OverLimit` for a limit that its process exceeds, `WorkerDied` for any
+    other end.
+    """
+    limits, repository = job.limits, job.repository
+    answer, failure = pickle.loads(run_isolated(pickle.dumps((run_limited, job)), limits.wall_seconds))  # noqa: S301 - our own process's answer
+    if isinstance(answer, MegacppError):
+        raise answer
+    if failure is None:
+        return answer
     reason = str(failure)
     if reason.startswith("timeout"):
         raise over_limit(repository, limits, "wall_seconds", "more")
     if reason.endswith(_OUT_OF_CPU):
         raise over_limit(repository, limits, "cpu_seconds", "more")
-    raise WorkerDied(f"repository {repository}", expected="a list of its files", found=reason, do="run it again")
+    raise WorkerDied(f"repository {repository}", expected="a process that ends well", found=reason, do="run it again")
 
 
-def fetch_and_list(fetching: Fetching) -> Listing | MegacppError:
-    """The work, in the process that is limited for good; an expected error is its answer."""
-    limits, repository = fetching.limits, fetching.pin.partition.key
+def run_limited(job: Job) -> Any:
+    """The result of the job, or its expected error, in the process that is limited for good."""
+    limits, repository = job.limits, job.repository
     limit_memory(limits.memory_bytes)
     limit_files(limits.total_bytes)
     # The parent watches the clock, for it ends git too; this is for where the parent cannot.
     allow(limits.cpu_seconds, limits.wall_seconds + _GRACE_S)
     try:
-        survey = fetch_commit(fetching.pin, fetching.root, fetching.git_dir, limits)
-        return list_files(fetching.pin, survey, fetching.git_dir, limits.path_bytes, fetching.files)
+        return job.work(job.argument)
     except GitStopped as error:
         return over_limit(repository, limits, error.limit, str(error))
     except MegacppError as error:

@@ -28,21 +28,35 @@ def fetch_commit(pin: RepoPin, root: Path, git_dir: Path, limits: SourcesRecipe)
     for a forbidden submodule, and `OverLimit`.
     """
     git("init", "--bare", "--quiet", "--object-format=sha1", str(git_dir))
-    _fetch(pin.url, pin.git_ref, pin.commit, root=root, git_dir=git_dir, keep=PIN_REF)
+    fetch_reference(pin.url, pin.git_ref, pin.commit, root=root, git_dir=git_dir, keep=PIN_REF)
     surveyor = Surveyor(git_dir, Tally(pin.partition.key, limits), links_wanted=pin.submodules)
     surveyor.look_at(pin.commit)
     submodules = find_submodules(pin, surveyor.links, surveyor.modules, git_dir) if surveyor.modules else []
     for index, module in enumerate(submodules):
         keep = f"refs/megacpp/submodule/{index:04d}"
-        _fetch(module.url, module.commit, module.commit, root=root, git_dir=git_dir, keep=keep)
+        fetch_reference(module.url, module.commit, module.commit, root=root, git_dir=git_dir, keep=keep)
         surveyor.look_at_submodule(module)
-    _canonicalise(git_dir)
+    canonicalise(git_dir)
     return surveyor.survey
 
 
-def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, keep: str) -> None:
+def fetch_reference(
+    url: str,
+    git_ref: str,
+    commit: str,
+    *,
+    root: Path,
+    git_dir: Path,
+    keep: str,
+    extent: tuple[str, ...] = ("--depth=1",),
+) -> None:
+    """Fetch `git_ref` into `git_dir` as the reference `keep`. `extent` are git's options for how much of its history.
+
+    Raises `SourceUnreachable`, and `SourcePinMismatch` where the source has no such reference or it is not `commit`
+    (any commit where that is "").
+    """
     source = source_url(url, root)
-    arguments = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", source)
+    arguments = ("fetch", "--quiet", *extent, "--no-tags", "--no-write-fetch-head", "--", source)
     try:
         asked_again(lambda: git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir))
     except GitFailed as error:
@@ -61,19 +75,22 @@ def _fetch(url: str, git_ref: str, commit: str, *, root: Path, git_dir: Path, ke
             do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
         ) from error
     found = git("rev-parse", "--verify", f"{keep}^{{commit}}", git_dir=git_dir).decode().strip()
-    if found != commit:
+    if commit and found != commit:
         raise SourcePinMismatch(
             f"{url} {git_ref}",
             expected=f"commit {commit}",
             found=f"commit {found}",
             do="the tag was moved upstream; pin the new commit under its own id, or restore the old one from a mirror",
         )
-    git("update-ref", keep, commit, git_dir=git_dir)
+    git("update-ref", keep, found, git_dir=git_dir)
 
 
-def _canonicalise(git_dir: Path) -> None:
-    """One pack of what the pins reach, and no file that depends on this machine or on how the fetch went."""
-    git("repack", "-a", "-d", "-F", "-q", git_dir=git_dir)
+def canonicalise(git_dir: Path, *options: str) -> None:
+    """One pack of what the pins reach, and no file that depends on this machine or on how the fetch went.
+
+    `options` are of `git repack`.
+    """
+    git("repack", "-a", "-d", "-F", "-q", *options, git_dir=git_dir)
     (git_dir / "config").write_bytes(_CONFIG)
     keep = {git_dir / name for name in ("HEAD", "config", "shallow")}
     keep |= set((git_dir / "objects" / "pack").iterdir()) | set((git_dir / "refs").rglob("*"))

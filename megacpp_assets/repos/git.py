@@ -52,7 +52,7 @@ def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None
         timeout=_TIMEOUT_S,
         check=False,
     )
-    _require_success(arguments[0], result.returncode, result.stderr)
+    require_success(arguments[0], result.returncode, result.stderr)
     return result.stdout
 
 
@@ -81,7 +81,7 @@ def git_records(
         if late.is_set():
             raise GitFailed(f"git {arguments[0]}", expected=f"an end within {seconds:g} s", found="none")
         errors.seek(0)
-        _require_success(arguments[0], code, errors.read(_BLOCK))
+        require_success(arguments[0], code, errors.read(_BLOCK))
 
 
 @contextmanager
@@ -117,7 +117,8 @@ def _command(arguments: tuple[str, ...], git_dir: Path | None) -> list[str]:
     return ["git", *(["--git-dir", str(git_dir)] if git_dir else []), *arguments]
 
 
-def _require_success(command: str, code: int, errors: bytes) -> None:
+def require_success(command: str, code: int, errors: bytes) -> None:
+    """`GitStopped` or `GitFailed` unless `git COMMAND` ended with exit code 0; `errors` is what it wrote there."""
     if code == 0:
         return
     stopped = _limit_met(code, errors)

@@ -72,14 +72,15 @@ def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
                 pending.path.unlink(missing_ok=True)
                 raise
             pending.rows = listing.files
-        _adopt(publication, git_dir)
+        adopt_objects(publication, git_dir)
         progress(1, 1)
         return listing.as_stats()
 
     return publish(target(spec), produce)
 
 
-def _adopt(publication: Publication, git_dir: Path) -> None:
+def adopt_objects(publication: Publication, git_dir: Path) -> None:
+    """Take the files of a bare repository below the publication into its manifest."""
     for path in sorted(git_dir.rglob("*")):
         if path.is_dir():
             fsync_directory(path)

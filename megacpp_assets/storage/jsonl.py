@@ -15,6 +15,7 @@ import orjson
 import zstandard
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
 from megacpp_assets.storage._integers import integers
@@ -33,13 +34,19 @@ _READ = 1 << 14
 """Compressed bytes at a time: what they can grow to is held in memory."""
 
 
-def read_records(artifact: Artifact, budget: int) -> Iterator[dict[str, Any]]:
-    """Every record of `budget` of a semantic artifact, one at a time, with the keys of `schemas.JSONL_KEYS`.
+def read_records(artifact: Artifact, budget: DocumentSet) -> Iterator[dict[str, Any]]:
+    """Every record of `budget` of a JSONL artifact, one at a time, with the keys of `schemas.JSONL_KEYS`, and
+    `columns.CHANGES` where it is made of a commit.
 
     A character column is an array of its type, or a list where its type cannot hold what it says. Raises
     `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
     """
     return (line.record() for line in read_lines(artifact, budget))
+
+
+def json_lines(path: Path, where: str) -> Iterator[bytes]:
+    """The lines of a file that `write_lines` wrote, none of them parsed; `where` names its artifact in errors."""
+    return (line.data for line in _lines(path, f"{where}/{path.name}"))
 
 
 def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
@@ -69,13 +76,13 @@ class Line(NamedTuple):
         return (facts, key + behind) if tuple(facts) == _HEAD else ({}, b"")
 
 
-def read_lines(artifact: Artifact, budget: int) -> Iterator[Line]:
+def read_lines(artifact: Artifact, budget: DocumentSet) -> Iterator[Line]:
     """The lines of every shard of `budget`, none of them parsed."""
     for shard in shards_of(artifact, budget, SHARD_SUFFIX):
         yield from _lines(shard, _place(artifact, budget, shard))
 
 
-def read_texts(artifact: Artifact, budget: int) -> Iterator[tuple[str, str]]:
+def read_texts(artifact: Artifact, budget: DocumentSet) -> Iterator[tuple[str, str]]:
     """(document id, text) of every record of `budget`, in order, at a tenth of the cost: what follows the text is not
     parsed.
 
@@ -98,7 +105,7 @@ def write_lines(shard: Path, lines: Iterable[bytes]) -> None:
         zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).copy_stream(counted, file, size=size)
 
 
-def _place(artifact: Artifact, budget: int, shard: Path) -> str:
+def _place(artifact: Artifact, budget: DocumentSet, shard: Path) -> str:
     return f"{artifact.path}/{c.of_budget(budget, shard.name)}"
 
 
@@ -164,10 +171,10 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise SchemaViolation(where, expected="a JSON object", found=str(error)) from error
     found = record.keys() if isinstance(record, dict) else frozenset[str]()
-    if found != _KEYS:
-        odd = sorted(_KEYS.symmetric_difference(found))
+    if found - {c.CHANGES} != _KEYS:
+        odd = sorted(_KEYS.symmetric_difference(found - {c.CHANGES}))
         raise SchemaViolation(where, expected="exactly the keys of a semantic record", found=f"missing or extra: {odd}")
-    return {key: record[key] for key in JSONL_KEYS}
+    return {key: record[key] for key in (*JSONL_KEYS, c.CHANGES) if key in record}
 
 
 def _columns_apart(line: bytes) -> dict[str, Any]:

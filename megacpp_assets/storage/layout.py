@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
 
@@ -25,6 +26,8 @@ REGISTRY = "tokenizer/registry.git"
 ARTIFACT_DEPTHS = {
     "cpp_raw": 1,
     "curated": 2,
+    "commits": 2,
+    "commit_documents": 2,
     "jsonl": 2,
     "tokenizer": 1,
     "parquet": 2,
@@ -90,7 +93,7 @@ def lineage_cache_path() -> str:
     return f"{CACHE}/lineage"
 
 
-def decoded_cache_path(dataset: str, budgets: Sequence[int]) -> str:
+def decoded_cache_path(dataset: str, budgets: Sequence[DocumentSet]) -> str:
     """The documents of some budgets as the mixtures of a dataset take them."""
     return f"{CACHE}/decoded/{dataset}/{'_'.join(map(str, budgets))}"
 
@@ -98,6 +101,16 @@ def decoded_cache_path(dataset: str, budgets: Sequence[int]) -> str:
 def jsonl_path(dataset: str, repo: RepoRef) -> str:
     """Stage 2: semantic JSONL shards."""
     return f"jsonl/{dataset}/{repo.key}"
+
+
+def commits_path(dataset: str, repo: RepoRef) -> str:
+    """The history of a pin: its objects and the list of its commits."""
+    return f"commits/{dataset}/{repo.key}"
+
+
+def commit_documents_path(dataset: str, repo: RepoRef) -> str:
+    """JSONL shards of the dataset versions that are made of commits."""
+    return f"commit_documents/{dataset}/{repo.key}"
 
 
 def tokenizer_path(dataset: str) -> str:

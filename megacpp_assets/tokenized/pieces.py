@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES
 from megacpp_assets.tokenized.records import DOCUMENTS, offsets_of
 
 _Row = dict[str, Any]
@@ -26,16 +27,22 @@ def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
     Piece `i` is text[cuts[i]:cuts[i + 1]] and is called `<doc_id>.<i as four digits>`; the other provenance columns
     stay the document's. An edge stays where both of its chunks have a part in the same piece.
     """
-    row = document.drop_columns(list(CHAR_TYPES)).to_pylist()[0]
+    row = document.drop_columns([*CHAR_TYPES, *CHANGE_TYPES]).to_pylist()[0]
     pieces = [_piece(row, index, begin, end) for index, (begin, end) in enumerate(pairwise(cuts))]
-    offsets = offsets_of(np.diff(np.asarray(cuts, dtype=np.int64)))
+    lengths = np.array([end - begin for begin, end in pairwise(cuts)], dtype=np.int64)
     arrays = [
-        pa.ListArray.from_arrays(offsets, document[field.name].chunk(0).flatten())
-        if field.name in CHAR_TYPES
+        _per_character(document[field.name], lengths)
+        if field.name in CHAR_TYPES or field.name in CHANGE_TYPES
         else pa.array([piece[field.name] for piece in pieces], field.type)
         for field in DOCUMENTS
     ]
     return pa.Table.from_arrays(arrays, schema=DOCUMENTS)
+
+
+def _per_character(column: pa.ChunkedArray, lengths: NDArray[np.int64]) -> pa.ListArray:
+    """The values of one document as those of its pieces; a column without values has none in any piece."""
+    values = column.chunk(0).flatten()
+    return pa.ListArray.from_arrays(offsets_of(lengths if len(values) else np.zeros_like(lengths)), values)
 
 
 def _piece(row: _Row, index: int, begin: int, end: int) -> _Row:

@@ -1,12 +1,13 @@
-"""Semantic records to Arrow: a batch of JSONL records becomes one table of documents that have no tokens yet.
+"""JSONL records to Arrow: a batch of them becomes one table of documents that have no tokens yet.
 
-Every character column has exactly one value per character of its document's text.
+A character column has one value per character of its document's text; a record without labels (an empty list) gets the
+fill value. Change columns have one value per character, or none in a document that is not made of a commit.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import CHAR_TYPES, TOKENIZED
+from megacpp_assets.contract.names import AST_NODE_UNKNOWN
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, CONSTITUENT, TOKENIZED
 
 TOKEN_COLUMNS: Final = (c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, c.ACTUAL_TOKEN_COUNT)
 
@@ -29,28 +31,68 @@ def documents_table(records: Iterable[Mapping[str, Any]]) -> pa.Table:
     Raises `SchemaViolation`, naming the document or the key, for a value of another type, out of its type's range, or a
     character column whose length is not the text's.
     """
-    plain: dict[str, list[Any]] = {name: [] for name in DOCUMENTS.names if name not in CHAR_TYPES}
+    per_character = CHAR_TYPES | CHANGE_TYPES
+    plain: dict[str, list[Any]] = {name: [] for name in DOCUMENTS.names if name not in per_character}
     chars: dict[str, list[NDArray[Any]]] = {name: [] for name in CHAR_TYPES}
+    runs: list[Sequence[Sequence[int]]] = []
     for record in records:
         for name, values in plain.items():
             values.append(record[name])
         for name, parts in chars.items():
             parts.append(_char_values(record, name))
+        runs.append(record.get(c.CHANGES, ()))
+    lengths = np.array([len(text) for text in plain[c.TEXT]], dtype=np.int64)
     columns = {name: _column(name, values) for name, values in plain.items()}
-    offsets = offsets_of(np.array([len(text) for text in plain[c.TEXT]], dtype=np.int64))
+    offsets = offsets_of(lengths)
     columns |= {name: pa.ListArray.from_arrays(offsets, _joined(parts, name)) for name, parts in chars.items()}
+    columns |= _change_columns(runs, lengths, plain[c.DOC_ID])
     return pa.Table.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
 
 
+def _change_columns(
+    runs: list[Sequence[Sequence[int]]], lengths: NDArray[np.int64], doc_ids: list[str]
+) -> dict[str, pa.ListArray]:
+    """The change columns, from runs (characters, mask before, mask after, hunk, edit operation) of each document."""
+    kept = np.zeros(len(runs), dtype=np.int64)
+    tables: list[NDArray[np.int32]] = [np.zeros((0, 1 + len(CHANGE_TYPES)), dtype=np.int32)]
+    for index, document in enumerate(runs):
+        if not document:
+            continue
+        table = np.array(document, dtype=np.int32).reshape(-1, 1 + len(CHANGE_TYPES))
+        if table[:, 0].min() < 0 or table[:, 0].sum() != lengths[index]:
+            found = f"{table[:, 0].sum()} characters"
+            raise SchemaViolation(f"{doc_ids[index]}, key {c.CHANGES}", expected=lengths[index], found=found)
+        kept[index] = lengths[index]
+        tables.append(table)
+    joined, offsets = np.concatenate(tables), offsets_of(kept)
+    return {
+        name: pa.ListArray.from_arrays(offsets, pa.array(np.repeat(joined[:, 1 + place], joined[:, 0]), type=kind))
+        for place, (name, kind) in enumerate((name, kind) for name, kind in CHANGE_TYPES.items())
+    }
+
+
 def _column(name: str, values: list[Any]) -> pa.Array:
-    where, kind = f"semantic records, key {name}", DOCUMENTS.field(name).type
+    where, kind = f"JSONL records, key {name}", DOCUMENTS.field(name).type
     try:
         column = pa.array(values, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise SchemaViolation(where, expected=kind, found=str(error)) from error
+    if name == c.CONSTITUENTS:
+        column = _with_blobs(column)
     if _holds_null(column):
         raise SchemaViolation(where, expected="every value present", found="a null or a missing field")
     return column
+
+
+def _with_blobs(column: pa.ListArray) -> pa.ListArray:
+    """Constituents of which those without a blob, as semantic records have them, say so."""
+    parts = column.values
+    fields = [parts.field(field.name) for field in CONSTITUENT]
+    place = CONSTITUENT.get_field_index("blob")
+    fields[place] = fields[place].fill_null("")
+    return pa.ListArray.from_arrays(
+        column.offsets, pa.StructArray.from_arrays(fields, fields=list(CONSTITUENT)), mask=column.is_null()
+    )
 
 
 def _holds_null(column: pa.Array) -> bool:
@@ -65,6 +107,9 @@ def _char_values(record: Mapping[str, Any], name: str) -> NDArray[Any]:
     where, text, values = f"{record[c.DOC_ID]}, key {name}", record[c.TEXT], record[name]
     if not isinstance(text, str) or not isinstance(values, list | np.ndarray):
         raise SchemaViolation(where, expected="a text and a list", found=f"{type(text)} and {type(values)}")
+    if not len(values):
+        fill = AST_NODE_UNKNOWN if name == c.AST_NODE_TYPE else 0
+        return np.full(len(text), fill, dtype=CHAR_TYPES[name].to_pandas_dtype())
     if len(values) != len(text):
         raise SchemaViolation(where, expected=len(text), found=len(values))
     if isinstance(values, np.ndarray):

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.columns import VAL_SHARD, of_budget, parquet_shard
+from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.schemas import ROW_GROUP_ROWS, SHARD_DOCUMENTS, TOKENIZED
 from megacpp_assets.storage.parquet import RowGroupWriter
@@ -23,7 +24,7 @@ from megacpp_assets.storage.publish import Publication
 class ShardWriter:
     """The data files of one budget, open at most two at a time: the current training shard and the validation one."""
 
-    def __init__(self, publication: Publication, budget: int, shard_documents: int = SHARD_DOCUMENTS) -> None:
+    def __init__(self, publication: Publication, budget: DocumentSet, shard_documents: int = SHARD_DOCUMENTS) -> None:
         self._publication = publication
         self._budget = budget
         self._shard_documents = shard_documents
@@ -72,8 +73,8 @@ class ShardWriter:
 class _ShardFile:
     """One data file being written; named and hashed when closed without an error."""
 
-    def __init__(self, publication: Publication, budget: int, name: str) -> None:
-        rows = documents_at_once(ROW_GROUP_ROWS, budget)
+    def __init__(self, publication: Publication, budget: DocumentSet, name: str) -> None:
+        rows = documents_at_once(ROW_GROUP_ROWS, tokens_of(budget))
         self._stack = ExitStack()
         self._pending = self._stack.enter_context(publication.file(of_budget(budget, name)))
         writer = RowGroupWriter(self._pending.path, TOKENIZED, group_rows=rows)

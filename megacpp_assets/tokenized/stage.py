@@ -1,6 +1,6 @@
-"""Stage `tokenized_parquet`: semantic JSONL and the tokenizer to token parquet of one repository.
+"""Stage `tokenized_parquet`: JSONL documents and the tokenizer to token parquet of one repository.
 
-For each budget of documents training shards of 50,000 documents and a validation shard; every document has at most the
+For each document set training shards of 50,000 documents and a validation shard; every document has at most the
 tokens of its budget, BOS included.
 Records stream through in batches, so memory does not grow with the repository.
 """
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.document_sets import DocumentSet, tokens_of, version_of
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import VALID_SPLIT, documents_at_once, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
@@ -27,7 +28,7 @@ from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
-from megacpp_assets.storage.layout import jsonl_path, parquet_path, tokenizer_path
+from megacpp_assets.storage.layout import commit_documents_path, jsonl_path, parquet_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
@@ -43,23 +44,26 @@ BATCH_DOCUMENTS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class TokenizedParquetSpec:
-    """One repository of one dataset, with documents of each of `budgets`.
+    """One repository of one dataset, with documents of each of the sets `budgets`.
 
-    `limits` are the most tokens of a document of each budget that is not the limit itself.
+    `limits` are the most tokens of a document of each budget that is not the limit itself. `versions` are the dataset
+    versions that are made of commits.
     """
 
     root: Path
     dataset: str
     repo: RepoRef
-    budgets: tuple[int, ...]
+    budgets: tuple[DocumentSet, ...]
     limits: Mapping[int, int] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
     """What the partition `NAME@REF` of `corpus` is made from."""
     recipe = corpus.recipe
     limits = {budget: limit for budget in recipe.budgets if (limit := recipe.token_limit(budget)) < budget}
-    return TokenizedParquetSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), recipe.budgets, limits)
+    repo = RepoRef.parse(partition)
+    return TokenizedParquetSpec(corpus.root, corpus.dataset, repo, recipe.document_sets, limits, recipe.versions)
 
 
 def target(spec: TokenizedParquetSpec) -> Target:
@@ -72,20 +76,24 @@ def target(spec: TokenizedParquetSpec) -> Target:
         partition=spec.repo.key,
         version=VERSION,
         config={"dataset": spec.dataset, BUDGETS: list(spec.budgets), "shard_documents": SHARD_DOCUMENTS, **limits},
-        inputs=(jsonl_path(spec.dataset, spec.repo), tokenizer_path(spec.dataset)),
+        inputs=(
+            jsonl_path(spec.dataset, spec.repo),
+            tokenizer_path(spec.dataset),
+            *([commit_documents_path(spec.dataset, spec.repo)] if spec.versions else []),
+        ),
     )
 
 
 def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
-    """Tokenize the repository's semantic documents; a current artifact is returned untouched.
+    """Tokenize the repository's documents; a current artifact is returned untouched.
 
     Raises `LineageGap` for a missing or changed input and `SchemaViolation` for a record or an encoder that breaks its
     contract.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        jsonl, tokenizer = inputs
-        total = sum(entry.rows or 0 for entry in jsonl.manifest.files if entry.name.endswith(SHARD_SUFFIX))
+        jsonl, tokenizer, *_ = inputs
+        total = sum(map(_records, (jsonl, *inputs[2:])))
         encoder = _encoder(tokenizer.directory, tokenizer.manifest.sha256)
         done = 0
 
@@ -97,10 +105,10 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         told = {
             budget: write_shards(
                 publication,
-                read_records(jsonl, budget),
+                read_records(inputs[2], version) if (version := version_of(budget)) else read_records(jsonl, budget),
                 encoder,
                 budget,
-                limit=spec.limits.get(budget, budget),
+                limit=spec.limits.get(tokens_of(budget), tokens_of(budget)),
                 heard=heard,
             )
             for budget in spec.budgets
@@ -108,6 +116,10 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         return by_budget(told, SUMS)
 
     return publish(target(spec), produce)
+
+
+def _records(documents: Artifact) -> int:
+    return sum(entry.rows or 0 for entry in documents.manifest.files if entry.name.endswith(SHARD_SUFFIX))
 
 
 @functools.lru_cache(maxsize=1)
@@ -120,20 +132,20 @@ def write_shards(
     publication: Publication,
     records: Iterable[Mapping[str, Any]],
     encoder: TextEncoder,
-    budget: int,
+    budget: DocumentSet,
     *,
     limit: int,
     heard: Callable[[int], None],
 ) -> dict[str, Any]:
-    """Write every record as token parquet of `budget` into `publication`, at most `limit` tokens a document; gives the
-    statistics.
+    """Write every record as token parquet of the set `budget` into `publication`, at most `limit` tokens a document;
+    gives the statistics.
 
     `heard` is told how many records each batch had.
     """
-    totals = Totals(budget)
+    totals = Totals(tokens_of(budget))
     limits = Limits(limit, fixed_max_chunks(limit))
     with ShardWriter(publication, budget) as shards:
-        for documents in _batches(iter(records), documents_at_once(BATCH_DOCUMENTS, budget)):
+        for documents in _batches(iter(records), documents_at_once(BATCH_DOCUMENTS, tokens_of(budget))):
             tokenized = tokenize(documents, encoder, limits)
             validation = np.repeat(
                 np.array([side == VALID_SPLIT for side in documents[c.SPLIT].to_pylist()]), tokenized.pieces

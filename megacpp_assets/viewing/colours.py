@@ -1,8 +1,10 @@
-"""The colour of each structure category, the same in a terminal, a page and a picture."""
+"""The colour of each structure category and of each edit, the same in a terminal, a page and a picture."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from megacpp_assets.contract.names import INSERTED_OP, MODIFIED_OP, REMOVED_OP
 
 CATEGORY_COLOURS: Final = {
     "other": "#6b7280",
@@ -28,3 +30,8 @@ DARK_COLOURS: Final = {
     "namespace": "#fca5a5",
 }
 """On black, as terminals mostly are."""
+
+EDIT_COLOURS: Final = {INSERTED_OP: "#dcfce7", MODIFIED_OP: "#dcfce7", REMOVED_OP: "#fee2e2"}
+"""Background of what a commit added or removed; context has none."""
+DARK_EDIT_COLOURS: Final = {INSERTED_OP: "#14532d", MODIFIED_OP: "#14532d", REMOVED_OP: "#7f1d1d"}
+"""The same on a dark ground."""

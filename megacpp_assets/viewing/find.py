@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import version_of
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.tokenizer.encoder import Encoder
@@ -21,14 +24,22 @@ from megacpp_assets.viewing.shown import Shown, shown_document, shown_row
 _AT_ONCE: Final = 64
 
 
-def find(root: Path, dataset: str, partition: str, which: str, split: str) -> Shown:
+class Where(NamedTuple):
+    """The split of a mixture's row; the dataset version of a document, "" for any."""
+
+    split: str = SPLITS[0]
+    version: str = ""
+
+
+def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> Shown:
     """Row `which` of the mixture SPECIALIST/PHASE, or document `which` (number or id) of NAME@REF.
 
     `SpecError` where there is none, `LineageGap` where an artifact is missing or damaged.
     """
     if "@" in partition:
-        return find_document(open_artifact(root, enriched_path(dataset, RepoRef.parse(partition))), which)
-    return find_row(open_artifact(root, packed_path(dataset, Mixture.parse(partition))), which, split)
+        enriched = open_artifact(root, enriched_path(dataset, RepoRef.parse(partition)))
+        return find_document(enriched, which, where.version)
+    return find_row(open_artifact(root, packed_path(dataset, Mixture.parse(partition))), which, where.split)
 
 
 def find_row(packed: Artifact, which: str, split: str) -> Shown:
@@ -42,32 +53,42 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
     return shown_row(f"{packed.manifest.partition} {split} row {row[c.PACK_ID]}", row, encoder.decode)
 
 
-def find_document(enriched: Artifact, which: str) -> Shown:
-    """Document `which`, a number or an id, as for `find`."""
+def find_document(enriched: Artifact, which: str, version: str = "") -> Shown:
+    """Document `which`, a number or an id, as for `find`; of `version`, or of any if that is ""."""
     partition = enriched.manifest.partition
-    row = _only(_documents(enriched, which, None), f"document of {partition}", which, _range(enriched))
-    tokens = input_of(enriched, "tokenized_parquet")
-    spans = _only(_documents(tokens, which, [c.DOC_ID, c.TOKEN_CHAR_STARTS]), f"tokens of {partition}", which, "an id")
+    entries = _entries(enriched, version)
+    expected = f"an id, or a number below {sum(entry.rows or 0 for entry in entries)}"
+    row = _only(_documents(enriched, entries, which, None), f"document of {partition}", which, expected)
+    tokens, columns = input_of(enriched, "tokenized_parquet"), [c.DOC_ID, c.TOKEN_CHAR_STARTS]
+    found = _documents(tokens, _entries(tokens, version), which, columns)
+    spans = _only(found, f"tokens of {partition}", which, "an id")
     return shown_document(f"{partition} {row[c.DOC_ID]}", row, spans[c.TOKEN_CHAR_STARTS])
 
 
-def _range(artifact: Artifact) -> str:
-    return f"an id, or a number below {_count(artifact)}"
+def _entries(artifact: Artifact, version: str) -> list[FileEntry]:
+    """The parquet files of a version, named in full (`v3_simple`) or by its first part (`v3`); `SpecError` for none."""
+    files = [entry for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
+    found = [entry for entry in files if not version or entry.name.startswith(f"{version}_")]
+    if not found:
+        known = ", ".join(dict.fromkeys(filter(None, map(version_of, budgets_of(artifact))))) or "none was made"
+        raise SpecError(f"--version of {artifact.manifest.partition}", expected=known, found=repr(version))
+    return found
 
 
-def _count(artifact: Artifact) -> int:
-    return sum(entry.rows or 0 for entry in artifact.manifest.files if entry.name.endswith(".parquet"))
-
-
-def _documents(artifact: Artifact, which: str, columns: list[str] | None) -> Iterator[dict[str, Any]]:
+def _documents(
+    artifact: Artifact, entries: Sequence[FileEntry], which: str, columns: list[str] | None
+) -> Iterator[dict[str, Any]]:
     """The document `which` of enriched or token parquet, whose files and rows are the same."""
-    if which.isdecimal() and int(which) < _count(artifact):
-        return _numbered(artifact, int(which), columns)
-    return (row for file in artifact.files(".parquet") for row in _rows(file, which, c.DOC_ID, columns))
+    if which.isdecimal() and int(which) < sum(entry.rows or 0 for entry in entries):
+        return _numbered(artifact, entries, int(which), columns)
+    files = (artifact.file(entry.name) for entry in entries)
+    return (row for file in files for row in _rows(file, which, c.DOC_ID, columns))
 
 
-def _numbered(artifact: Artifact, number: int, columns: list[str] | None) -> Iterator[dict[str, Any]]:
-    for entry in artifact.manifest.files:
+def _numbered(
+    artifact: Artifact, entries: Sequence[FileEntry], number: int, columns: list[str] | None
+) -> Iterator[dict[str, Any]]:
+    for entry in entries:
         if number < (entry.rows or 0):
             for batch in batches(artifact.file(entry.name), _AT_ONCE, columns):
                 if number < batch.num_rows:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from megacpp_assets.contract.names import CONTEXT_ROLE, SYNTHETIC_ROLE
-from megacpp_assets.viewing.colours import CATEGORY_COLOURS
+from megacpp_assets.contract.names import CONTEXT_ROLE, EDIT_NAMES, SYNTHETIC_ROLE
+from megacpp_assets.viewing.colours import CATEGORY_COLOURS, EDIT_COLOURS
 from megacpp_assets.viewing.shown import ROLE_NAMES, Piece, Shown, ShownDocument
 
 _ROLE_CLASSES: Final = {CONTEXT_ROLE: " context", SYNTHETIC_ROLE: " synthetic"}
@@ -28,6 +28,7 @@ def page(shown: Shown) -> str:
 
 def _parts(shown: Shown) -> Iterator[str]:
     colours = "".join(f".{name} {{ color: {colour}; }}\n" for name, colour in CATEGORY_COLOURS.items())
+    colours += "".join(f".{EDIT_NAMES[edit]} {{ background: {colour}; }}\n" for edit, colour in EDIT_COLOURS.items())
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
     yield f"<title>{escape(shown.title)}</title>\n<style>{_STYLE}{colours}</style></head>\n"
@@ -56,7 +57,8 @@ def _document(document: ShownDocument) -> Iterator[str]:
 
 
 def _piece(piece: Piece) -> str:
-    return f'<span class="{piece.category}{_ROLE_CLASSES.get(piece.role, "")}">{escape(piece.text)}</span>'
+    edit = f" {EDIT_NAMES[piece.edit]}" if piece.edit in EDIT_COLOURS else ""
+    return f'<span class="{piece.category}{_ROLE_CLASSES.get(piece.role, "")}{edit}">{escape(piece.text)}</span>'
 
 
 def _edges(edges: Sequence[tuple[int, int]]) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, STRUCTURE_CATEGORIES, SYNTHETIC_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, STRUCTURE_CATEGORIES, SYNTHETIC_ROLE, UNCHANGED_OP
 from megacpp_assets.contract.platforms import platforms
 from megacpp_assets.viewing.neutral import neutral
 
@@ -22,11 +22,12 @@ _TextOf = Callable[[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text of neighbouring tokens of one category and one role, safe to draw."""
+    """Text of neighbouring tokens of one category, one role and one edit operation, safe to draw."""
 
     text: str
     category: str
     role: int
+    edit: int = UNCHANGED_OP
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
 def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> Shown:
     """An enriched document; `starts` are the characters of its text where its tokens begin."""
     told = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
-    named = neutral(f"{row[c.DOC_ID]}: {row[c.FILEPATH]} ({row[c.LICENSE]}, {row[c.SPLIT]}; {told})")
+    place = f"{row[c.FILEPATH]} at {row[c.COMMIT]}"
+    named = neutral(f"{row[c.DOC_ID]}: {place} ({row[c.LICENSE]}, {row[c.SPLIT]}; {told})")
     whole = slice(0, row[c.ACTUAL_TOKEN_COUNT])
     return _shown(title, [_document(named, row, whole, _spanned(row[c.TEXT], starts))], 0, row)
 
@@ -97,18 +99,19 @@ _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 
 
 def _document(title: str, row: dict[str, Any], part: slice, text_of: _TextOf) -> ShownDocument:
-    styles = zip(row[c.TOKEN_STRUCTURE_IDS_COLUMN][part], row[c.TOKEN_ROLES_COLUMN][part], strict=True)
+    names = (c.TOKEN_STRUCTURE_IDS_COLUMN, c.TOKEN_ROLES_COLUMN, c.EDIT_OP_PER_TOKEN_COLUMN)
+    styles = zip(*(row[name][part] for name in names), strict=True)
     return ShownDocument(title, part.stop - part.start, tuple(_pieces(styles, text_of)))
 
 
-def _pieces(styles: Iterable[tuple[int, int]], text_of: _TextOf) -> Iterator[Piece]:
+def _pieces(styles: Iterable[tuple[int, int, int]], text_of: _TextOf) -> Iterator[Piece]:
     place = 0
-    for (category, role), run in groupby(styles):
+    for (category, role, edit), run in groupby(styles):
         end = place + sum(1 for _ in run)
         text = neutral(text_of(place, end))
         place = end
         if text:
-            yield Piece(text, STRUCTURE_CATEGORIES[category], role)
+            yield Piece(text, STRUCTURE_CATEGORIES[category], role, edit)
 
 
 def _decoded(ids: Sequence[int], decode: Decode) -> _TextOf:

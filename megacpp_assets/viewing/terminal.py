@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from megacpp_assets.contract.names import CONTEXT_ROLE, SYNTHETIC_ROLE
-from megacpp_assets.viewing.colours import DARK_COLOURS
+from megacpp_assets.contract.names import CONTEXT_ROLE, EDIT_NAMES, SYNTHETIC_ROLE
+from megacpp_assets.viewing.colours import DARK_COLOURS, DARK_EDIT_COLOURS
 from megacpp_assets.viewing.shown import Piece, Shown
 
 
@@ -31,12 +31,16 @@ def print_shown(shown: Shown, console: Console) -> None:
 def _legend() -> Text:
     names = [(f"{name}  ", Style(color=colour)) for name, colour in DARK_COLOURS.items()]
     roles = [("root  ", Style()), ("context  ", Style(dim=True)), ("of no file", Style(underline=True))]
-    return Text.assemble(*names, "· ", *roles)
+    edits = [(f"  {EDIT_NAMES[edit]}", Style(bgcolor=colour)) for edit, colour in DARK_EDIT_COLOURS.items()]
+    return Text.assemble(*names, "· ", *roles, *edits)
 
 
 def _style(piece: Piece) -> Style:
     return Style(
-        color=DARK_COLOURS[piece.category], dim=piece.role == CONTEXT_ROLE, underline=piece.role == SYNTHETIC_ROLE
+        color=DARK_COLOURS[piece.category],
+        bgcolor=DARK_EDIT_COLOURS.get(piece.edit),
+        dim=piece.role == CONTEXT_ROLE,
+        underline=piece.role == SYNTHETIC_ROLE,
     )
 
 

@@ -20,7 +20,7 @@ def test_the_seven_required_columns_are_there_in_order() -> None:
 
 def test_only_true_sentinels_are_filled_with_minus_one() -> None:
     minus_one = {name for name, fill in c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES.items() if fill == -1}
-    assert minus_one == {"token_ast_depth", "token_sibling_index", "token_ast_node_type"}
+    assert minus_one == {"token_ast_depth", "token_sibling_index", "token_ast_node_type", "hunk_id_per_token"}
     assert set(c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES.values()) == {0, -1}
 
 
@@ -28,6 +28,8 @@ def test_every_character_column_has_a_token_column_of_its_type() -> None:
     assert tuple(s.CHAR_TYPES) == c.CHAR_COLUMNS
     for name, twin in c.TOKEN_OF_CHAR.items():
         assert s.TOKENIZED.field(name).type == s.ENRICHED.field(twin).type == pa.list_(s.CHAR_TYPES[name])
+    for name, twin in c.TOKEN_OF_CHANGE.items():
+        assert s.TOKENIZED.field(name).type == s.ENRICHED.field(twin).type == s.PACKED.field(twin).type
 
 
 def test_text_and_provenance_reach_the_enriched_stage_under_the_same_names_and_types() -> None:

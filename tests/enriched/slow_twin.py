@@ -6,7 +6,7 @@ from typing import Any
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID
-from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES
 
 Row = dict[str, Any]
 
@@ -59,11 +59,19 @@ def enrich(row: Row) -> Row:
     chunks, place = chunk_tokens(row)
     starts, ends = row[c.TOKEN_CHAR_STARTS], row[c.TOKEN_CHAR_ENDS]
     dropped = {
-        *CHAR_TYPES, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, c.CHUNK_BOUNDARIES, c.CALL_EDGES, c.TYPE_EDGES,
+        *CHAR_TYPES, *CHANGE_TYPES, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, c.CHUNK_BOUNDARIES,
+        c.CALL_EDGES, c.TYPE_EDGES,
     }  # fmt: skip
     return {
         **{name: value for name, value in row.items() if name not in dropped},
         **{c.TOKEN_OF_CHAR[name]: first_character(row[name], starts, ends) for name in CHAR_TYPES},
+        **{
+            c.TOKEN_OF_CHANGE[name]: [
+                row[name][start] if start < end and start < len(row[name]) else -1 if name == c.HUNK_ID else 0
+                for start, end in zip(starts, ends, strict=True)
+            ]
+            for name in CHANGE_TYPES
+        },
         c.TOKEN_DEP_LEVELS_COLUMN: dep_levels(chunks, len(starts)),
         c.TOKEN_CHUNK_STARTS_COLUMN: [chunk["start"] for chunk in chunks],
         c.TOKEN_CHUNK_ENDS_COLUMN: [chunk["end"] for chunk in chunks],

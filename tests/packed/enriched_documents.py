@@ -16,7 +16,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.platforms import PLATFORM_IDS
-from megacpp_assets.contract.schemas import CHAR_TYPES, ENRICHED
+from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import PackedRowsSpec
 from megacpp_assets.storage.artifact import Artifact
@@ -27,7 +27,7 @@ DATASET = "tiny_4k"
 MIXTURE = Mixture("small_cpp", "4k")
 FMT, ABSEIL = RepoRef("fmt", "11.0.0"), RepoRef("abseil-cpp", "tip-0123456789ab")
 VOCABULARY = 9000
-_TOP = {"uint8": 200, "uint16": 5000, "uint32": 100_000}
+_TOP = {"uint8": 200, "uint16": 5000, "uint32": 100_000, "int32": 9}
 
 
 def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int, **told: Any) -> dict[str, Any]:
@@ -40,8 +40,9 @@ def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int,
     values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: platforms, **told}
     values[c.TOKEN_IDS_COLUMN] = [BOS_ID, *rng.integers(46, VOCABULARY, tokens - 1).tolist()]
     values[c.ACTUAL_TOKEN_COUNT] = tokens
-    for name, kind in CHAR_TYPES.items():
-        values[c.TOKEN_OF_CHAR[name]] = rng.integers(0, _TOP[str(kind)], tokens).tolist()
+    token_names = c.TOKEN_OF_CHAR | c.TOKEN_OF_CHANGE
+    for name, kind in (CHAR_TYPES | CHANGE_TYPES).items():
+        values[token_names[name]] = rng.integers(0, _TOP[str(kind)], tokens).tolist()
     values[c.TOKEN_DEP_LEVELS_COLUMN] = rng.integers(0, 40, tokens).tolist()
     values[c.TOKEN_CHUNK_STARTS_COLUMN] = cuts[:-1].tolist()
     values[c.TOKEN_CHUNK_ENDS_COLUMN] = cuts[1:].tolist()

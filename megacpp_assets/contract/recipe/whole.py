@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from megacpp_assets.contract.document_sets import VERSIONS, DocumentSet, order_of, versioned
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX, REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import require_label
@@ -20,6 +21,7 @@ from megacpp_assets.contract.recipe.documents import (
     TokenizerRecipe,
     require_weight,
 )
+from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.key import required, table
 from megacpp_assets.contract.recipe.rows import (
     DATASET_NAME,
@@ -64,6 +66,7 @@ class Recipe:
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     curation: CurationRecipe = field(default_factory=CurationRecipe)
     semantic: SemanticRecipe = field(default_factory=SemanticRecipe)
+    history: HistoryRecipe = field(default_factory=HistoryRecipe)
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     mixture: MixtureRecipe = field(default_factory=MixtureRecipe)
@@ -90,12 +93,35 @@ class Recipe:
         _require_specialists(self.specialists, names)
         _require_stand_ins(self.stand_ins, names)
 
-    def blend(self, name: str) -> dict[int, float]:
-        """Budget -> how often the phase `name` takes another phase's documents; `SpecError` if nobody makes them."""
-        found = {self.phases[other].document_tokens: weight for other, weight in self.phases[name].blend.items()}
+    def blend(self, name: str) -> dict[DocumentSet, float]:
+        """Document set -> how often the phase `name` takes its documents; `SpecError` if nobody makes them."""
+        found = {self._blended(name, other): weight for other, weight in self.phases[name].blend.items()}
         for other in self.phases[name].blend:
-            self._require_made(f"phases.{name}.blend.{other}", other)
+            self._require_made(f"phases.{name}.blend.{other}", name if other in VERSIONS else other)
         return found
+
+    def _blended(self, name: str, other: str) -> DocumentSet:
+        """The document set that the key `other` of the blend of phase `name` stands for."""
+        if other in VERSIONS:
+            return versioned(other, self.phases[name].document_tokens)
+        return self.phases[other].document_tokens
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The dataset versions that phases of the curriculum blend in, each once, in the order of `VERSIONS`."""
+        named = {other for name in self.curriculum for other in self.phases[name].blend}
+        return tuple(version for version in VERSIONS if version in named)
+
+    @property
+    def document_sets(self) -> tuple[DocumentSet, ...]:
+        """Every document set that is tokenized: the budgets, then the versions that phases of the curriculum name."""
+        named = (
+            versioned(other, self.phases[name].document_tokens)
+            for name in self.curriculum
+            for other in self.phases[name].blend
+            if other in VERSIONS
+        )
+        return (*self.budgets, *sorted(set(named), key=order_of))
 
     @property
     def budgets(self) -> tuple[int, ...]:
@@ -141,6 +167,8 @@ class Recipe:
 def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:
     for name, phase in phases.items():
         require_label(f"phases.{name}", name)
+        if name in VERSIONS:
+            raise SpecError(f"phases.{name}", expected="another name than a dataset version", found=repr(name))
         if problem := phase.problem(longer=longer):
             key, expected, found = problem
             raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
@@ -151,14 +179,18 @@ def _require_blend(name: str, phases: Mapping[str, PhaseRecipe]) -> None:
     phase, seen = phases[name], {phases[name].document_tokens}
     for other, weight in phase.blend.items():
         where = f"phases.{name}.blend.{other}"
+        require_weight(where, weight)
+        if other in VERSIONS:
+            continue
         fits = {key for key, one in phases.items() if one.document_tokens <= phase.row_tokens} - {name}
         if other not in fits:
-            expected = f"a phase whose documents fit its rows: {', '.join(sorted(fits)) or 'none does'}"
+            fitting = ", ".join(sorted(fits)) or "none does"
+            versions = ", ".join(VERSIONS)
+            expected = f"a phase whose documents fit its rows: {fitting}; or a dataset version: {versions}"
             raise SpecError(where, expected=expected, found=repr(other))
         if phases[other].document_tokens in seen:
             raise SpecError(where, expected="documents of another budget", found=phases[other].document_tokens)
         seen.add(phases[other].document_tokens)
-        require_weight(where, weight)
 
 
 def _require_specialists(specialists: Mapping[str, Mapping[str, float]], repos: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.quality.document_rules import Facts
@@ -45,7 +46,7 @@ def other_schemas(files: Sequence[Path], schema: pa.Schema) -> list[str]:
 class Documents:
     """A batch of documents of one budget. Columns are worked out once, when a rule first asks for them."""
 
-    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: int) -> None:
+    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: DocumentSet) -> None:
         self.batch = batch
         self.budget = budget
         self.facts = facts
@@ -85,6 +86,10 @@ class Documents:
     def other_than(self, name: str, value: str) -> Mask:
         """Documents whose `name` is not `value`, or is not there."""
         return ~true_of(pc.equal(self.batch.column(name), value))
+
+    def none_of(self, name: str, values: Sequence[str]) -> Mask:
+        """Documents whose `name` is none of `values`, or is not there."""
+        return ~true_of(pc.is_in(self.batch.column(name), value_set=pa.array(values, pa.string())))
 
     def empty(self, name: str) -> Mask:
         """Documents whose `name` is empty, or is not there."""
@@ -172,7 +177,7 @@ class Pass:
 def pass_over(artifact: Artifact, batches: Iterable[Documents], rules: Sequence[Rule]) -> Pass:
     """Judge all documents of `artifact`, which come in `batches`, by every rule."""
     found = Pass(artifact, {rule: Broken() for rule in rules})
-    keys: dict[int, list[NDArray[np.uint64]]] = defaultdict(list)
+    keys: dict[DocumentSet, list[NDArray[np.uint64]]] = defaultdict(list)
     for documents in batches:
         keys[documents.budget].append(_judge(documents, rules, found))
     for budget, parts in keys.items():
@@ -189,7 +194,7 @@ def _judge(documents: Documents, rules: Sequence[Rule], found: Pass) -> NDArray[
 
 
 def document_batches(
-    artifact: Artifact, budget: int, columns: list[str] | None = None, *, validation: bool | None = None
+    artifact: Artifact, budget: DocumentSet, columns: list[str] | None = None, *, validation: bool | None = None
 ) -> Iterator[pa.RecordBatch]:
     """All documents of a budget, in order, a bounded batch at a time; those of one side if `validation` says so."""
     for file in shards_of(artifact, budget, PARQUET_SUFFIX):
@@ -197,12 +202,12 @@ def document_batches(
             yield from file_batches(file, budget, columns)
 
 
-def file_batches(file: Path, budget: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def file_batches(file: Path, budget: DocumentSet, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The documents of one file, which are of `budget`."""
-    yield from batches(file, documents_at_once(_BATCH_DOCUMENTS, budget), columns)
+    yield from batches(file, documents_at_once(_BATCH_DOCUMENTS, tokens_of(budget)), columns)
 
 
-def _count_repeated(found: Pass, budget: int, keys: list[NDArray[np.uint64]]) -> None:
+def _count_repeated(found: Pass, budget: DocumentSet, keys: list[NDArray[np.uint64]]) -> None:
     """Ids are compared by 64-bit key; their text is read again only where keys are equal."""
     distinct, counts = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *keys]), return_counts=True)
     twice = distinct[counts > 1]

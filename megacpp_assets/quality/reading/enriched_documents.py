@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
 from megacpp_assets.quality.document_rules import Facts
 from megacpp_assets.quality.reading.documents import (
@@ -29,13 +30,14 @@ from megacpp_assets.storage.ragged import Ragged
 
 _SOURCE_COLUMNS = [
     c.DOC_ID, c.TEXT, c.PLATFORM_IDS, c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, *c.CHAR_COLUMNS,
+    *c.CHANGE_COLUMNS,
 ]  # fmt: skip
 
 
 class EnrichedDocuments(Documents):
     """Documents, and `source`: as many of the token parquet, by place."""
 
-    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: int, source: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: DocumentSet, source: pa.RecordBatch) -> None:
         super().__init__(batch, facts, budget)
         self.source = Documents(source, facts, budget)
 
@@ -81,22 +83,24 @@ class EnrichedDocuments(Documents):
         return _differ(self.lists(c.PLATFORM_IDS), self.source.lists(c.PLATFORM_IDS)) | self.strangers
 
     def values_differ(self) -> Mask:
-        """Documents with a token that has another value than its first character in the source, or 0 without one."""
+        """Documents with a token that has another value than its first character in the source, or another than the
+        fill value where the source has none."""
         wrong, source = self.strangers.copy(), self.source
         starts, ends = source.lists(c.TOKEN_CHAR_STARTS), source.lists(c.TOKEN_CHAR_ENDS)
         sound = starts.lengths == ends.lengths
         starts, ends = starts.keep(sound), ends.keep(sound)
         covers = (ends.values > starts.values) & (starts.values >= 0)
         offsets, place, none = None, starts.values, starts.values
-        for name, token_name in c.TOKEN_OF_CHAR.items():
+        for name, token_name in (c.TOKEN_OF_CHAR | c.TOKEN_OF_CHANGE).items():
             chars = source.lists(name)
             if offsets is None or not np.array_equal(offsets, chars.offsets):
                 offsets = chars.offsets
                 held = covers & (starts.values < starts.repeat(chars.lengths))
                 place, none = starts.repeat(offsets[:-1]) + starts.values, np.flatnonzero(~held)
                 place[none] = 0
-            expected = chars.values.take(place) if len(chars.values) else np.zeros(len(place), chars.values.dtype)
-            expected[none] = 0
+            fill = -1 if name == c.HUNK_ID else 0
+            expected = chars.values.take(place) if len(chars.values) else np.full(len(place), fill, chars.values.dtype)
+            expected[none] = fill
             wrong |= _differ(self.lists(token_name), Ragged(starts.offsets, expected))
         return wrong
 
@@ -147,7 +151,7 @@ def _beside(mine: _Reader, other: _Reader, lost: list[pa.Array]) -> Iterator[tup
 class _Reader:
     """The documents of a file, any number at a time; behind its end, or without a file, documents of nulls."""
 
-    def __init__(self, file: Path | None, budget: int, columns: list[str]) -> None:
+    def __init__(self, file: Path | None, budget: DocumentSet, columns: list[str]) -> None:
         self._columns = columns
         self._batches = file_batches(file, budget, columns) if file else iter(())
         self._batch: pa.RecordBatch | None = next(self._batches, None)

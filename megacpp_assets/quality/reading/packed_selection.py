@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet, named_set, order_of
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.packed.blend import origins, shards_of_split
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
@@ -21,10 +22,10 @@ from megacpp_assets.storage.ragged import list_lengths
 _BLOCK_DOCUMENTS = 256
 
 
-def budgets_of(packed: Artifact, split: str) -> tuple[int, ...]:
+def budgets_of(packed: Artifact, split: str) -> tuple[DocumentSet, ...]:
     """The budgets that the documents of `split` are of: the mixture's own, and where they train those it blends in."""
     own, blend = int(packed.manifest.config["document_tokens"]), packed.manifest.config["blend"]
-    return (own, *sorted(map(int, blend))) if split == TRAIN_SPLIT else (own,)
+    return (own, *sorted(map(named_set, blend), key=order_of)) if split == TRAIN_SPLIT else (own,)
 
 
 def times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:

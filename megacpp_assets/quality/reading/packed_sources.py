@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.document_sets import tokens_of
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, documents_at_once
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.packed.blend import shards_of_budget, shards_of_split
@@ -149,7 +150,10 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
     for number, source in enumerate(upstream.inputs):
         done = 0
         for group, budget in enumerate(budgets, number * len(budgets)):
-            files, count = shards_of_budget(source, budget, split), documents_at_once(_BLOCK_DOCUMENTS, budget)
+            files, count = (
+                shards_of_budget(source, budget, split),
+                documents_at_once(_BLOCK_DOCUMENTS, tokens_of(budget)),
+            )
             left = outside[number][done:]
             done += sum(map(count_rows, files))
             for found, lengths in _source_documents(files, count, left):
@@ -207,7 +211,10 @@ def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str,
     def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
         budgets = budgets_of(artifact, split)
         for source, left in zip(inputs, outside[split], strict=True):
-            files, most = shards_of_split(source, budgets, split), documents_at_once(_BLOCK_DOCUMENTS, max(budgets))
+            files, most = (
+                shards_of_split(source, budgets, split),
+                documents_at_once(_BLOCK_DOCUMENTS, max(map(tokens_of, budgets))),
+            )
             yield from _kept(files, most, columns, left)
 
     held = (document for batch in documents(VALID_SPLIT, [c.TEXT, c.CONSTITUENTS]) for document in batch.to_pylist())

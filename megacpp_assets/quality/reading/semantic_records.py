@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.names import LEFT_OUT, ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.known_records import Found, KnownRecords, as_told, key_of
 from megacpp_assets.quality.reading.sides import Leaked, Sides
@@ -76,7 +77,7 @@ class Scan:
         self._data: dict[str, bytes] = {}
         self.broken: Counter[Rule] = Counter()
         self.first: dict[Rule, str] = {}
-        self.told: dict[int, Told] = {}
+        self.told: dict[DocumentSet, Told] = {}
         self.symbols: set[int] = set()
         self._held: list[Record] = []
         self._judged: Record | None = None
@@ -88,7 +89,7 @@ class Scan:
         """Records of all budgets."""
         return sum(told.documents for told in self.told.values())
 
-    def read(self, artifact: Artifact, budget: int) -> None:
+    def read(self, artifact: Artifact, budget: DocumentSet) -> None:
         """Judge every record of `budget`."""
         told = self.told[budget] = Told()
         for line in read_lines(artifact, budget):
@@ -244,7 +245,7 @@ class Semantic:
         return LeftOut(rows, told.roots + len(rows), told.root_bytes + size)
 
     @cached_property
-    def _accounted(self) -> dict[int, dict[str, Ranges]]:
+    def _accounted(self) -> dict[DocumentSet, dict[str, Ranges]]:
         """By budget the ranges of each file that lie in a constituent, or are skipped with a reason."""
         ranges = {
             budget: {path: list(found) for path, found in told.placed.items()}

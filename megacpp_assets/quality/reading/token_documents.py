@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import DocumentSet, version_of
 from megacpp_assets.quality.document_rules import Facts
 from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, document_batches
+from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.jsonl import read_texts
@@ -46,22 +49,31 @@ def token_documents(artifact: Artifact, facts: Facts) -> Iterator[TokenDocuments
         yield from (TokenDocuments(batch, facts, budget) for batch in document_batches(artifact, budget))
 
 
-def not_conserved(artifact: Artifact, semantic: Artifact) -> Broken:
-    """Semantic documents of any budget whose pieces, joined, are not their text, and pieces of no such document."""
+def not_conserved(artifact: Artifact) -> Broken:
+    """Documents of JSONL, of any set, whose pieces, joined, are not their text, and pieces of no such document."""
     broken = Broken()
-    for budget in budgets_of(semantic):
-        _compare(artifact, semantic, budget, broken)
+    for budget in budgets_of(artifact):
+        version = version_of(budget)
+        source = input_of(artifact, "commit_documents" if version else "semantic_jsonl")
+        _compare(_Compared(artifact, budget), read_texts(source, version or budget), broken)
     return broken
 
 
-def _compare(artifact: Artifact, semantic: Artifact, budget: int, broken: Broken) -> None:
-    """As `not_conserved`, for one budget.
+class _Compared(NamedTuple):
+    """A document set of a token parquet artifact."""
+
+    artifact: Artifact
+    budget: DocumentSet
+
+
+def _compare(compared: _Compared, texts: Iterator[Text], broken: Broken) -> None:
+    """As `not_conserved`, for one set.
 
     Both keep the order of the repository, the pieces in two streams (training and validation): one document at a time
     is taken from the stream that has it next.
     """
-    streams = [_Stream(_joined(_pieces(artifact, budget, held_out))) for held_out in (False, True)]
-    for name, text in _joined(read_texts(semantic, budget)):
+    streams = [_Stream(_joined(_pieces(*compared, held_out))) for held_out in (False, True)]
+    for name, text in _joined(texts):
         stream = next((stream for stream in streams if stream.name == name), None)
         if stream is None or stream.text != text:
             broken.add_named(name)
@@ -93,7 +105,7 @@ def _joined(texts: Iterator[Text]) -> Iterator[Text]:
         yield name, "".join(text for _, text in pieces)
 
 
-def _pieces(artifact: Artifact, budget: int, held_out: bool) -> Iterator[Text]:
+def _pieces(artifact: Artifact, budget: DocumentSet, held_out: bool) -> Iterator[Text]:
     for batch in document_batches(artifact, budget, [c.DOC_ID, c.TEXT], validation=held_out):
         names, texts = (batch.column(name).fill_null("").to_pylist() for name in (c.DOC_ID, c.TEXT))
         yield from zip(names, texts, strict=True)

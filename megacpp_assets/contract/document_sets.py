@@ -1,0 +1,41 @@
+"""Document sets: the documents of a repository that are made together and lie in one folder of each artifact.
+
+The semantic documents of a budget are named by that number of tokens, `4096`. The documents of another dataset version
+(seed 002) are named by version and budget, `v3_simple_4096`, and in JSONL, before tokens are counted, by the version.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DocumentSet = int | str
+"""A budget of semantic documents, `VERSION_BUDGET`, or in JSONL `VERSION`."""
+
+COMMIT_VERSIONS: Final = ("v2_simple", "v2_doxygen", "v3_simple", "v3_doxygen")
+"""Versions that are made of commits: whole files before and after (v2), inline differences (v3); two header styles."""
+VERSIONS: Final = COMMIT_VERSIONS
+
+
+def versioned(version: str, tokens: int) -> DocumentSet:
+    """The set of the documents of `version` that have at most so many tokens."""
+    return f"{version}_{tokens}"
+
+
+def named_set(name: str) -> DocumentSet:
+    """The set of that name, as a manifest or a folder has it."""
+    return int(name) if name.isdecimal() else name
+
+
+def tokens_of(documents: DocumentSet) -> int:
+    """The budget of a set that has one."""
+    return int(str(documents).rpartition("_")[2])
+
+
+def version_of(documents: DocumentSet) -> str:
+    """The dataset version of a set; "" for semantic documents."""
+    return str(documents).rpartition("_")[0]
+
+
+def order_of(documents: DocumentSet) -> tuple[int, str]:
+    """Sorts sets by budget, then semantic documents before versions by name."""
+    return tokens_of(documents), version_of(documents)

@@ -1,0 +1,73 @@
+"""Which commits of a repository become documents, and how: the section `[history]` of a recipe."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.key import key
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,199}")
+_DENIED_COMMIT: Final = re.compile(r"[A-Za-z0-9._+-]+:[0-9a-f]{40}")
+_DENIED_SYMBOL: Final = re.compile(r"[A-Za-z0-9._+-]+:[^:]+:.+")
+_LEAST: Final = {
+    "most_commits": 0, "most_files": 1, "file_bytes": 1, "patch_bytes": 1, "context_lines": 0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRecipe:
+    """Which commits become documents of the dataset versions v2 and v3, and how those are written."""
+
+    since: str = key(
+        "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
+    )
+    most_commits: int = key(1000, "Newest commits that are looked at; 0 for all.", allowed="at least 0", unit="commits")
+    first_parent: bool = key(True, "Whether only the first parent of a merge is followed.")
+    paths: tuple[str, ...] = key((), "Globs over whole paths; empty allows every path.", allowed="a list of globs")
+    most_files: int = key(
+        50, "A commit that changes more C or C++ files is left out as a mass change.", allowed="at least 1", unit="files"
+    )
+    file_bytes: int = key(1_000_000, "A larger file version is left out.", allowed="at least 1", unit="bytes")
+    patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed="at least 1", unit="bytes")
+    context_lines: int = key(3, "Unchanged lines around each hunk of v3.", allowed="at least 0", unit="lines")
+    full_file: bool = key(False, "Whether the whole file after the commit follows the hunks of v3.")
+    drift: float = key(
+        0.7,
+        "A v2 version is left out from this similarity (Jaccard, of lines) with the version of its file kept before.",
+        allowed="0 to 1",
+    )
+    denied_commits: tuple[str, ...] = key(
+        (), "Commits that no document is made of, such as a benchmark's answers.", allowed="a list of NAME:COMMIT"
+    )
+    denied_symbols: tuple[str, ...] = key(
+        (), "Symbols of files whose changes no document is made of.", allowed="a list of NAME:PATH:SYMBOL"
+    )
+
+    def __post_init__(self) -> None:
+        if self.since and not self.since_date and not _TAG.fullmatch(self.since):
+            raise SpecError("history.since", expected="YYYY-MM-DD or a tag", found=repr(self.since))
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise SpecError(f"history.{name}", expected=f"at least {least}", found=getattr(self, name))
+        if not 0 <= self.drift <= 1:
+            raise SpecError("history.drift", expected="0 to 1", found=self.drift)
+        shapes = {"denied_commits": (_DENIED_COMMIT, "NAME:COMMIT of 40 hexadecimal digits")}
+        shapes |= {"denied_symbols": (_DENIED_SYMBOL, "NAME:PATH:SYMBOL")}
+        for name, (shape, expected) in shapes.items():
+            for entry in getattr(self, name):
+                if not shape.fullmatch(entry):
+                    raise SpecError(f"history.{name}", expected=expected, found=repr(entry))
+
+    @property
+    def since_date(self) -> str:
+        """`since` if it is a date, else ""."""
+        return self.since if _DATE.fullmatch(self.since) else ""
+
+    @property
+    def since_tag(self) -> str:
+        """`since` if it is a tag, else ""."""
+        return "" if self.since_date else self.since

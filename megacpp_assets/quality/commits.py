@@ -1,0 +1,89 @@
+"""Invariants of `commits`: the objects are of the pinned commit's history, and the list is what the rules leave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.quality.table import Check, Verdict, failing, judged
+from megacpp_assets.storage.artifact import Artifact
+
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*signed-off-by:)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """The listed commits; those of them that git does not have behind the pin; blobs of changes that are missing."""
+
+    stats: dict[str, Any]
+    pinned: str
+    found: str
+    commits: Sequence[Any]
+    foreign: list[str]
+    missing: list[str]
+
+
+def check(artifact: Artifact) -> list[CheckResult]:
+    """Assert every invariant; results in the order of `CHECKS`."""
+    from megacpp_assets.repos.git import GitFailed
+
+    try:
+        return judged(CHECKS, _read(artifact))
+    except GitFailed as error:
+        return failing(CHECKS, f"no readable repository: {error}")
+
+
+def _read(artifact: Artifact) -> _History:
+    from megacpp_assets.commits.log import HISTORY_REF, blob_sizes
+    from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
+    from megacpp_assets.contract.sources.source_file import OBJECTS
+    from megacpp_assets.repos.git import git
+    from megacpp_assets.storage.jsonl import json_lines
+
+    git_dir = artifact.directory / OBJECTS
+    commits = [load_commit(line) for line in json_lines(artifact.file(COMMITS_LIST), artifact.path)]
+    known = set(git("rev-list", HISTORY_REF, git_dir=git_dir).decode().split())
+    blobs = {blob for commit in commits for change in commit.changes for blob in change.sides if blob}
+    return _History(
+        stats=dict(artifact.manifest.stats),
+        pinned=str(artifact.manifest.config["commit"]),
+        found=git("rev-parse", "--verify", f"{HISTORY_REF}^{{commit}}", git_dir=git_dir).decode().strip(),
+        commits=commits,
+        foreign=[commit.commit for commit in commits if commit.commit not in known],
+        missing=sorted(blobs - blob_sizes(git_dir, sorted(blobs)).keys()),
+    )
+
+
+def _pinned(history: _History) -> Verdict:
+    return Verdict(history.found == history.pinned, f"{history.found} where {history.pinned} is pinned")
+
+
+def _of_history(history: _History) -> Verdict:
+    return Verdict(not history.foreign, f"{len(history.foreign)} others, first {history.foreign[:1]}")
+
+
+def _whole(history: _History) -> Verdict:
+    return Verdict(not history.missing, f"{len(history.missing)} missing: {history.missing[:3]}")
+
+
+def _counted(history: _History) -> Verdict:
+    left_out = sum(history.stats["commits_left_out"].values())
+    listed, seen = len(history.commits), history.stats["commits_seen"]
+    return Verdict(listed > 0 and listed + left_out == seen, f"{listed} listed and {left_out} left out of {seen}")
+
+
+def _no_persons(history: _History) -> Verdict:
+    named = [commit.commit for commit in history.commits if _ADDRESS.search(f"{commit.subject}\n{commit.body}")]
+    return Verdict(not named, f"{len(named)} with one, first {named[:1]}")
+
+
+CHECKS: Final = (
+    Check("commit_is_the_pinned_one", "the commit that corpus.lock pinned", _pinned),
+    Check("commits_are_of_the_history", "commits behind the pinned one", _of_history),
+    Check("objects_are_whole", "both blobs of every listed change", _whole),
+    Check("every_commit_is_counted", "commits seen = listed + left out by rule, at least one listed", _counted),
+    Check("messages_name_no_address", "no mail address and no sign-off in a message", _no_persons),
+)

@@ -1,0 +1,137 @@
+"""Invariants of `commit_documents`: texts are the bytes of blobs, both sides come back, counts add up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.storage.artifact import Artifact
+
+if TYPE_CHECKING:
+    from megacpp_assets.contract.sources.commit import Change
+    from megacpp_assets.versions.files import FileVersions
+
+Record = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one pass over the records found: counts by version, and by rule the ids of records that break it."""
+
+    stats: Mapping[str, Any]
+    changes: Mapping[tuple[str, str], Change]
+    files: FileVersions
+    documents: Counter[str] = field(default_factory=Counter)
+    ids: Counter[tuple[str, str]] = field(default_factory=Counter)
+    broken: dict[str, list[str]] = field(default_factory=dict)
+    sides: dict[str, set[str]] = field(default_factory=dict)
+
+    def read(self, version: str, record: Record) -> None:
+        """Judge one record."""
+        self.documents[version] += 1
+        self.ids[version, record[c.DOC_ID]] += 1
+        for name, rule in _RULES.items():
+            if not rule(self, version, record):
+                self.broken.setdefault(name, []).append(record[c.DOC_ID])
+        change = self.changes.get((record[c.COMMIT], record[c.FILEPATH]))
+        for name in change.names if change else ():
+            self.sides.setdefault(name, set()).add(record[c.SPLIT])
+
+
+def check(artifact: Artifact) -> list[CheckResult]:
+    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
+    from megacpp_assets.storage.budgets import budgets_of
+    from megacpp_assets.storage.git_objects import blob_reader
+    from megacpp_assets.storage.jsonl import json_lines, read_records
+    from megacpp_assets.versions.files import FileVersions
+
+    commits = input_of(artifact, "commits")
+    listed = map(load_commit, json_lines(commits.file(COMMITS_LIST), commits.path))
+    changes = {(commit.commit, change.path): change for commit in listed for change in commit.changes}
+    with blob_reader(commits) as blobs:
+        files = FileVersions(blobs, int(artifact.manifest.config["history"]["file_bytes"]))
+        scan = Scan(artifact.manifest.stats, changes, files)
+        for version in budgets_of(artifact):
+            for record in read_records(artifact, version):
+                scan.read(str(version), record)
+    return judged(CHECKS, scan)
+
+
+def _is_of_a_listed_change(scan: Scan, version: str, record: Record) -> bool:
+    return (record[c.COMMIT], record[c.FILEPATH]) in scan.changes
+
+
+def _stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
+    text = record[c.TEXT]
+    return bool(record[c.CONSTITUENTS]) and all(
+        scan.files.get(part["blob"]).data[part["byte_start"] : part["byte_end"]]
+        == text[part["char_start"] : part["char_end"]].encode()
+        for part in record[c.CONSTITUENTS]
+    )
+
+
+def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
+    """A v3 record turns the version before into the version after and back; of v2 the stretches say it all."""
+    from megacpp_assets.versions.unrender import other_side, unrender
+
+    change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
+    if not version.startswith("v3") or change is None:
+        return change is not None
+    hunks = unrender(record)
+    pre, post = (scan.files.get(blob).data for blob in change.sides)
+    return other_side(hunks, pre, forward=True) == post and other_side(hunks, post, forward=False) == pre
+
+
+def _changes_cover_text(scan: Scan, version: str, record: Record) -> bool:
+    lengths = sum(run[0] for run in record[c.CHANGES]), len(record[c.ROLES])
+    return lengths == (len(record[c.TEXT]),) * 2
+
+
+_RULES: Final[Mapping[str, Callable[[Scan, str, Record], bool]]] = {
+    "listed_change": _is_of_a_listed_change,
+    "stretches": _stretches_are_blobs,
+    "sides": _sides_come_back,
+    "lengths": _changes_cover_text,
+}
+
+
+def _rule(name: str) -> Callable[[Scan], Verdict]:
+    def judge(scan: Scan) -> Verdict:
+        broken = scan.broken.get(name, [])
+        found = f"{len(broken)} of {scan.documents.total()} records that do not, first {broken[:1]}"
+        return Verdict(not broken, found if broken else f"all {scan.documents.total()} records")
+
+    return judge
+
+
+def _documents(scan: Scan) -> Verdict:
+    told = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
+    return Verdict(told == dict(scan.documents) and all(told.values()), f"{dict(scan.documents)} where {told} are told")
+
+
+def _unique(scan: Scan) -> Verdict:
+    repeated = sum(count - 1 for count in scan.ids.values())
+    return Verdict(not repeated, f"{repeated} repeated")
+
+
+def _one_side(scan: Scan) -> Verdict:
+    mixed = sorted(name for name, sides in scan.sides.items() if len(sides) > 1)
+    return Verdict(not mixed, f"{len(mixed)} files on both sides, first {mixed[:1]}")
+
+
+CHECKS: Final = (
+    Check("has_documents", "at least one document of each version, as many as the statistics say", _documents),
+    Check("document_ids_unique", "no document id twice in a version", _unique),
+    Check("documents_are_of_listed_changes", "a listed commit and a file that it changed", _rule("listed_change")),
+    Check("stretches_are_blobs", "each stretch of a file is the bytes of its blob", _rule("stretches")),
+    Check("sides_come_back", "a v3 document turns each version of its file into the other", _rule("sides")),
+    Check("changes_cover_text", "a change run and a role for every character", _rule("lengths")),
+    Check("one_side_of_the_hold_out", "all documents of a file's history train, or all validate", _one_side),
+)

@@ -1,0 +1,67 @@
+"""The blobs of a history as documents need them: bytes, and where each line begins."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.tree.text import refusal
+from megacpp_assets.storage.git_objects import BlobReader
+
+_KEPT_BYTES: Final = 64 << 20
+_NEWLINE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A blob: its bytes, `starts[i]` where line i begins (the last entry is the end), and why it is refused, or ""."""
+
+    data: bytes
+    starts: NDArray[np.int64]
+    reason: str = ""
+
+    @property
+    def lines(self) -> int:
+        """Number of lines; the last one may have no line end."""
+        return len(self.starts) - 1
+
+
+class FileVersions:
+    """Reads blobs and keeps the latest 64 MiB of them: the version after a commit is the one before a later commit."""
+
+    def __init__(self, blobs: BlobReader, most_bytes: int) -> None:
+        self._blobs = blobs
+        self._most = most_bytes
+        self._kept: OrderedDict[str, FileVersion] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, blob: str) -> FileVersion:
+        """The version with that object id; an empty one for a side that does not exist. Raises `LineageGap`."""
+        if not blob:
+            return _EMPTY
+        if blob in self._kept:
+            self._kept.move_to_end(blob)
+            return self._kept[blob]
+        data = self._blobs.read(blob)
+        version = FileVersion(data, line_starts(data), refusal(data, self._most))
+        self._kept[blob] = version
+        self._bytes += len(data)
+        while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
+            self._bytes -= len(self._kept.popitem(last=False)[1].data)
+        return version
+
+
+def line_starts(data: bytes) -> NDArray[np.int64]:
+    """Where each line of `data` begins, and the end of `data`."""
+    if not data:
+        return np.zeros(1, dtype=np.int64)
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE) + 1
+    inner = ends[:-1] if len(ends) and ends[-1] == len(data) else ends
+    return np.concatenate([[0], inner, [len(data)]]).astype(np.int64)
+
+
+_EMPTY: Final = FileVersion(b"", np.zeros(1, dtype=np.int64))

@@ -1,0 +1,129 @@
+"""The line differences of commits, from one `git diff-tree` process: hunks of lines, numbered on both sides."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Final
+
+from megacpp_assets.commits.log import NO_OBJECT
+from megacpp_assets.repos.git import environment, require_success
+
+CONTEXT: Final = 32
+REMOVED: Final = 45
+ADDED: Final = 43
+"""First byte of a line of a hunk: a space, `-`, `+`."""
+_NO_NEWLINE: Final = 92
+_BLOCK: Final = 1 << 20
+_START: Final = re.compile(rb"^(?:diff --git |[0-9a-f]{40}$)", re.MULTILINE)
+"""Every line of a file's text begins with one of the bytes above, so these can only begin a section."""
+_INDEX: Final = re.compile(rb"^index ([0-9a-f]{40})\.\.([0-9a-f]{40})", re.MULTILINE)
+_HUNK: Final = re.compile(rb"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a hunk: `kind` is CONTEXT, REMOVED or ADDED; `text` has its line end, if the file has one there.
+
+    `pre` and `post` count lines from 0: where the line is on its side, or where the other side stands.
+    """
+
+    kind: int
+    text: bytes
+    pre: int
+    post: int
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The difference of two blobs as git's section of a commit's patch, unparsed; "" is a side that does not exist."""
+
+    blob_pre: str
+    blob_post: str
+    section: bytes
+
+    def hunks(self) -> Iterator[list[Line]]:
+        """The lines of each hunk. A binary file has no hunk."""
+        starts = list(_HUNK.finditer(self.section))
+        for number, found in enumerate(starts):
+            end = starts[number + 1].start() if number + 1 < len(starts) else len(self.section)
+            yield _lines(self.section[found.end() : end], int(found[1]), int(found[2]))
+
+    @property
+    def changed_bytes(self) -> int:
+        """Bytes of the patch, context included: what a document of it takes, or a little more."""
+        return len(self.section)
+
+
+def _lines(body: bytes, first_pre: int, first_post: int) -> list[Line]:
+    # A side without lines has the number of the line before it, so both count from 0 by this.
+    pre, post = max(first_pre - 1, 0), max(first_post - 1, 0)
+    lines: list[Line] = []
+    for raw in body.split(b"\n")[:-1]:
+        kind = raw[0] if raw else CONTEXT
+        if kind == _NO_NEWLINE:
+            lines[-1] = Line(lines[-1].kind, lines[-1].text[:-1], lines[-1].pre, lines[-1].post)
+            continue
+        lines.append(Line(kind, raw[1:] + b"\n", pre, post))
+        pre += kind != ADDED
+        post += kind != REMOVED
+    return lines
+
+
+def read_patches(git_dir: Path, commits: Iterable[str], context: int) -> Iterator[tuple[str, list[Patch]]]:
+    """(commit, its patches) in the order of `commits`, with `context` unchanged lines around each change.
+
+    Memory stays at the patches of one commit. Raises the errors of `git`.
+    """
+    command = [
+        "git", "--git-dir", str(git_dir), "diff-tree", "--stdin", "-p", "-r", "--root", "-M", "-l400", "--full-index",
+        f"-U{context}", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules",
+    ]  # fmt: skip
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
+        asked.writelines(f"{commit}\n".encode() for commit in commits)
+        asked.seek(0)
+        with subprocess.Popen(
+            command, stdin=asked, stdout=subprocess.PIPE, stderr=errors, env=environment()
+        ) as process:
+            assert process.stdout is not None
+            try:
+                yield from _by_commit(_sections(process.stdout))
+            finally:
+                process.kill()
+            errors.seek(0)
+            require_success("diff-tree", process.wait(), errors.read(_BLOCK))
+
+
+def _sections(stream: IO[bytes]) -> Iterator[bytes]:
+    """The parts of the output that each begin with a commit or with a file."""
+    rest = b""
+    while block := stream.read(_BLOCK):
+        rest += block
+        starts = [found.start() for found in _START.finditer(rest)]
+        for start, end in pairwise(starts):
+            yield rest[start:end]
+        rest = rest[starts[-1] :] if starts else rest
+    if rest:
+        yield rest
+
+
+def _by_commit(sections: Iterable[bytes]) -> Iterator[tuple[str, list[Patch]]]:
+    commit, patches = "", list[Patch]()
+    for section in sections:
+        if not section.startswith(b"diff --git "):
+            if commit:
+                yield commit, patches
+            commit, patches = section[:40].decode(), []
+        elif found := _INDEX.search(section):
+            patches.append(Patch(_blob(found[1].decode()), _blob(found[2].decode()), section))
+    if commit:
+        yield commit, patches
+
+
+def _blob(name: str) -> str:
+    return "" if name == NO_OBJECT else name

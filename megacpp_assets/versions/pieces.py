@@ -1,0 +1,120 @@
+"""A document being written: pieces of text in order, each with where it is from and what the commit did to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract.names import NO_HUNK, SYNTHETIC_ROLE, UNCHANGED_OP
+
+
+class Edit(NamedTuple):
+    """What a commit did to a piece: masks of the side before and after, hunk number, edit operation."""
+
+    pre: int = 0
+    post: int = 0
+    hunk: int = NO_HUNK
+    operation: int = UNCHANGED_OP
+
+
+NO_EDIT = Edit()
+
+
+class Source(NamedTuple):
+    """The bytes of a blob that a piece has, and the path of that blob."""
+
+    path: str
+    blob: str
+    byte_start: int
+    byte_end: int
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The text so far and all that is known of its characters; pieces that belong together are one run."""
+
+    texts: list[str] = field(default_factory=list)
+    length: int = 0
+    _runs: list[tuple[int, Edit]] = field(default_factory=list)
+    _roles: list[tuple[int, int]] = field(default_factory=list)
+    _parts: list[dict[str, Any]] = field(default_factory=list)
+    _chunks: list[dict[str, Any]] = field(default_factory=list)
+
+    def synthetic(self, text: str, edit: Edit = NO_EDIT) -> None:
+        """Add text that stands in no file."""
+        self._add(text, edit, SYNTHETIC_ROLE)
+
+    def of_file(self, text: str, source: Source, edit: Edit, role: int) -> None:
+        """Add `text`, which is exactly the bytes of `source` in UTF-8."""
+        start = self.length
+        self._add(text, edit, role)
+        last = self._parts[-1] if self._parts else None
+        if (
+            last is not None
+            and (last["blob"], last["filepath"], last["role"]) == (source.blob, source.path, role)
+            and (last["byte_end"], last["char_end"]) == (source.byte_start, start)
+        ):
+            last["byte_end"], last["char_end"] = source.byte_end, self.length
+            return
+        self._parts.append(
+            {
+                "filepath": source.path, "byte_start": source.byte_start, "byte_end": source.byte_end,
+                "char_start": start, "char_end": self.length, "role": role, "blob": source.blob,
+            }
+        )  # fmt: skip
+
+    def _add(self, text: str, edit: Edit, role: int) -> None:
+        count = len(text)
+        self.texts.append(text)
+        self.length += count
+        for runs, value in ((self._runs, edit), (self._roles, role)):
+            if runs and runs[-1][1] == value:
+                runs[-1] = (runs[-1][0] + count, value)  # type: ignore[assignment]
+            else:
+                runs.append((count, value))  # type: ignore[arg-type]
+
+    def chunk(self, start: int, kind: str, name: str) -> None:
+        """The text from `start` on is a chunk; nothing where that is empty."""
+        if start < self.length:
+            self._chunks.append(
+                {
+                    "char_offset": start, "char_end": self.length, "kind": kind, "name": name, "dep_level": 0,
+                    "is_leaf": True,
+                }
+            )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """All of the text."""
+        return "".join(self.texts)
+
+    @property
+    def changes(self) -> list[list[int]]:
+        """Runs of the JSONL key `changes`: characters, mask before, mask after, hunk, edit operation."""
+        return [[count, *edit] for count, edit in self._runs if count]
+
+    @property
+    def roles(self) -> NDArray[np.uint8]:
+        """The role of each character."""
+        values = np.array([role for _, role in self._roles], dtype=np.uint8)
+        return np.repeat(values, [count for count, _ in self._roles])
+
+    @property
+    def constituents(self) -> list[dict[str, Any]]:
+        """Where each stretch that is of a file came from."""
+        return self._parts
+
+    @property
+    def chunks(self) -> list[dict[str, Any]]:
+        """The chunks, in order."""
+        return self._chunks
+
+
+def comment_lines(text: str) -> Iterator[str]:
+    """The lines of `text` without what would end a comment of either style."""
+    for line in text.split("\n"):
+        yield line.replace("*/", "* /").rstrip().rstrip("\\").rstrip()

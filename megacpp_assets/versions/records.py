@@ -1,0 +1,58 @@
+"""Documents of commits as JSONL records: the keys of semantic documents, and the runs of what a commit changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.schemas import JSONL_KEYS
+from megacpp_assets.contract.sources.commit import Change, Commit
+from megacpp_assets.semantic.documents.platforms import platform_ids
+from megacpp_assets.versions.pieces import Pieces
+
+_CHARS_PER_TOKEN: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the documents of a repository share: the licence of a path, and whether a file validates."""
+
+    repo: RepoRef
+    license_of: Callable[[Change], str]
+    validates: Callable[[Change], bool]
+
+
+def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin: Origin) -> bytes:
+    """The JSON line of a document of `commit`; columns of labels are empty, which stands for their fill values."""
+    text = pieces.text
+    identity = "\0".join((origin.repo.name, version, commit.commit, change.path, text))
+    values: dict[str, Any] = {
+        c.DOC_ID: hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+        c.REPO: origin.repo.name,
+        c.REF: origin.repo.ref,
+        c.COMMIT: commit.commit,
+        c.FILEPATH: change.path,
+        c.BYTE_START: min((part["byte_start"] for part in pieces.constituents), default=0),
+        c.BYTE_END: max((part["byte_end"] for part in pieces.constituents), default=0),
+        c.LICENSE: origin.license_of(change),
+        c.SPLIT: VALID_SPLIT if origin.validates(change) else TRAIN_SPLIT,
+        c.CONSTITUENTS: pieces.constituents,
+        "language": change.language,
+        c.PLATFORM_IDS: platform_ids(text, "", [change.path]),
+        c.TEXT: text,
+        **dict.fromkeys(c.PAINTED_COLUMNS, ()),
+        c.ROLES: pieces.roles,
+        c.CHUNK_BOUNDARIES: pieces.chunks,
+        c.CALL_EDGES: (),
+        c.TYPE_EDGES: (),
+        "token_estimate": len(text) // _CHARS_PER_TOKEN,
+    }
+    ordered = {key: values[key] for key in JSONL_KEYS} | {c.CHANGES: pieces.changes}
+    return orjson.dumps(ordered, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
