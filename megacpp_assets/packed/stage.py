@@ -45,7 +45,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "13"
+VERSION = "14"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

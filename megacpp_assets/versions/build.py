@@ -12,6 +12,7 @@ from typing import Final
 from megacpp_assets.contract.lock.removal import takes
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.headers import HEADERS
@@ -25,6 +26,7 @@ NO_DIFFERENCE: Final = "no difference of lines"
 OVER_PATCH: Final = "difference over the size limit"
 WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"
+SECRET: Final = "secret or personal data"
 LITTLE_DRIFT: Final = "like the version kept before it"
 
 Emit = Callable[[str, bytes], None]
@@ -52,6 +54,7 @@ class Builder:
     origin: Origin
     files: FileVersions
     removed: tuple[str, ...] = ()
+    without_secrets: bool = False
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     _blobs: dict[str, _Whole] = field(default_factory=dict)
 
@@ -104,7 +107,13 @@ class Builder:
             return file_policy.REMOVED
         symbols = _denied_symbols(self.recipe, self.origin.repo.name, change)
         text = patch.section if patch else b""
+        if self._has_secret(text):
+            return SECRET
         return DENIED_SYMBOL if any(symbol.search(text) for symbol in symbols) else ""
+
+    def _has_secret(self, text: bytes) -> bool:
+        """Whether a text has a secret or a personal datum that the recipe wants out of documents."""
+        return self.without_secrets and bool(finds_of(text))
 
     def _count_whole(self, rule: str) -> None:
         for version in self.versions:
@@ -135,8 +144,9 @@ class Builder:
                 self._count_whole(LITTLE_DRIFT)
                 continue
             symbols = _denied_symbols(self.recipe, self.origin.repo.name, whole.change)
-            if any(symbol.search(version.data) for symbol in symbols):
-                self._count_whole(DENIED_SYMBOL)
+            denied = any(symbol.search(version.data) for symbol in symbols)
+            if denied or self._has_secret(version.data):
+                self._count_whole(DENIED_SYMBOL if denied else SECRET)
                 continue
             kept[name] = lines
             for name_of_version in versions:

@@ -18,6 +18,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.recipe.curation import REPLACE
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.whole import as_config
@@ -52,6 +53,7 @@ class CommitDocumentsSpec:
     versions: tuple[str, ...]
     recipe: HistoryRecipe
     holdout: HoldoutRecipe
+    without_secrets: bool = False
     removed: tuple[str, ...] = ()
 
 
@@ -90,6 +92,7 @@ def target(spec: CommitDocumentsSpec) -> Target:
             BUDGETS: list(spec.versions),
             "history": _decisive(spec),
             "holdout": as_config(spec.holdout),
+            "without_secrets": spec.without_secrets,
             **({"removed": list(spec.removed)} if spec.removed else {}),
         },
         inputs=(
@@ -127,7 +130,7 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
                 tallies[version]["json_bytes"] += len(line)
 
             files = FileVersions(blobs, spec.recipe.file_bytes)
-            builder = Builder(commits.folder(OBJECTS), spec.recipe, spec.versions, origin, files, spec.removed)
+            builder = Builder(commits.folder(OBJECTS), spec.recipe, spec.versions, origin, files, spec.removed, spec.without_secrets)
             builder.build(listed, emit, lambda done: progress(done, len(listed)))
             _require_documents(spec, builder, tallies)
             told: dict[DocumentSet, dict[str, Any]] = {}

@@ -16,7 +16,7 @@ from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
-from megacpp_assets.pipeline.stages import COMPARED, STAGES, Kind
+from megacpp_assets.pipeline.stages import COMPARED, Kind, stages_of
 from megacpp_assets.quality import release
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.storage.recipes import keep_recipe
@@ -66,7 +66,7 @@ def test_a_root_without_pins_has_definitions_without_assets(tmp_path: Path) -> N
 
 def test_every_stage_is_an_asset_with_a_description_and_checks_that_block_unless_they_only_warn(root: Path) -> None:
     graph = build_definitions(root).resolve_asset_graph()
-    for stage in STAGES.values():
+    for stage in stages_of(load_recipe("sample")):
         node = graph.get(asset_key("d", stage.name, "4k" if stage.kind is Kind.MIXTURE else ""))
         assert node.description
         assert node.check_keys

@@ -14,17 +14,19 @@ import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import result_of
-from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
+from megacpp_assets.pipeline.stages import Kind, stages_of
 from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.storage.artifact import open_artifact
 from tests.pipeline.roots import data_hashes, environment, megacpp
 
 DATASET = "sample_semantic_4k_v1__sample_kernel"
+_STAGES = [stage.name for stage in stages_of(load_recipe("sample")) if stage.kind is Kind.REPOSITORY]
 REPO = "sample-kernel@v1.0.0"
 RAW, TOKENIZER = f"cpp_raw/{REPO}", f"tokenizer/{DATASET}"
 
@@ -196,14 +198,14 @@ def test_one_run_over_all_assets_of_a_repository_makes_each_of_them_and_records_
 ) -> None:
     """The tokenizer stands between them, so that they have more than one body."""
     root = Path(shutil.copytree(by["by_command"], tmp_path / "data"))
-    keys = [dg.AssetKey([DATASET, stage]) for stage in REPOSITORY_STAGES]
+    keys = [dg.AssetKey([DATASET, stage]) for stage in _STAGES]
     job = build_definitions(root).resolve_implicit_global_asset_job_def()
     with open_instance(root) as instance:
         before = [_recorded(instance, key) for key in keys]
         done = job.execute_in_process(instance=instance, asset_selection=keys, partition_key=REPO)
         after = [_recorded(instance, key) for key in keys]
     assert done.success and not [event.step_key for event in done.all_events if event.is_step_skipped]
-    made = [result_of(step_of(open_corpus(root), stage, REPO)).artifact for stage in REPOSITORY_STAGES[2:]]
+    made = [result_of(step_of(open_corpus(root), stage, REPO)).artifact for stage in _STAGES[2:]]
     assert after == [*before[:2], *([artifact.manifest.sha256] for artifact in made)]
 
 

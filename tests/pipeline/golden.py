@@ -16,12 +16,14 @@ from roots import run_small
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.sources.source_file import OBJECTS
-from megacpp_assets.pipeline.stages import STAGES
+from megacpp_assets.pipeline.stages import stages_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.training.checkpoints.record import MODEL
 from megacpp_assets.training.checkpoints.shards import Shards
 
+STAGES = stages_of(load_recipe("sample"))
 GOLDEN = Path(__file__).with_name("golden.json")
 
 Golden = dict[str, dict[str, str]]
@@ -29,12 +31,15 @@ Golden = dict[str, dict[str, str]]
 
 def golden_of(root: Path) -> Golden:
     """Stage -> its `VERSION` and the hash of what it left in `root`."""
-    made: dict[str, list[list[object]]] = {stage: [] for stage in STAGES}
+    made: dict[str, list[list[object]]] = {stage.name: [] for stage in STAGES}
     for artifact in _artifacts(root):
         made[artifact.manifest.stage] += [[artifact.path, *fact] for fact in _facts(artifact)]
     return {
-        name: {"version": stage.implementation.VERSION, "sha256": sha256_bytes(canonical_json(sorted(made[name])))}
-        for name, stage in STAGES.items()
+        stage.name: {
+            "version": stage.implementation.VERSION,
+            "sha256": sha256_bytes(canonical_json(sorted(made[stage.name]))),
+        }
+        for stage in STAGES
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from megacpp_assets.compute.tokenizer_device import VARIABLE
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES, STAGES, TOKENIZER, chain
+from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES, STAGES, TOKENIZER, chain, stages_of, upstream_of
 
 
 def test_each_stage_comes_after_those_it_reads() -> None:
@@ -21,9 +21,19 @@ def test_a_chain_has_all_that_an_artifact_rests_on_and_nothing_else() -> None:
     assert set(chain(CHECKPOINT)) == set(STAGE_NAMES)
 
 
+def test_stages_of_commits_are_there_where_a_phase_takes_a_version_of_commits() -> None:
+    plain, versions = (load_recipe("smoke", settings) for settings in ((), ("phases.4k.blend.v3_simple=1.0",)))
+    assert [stage.name for stage in stages_of(versions) if stage not in stages_of(plain)] == [
+        "commits", "commit_documents",
+    ]  # fmt: skip
+    tokenized = STAGES["tokenized_parquet"]
+    assert [stage.name for stage in upstream_of(tokenized, plain)] == ["semantic_jsonl", TOKENIZER]
+    assert [stage.name for stage in upstream_of(tokenized, versions)] == [*tokenized.upstream]
+
+
 def _resources(*settings: str) -> dict[str, str]:
     recipe = load_recipe("smoke", settings)
-    return {name: resource for name, stage in STAGES.items() if (resource := stage.resource_for(recipe))}
+    return {stage.name: resource for stage in stages_of(recipe) if (resource := stage.resource_for(recipe))}
 
 
 def test_a_stage_takes_a_slot_of_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.documents import MixtureRecipe, SemanticRecipe, SourcesRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.rows import PackingRecipe, PhaseRecipe, standard_phases
+from megacpp_assets.contract.recipe.text import load_recipe, parse_recipe, recipe_toml
 from megacpp_assets.contract.recipe.whole import Recipe
 
 
@@ -111,3 +113,27 @@ def test_a_category_that_there_is_not_is_refused_with_those_there_are() -> None:
         MixtureRecipe(categories={"games": 2.0})
     with pytest.raises(SpecError, match=r"mixture.categories.crypto; expected a positive finite number; found -1"):
         MixtureRecipe(categories={"crypto": -1.0})
+
+
+def test_a_phase_takes_dataset_versions_of_its_own_budget() -> None:
+    blends = ("phases.16k.blend={ v3_simple = 2.0, 4k = 1.0 }", "phases.4k.blend={ v2_doxygen = 0.5 }")
+    settings = ("curriculum=['4k', '16k']", *blends)
+    recipe = load_recipe("sample", settings)
+    assert recipe.versions == ("v2_doxygen", "v3_simple")
+    assert recipe.document_sets == (4096, 16_384, "v2_doxygen_4096", "v3_simple_16384")
+    assert recipe.blend("16k") == {"v3_simple_16384": 2.0, 4096: 1.0}
+    assert parse_recipe(tomllib.loads(recipe_toml(recipe)), "again") == recipe
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("history.since=yesterday or so", "history.since; expected YYYY-MM-DD or a tag"),
+        ("history.drift=1.5", "history.drift; expected 0 to 1; found 1.5"),
+        ("history.denied_commits=['fmt:abc']", "history.denied_commits; expected NAME:COMMIT of 40 hexadecimal digits"),
+        ("phases.v3_simple.row_tokens=4096", "phases.v3_simple; expected another name than a dataset version"),
+    ],
+)
+def test_an_invalid_bound_of_history_is_rejected_by_its_key(setting: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        load_recipe("sample", (setting,))
