@@ -145,7 +145,8 @@ _TABLE: Final = (
     Stage(
         "commit_documents", Kind.REPOSITORY, "versions", "history", frozenset({"cplusplus", "json"}),
         "Dataset versions v2 (whole files before and after) and v3 (inline differences) of the listed commits.",
-        ("pinned_repos", "semantic_jsonl", "commits"), ("documents", "commits"), wanted=_commit_versions,
+        ("pinned_repos", "curated_files", "semantic_jsonl", "commits"), ("documents", "commits"),
+        wanted=_commit_versions,
     ),
     Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),

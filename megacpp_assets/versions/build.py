@@ -12,8 +12,8 @@ from typing import Final
 from megacpp_assets.contract.lock.removal import takes
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.contract.sources.commit import Change, Commit
+from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.headers import HEADERS
 from megacpp_assets.versions.inline import Sides, marks_of, render_inline
@@ -26,6 +26,7 @@ NO_DIFFERENCE: Final = "no difference of lines"
 OVER_PATCH: Final = "difference over the size limit"
 WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"
+DROPPED: Final = "dropped by curated_files"
 SECRET: Final = "secret or personal data"
 LITTLE_DRIFT: Final = "like the version kept before it"
 
@@ -44,6 +45,27 @@ class _Whole:
     marks: Marks
 
 
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """What is in no document: files that the patterns `removed` take, files that curation `dropped` at the pinned
+    commit, and with `without_secrets` every text with a secret or a personal datum."""
+
+    removed: tuple[str, ...] = ()
+    dropped: frozenset[str] = frozenset()
+    without_secrets: bool = False
+
+    def rule_of(self, change: Change) -> str:
+        """The name of the rule that bars the file of a change, under any of its names; "" for none."""
+        names = (change.path, change.old_path, *change.names)
+        if any(takes(self.removed, name) for name in names):
+            return file_policy.REMOVED
+        return "" if self.dropped.isdisjoint(names) else DROPPED
+
+    def has_secret(self, text: bytes) -> bool:
+        """Whether `text` has what must not be in a document."""
+        return self.without_secrets and bool(finds_of(text))
+
+
 @dataclass(slots=True)
 class Builder:
     """Makes the documents of `versions`; `left_out` counts, by version, the changes that became none, by rule."""
@@ -53,8 +75,7 @@ class Builder:
     versions: Sequence[str]
     origin: Origin
     files: FileVersions
-    removed: tuple[str, ...] = ()
-    without_secrets: bool = False
+    barred: Barred = field(default_factory=Barred)
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     _blobs: dict[str, _Whole] = field(default_factory=dict)
 
@@ -101,19 +122,15 @@ class Builder:
         return Sides(commit, change, pre, post, hunks)
 
     def _forbidden(self, change: Change, patch: Patch | None) -> str:
-        """`REMOVED` for a file that was removed under any of its names; `DENIED_SYMBOL` if the difference, or the
-        function that git names for it, has a denied symbol."""
-        if any(takes(self.removed, name) for name in (change.path, change.old_path, *change.names)):
-            return file_policy.REMOVED
+        """The rule that bars the file or its difference; `DENIED_SYMBOL` if the difference, or the function that git
+        names for it, has a denied symbol."""
+        if rule := self.barred.rule_of(change):
+            return rule
         symbols = _denied_symbols(self.recipe, self.origin.repo.name, change)
         text = patch.section if patch else b""
-        if self._has_secret(text):
+        if self.barred.has_secret(text):
             return SECRET
         return DENIED_SYMBOL if any(symbol.search(text) for symbol in symbols) else ""
-
-    def _has_secret(self, text: bytes) -> bool:
-        """Whether a text has a secret or a personal datum that the recipe wants out of documents."""
-        return self.without_secrets and bool(finds_of(text))
 
     def _count_whole(self, rule: str) -> None:
         for version in self.versions:
@@ -145,7 +162,7 @@ class Builder:
                 continue
             symbols = _denied_symbols(self.recipe, self.origin.repo.name, whole.change)
             denied = any(symbol.search(version.data) for symbol in symbols)
-            if denied or self._has_secret(version.data):
+            if denied or self.barred.has_secret(version.data):
                 self._count_whole(DENIED_SYMBOL if denied else SECRET)
                 continue
             kept[name] = lines

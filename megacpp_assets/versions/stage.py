@@ -27,11 +27,12 @@ from megacpp_assets.contract.sources.source_file import OBJECTS, SourceFile
 from megacpp_assets.semantic.documents.held_out import draw
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, budgets_of, by_budget
+from megacpp_assets.storage.curated import curated_files
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.jsonl import json_lines, read_lines, write_lines
-from megacpp_assets.storage.layout import commit_documents_path, commits_path, jsonl_path, raw_path
+from megacpp_assets.storage.layout import commit_documents_path, commits_path, curated_path, jsonl_path, raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
-from megacpp_assets.versions.build import Builder
+from megacpp_assets.versions.build import Barred, Builder
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.records import Origin
 
@@ -63,7 +64,6 @@ def spec(corpus: Corpus, partition: str) -> CommitDocumentsSpec:
     if not recipe.versions:
         do = "name one in the blend of a phase, as in phases.4k.blend = { v3_simple = 1.0 }"
         raise SpecError(f"recipe {recipe.dataset}", expected="a dataset version in a phase", found="none", do=do)
-    removed = corpus.lock.removed_paths(pin.name)
     return CommitDocumentsSpec(
         corpus.root,
         corpus.dataset,
@@ -72,7 +72,8 @@ def spec(corpus: Corpus, partition: str) -> CommitDocumentsSpec:
         recipe.versions,
         recipe.history,
         recipe.holdout,
-        removed,
+        without_secrets=recipe.curation.secrets == REPLACE,
+        removed=corpus.lock.removed_paths(pin.name),
     )
 
 
@@ -96,9 +97,12 @@ def target(spec: CommitDocumentsSpec) -> Target:
             **({"removed": list(spec.removed)} if spec.removed else {}),
         },
         inputs=(
-            commits_path(spec.dataset, spec.repo), raw_path(spec.repo), jsonl_path(spec.dataset, spec.repo),
+            commits_path(spec.dataset, spec.repo),
+            raw_path(spec.repo),
+            curated_path(spec.dataset, spec.repo),
+            jsonl_path(spec.dataset, spec.repo),
         ),
-    )  # fmt: skip
+    )
 
 
 def _decisive(spec: CommitDocumentsSpec) -> dict[str, Any]:
@@ -117,9 +121,12 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        commits, raw, semantic = inputs
+        commits, raw, curated, semantic = inputs
+        listed_files = source_files(raw)
+        tip = curated_files(listed_files, curated)
+        dropped = {file.path for file in tip if file.skipped} - {file.path for file in listed_files if file.skipped}
         listed = [load_commit(line) for line in json_lines(commits.file(COMMITS_LIST), commits.path)][::-1]
-        origin = Origin(spec.repo, _licences(spec, source_files(raw)), _hold_out(spec, listed, semantic))
+        origin = Origin(spec.repo, _licences(spec, tip), _hold_out(spec, listed, semantic))
         with blob_reader(commits) as blobs, ExitStack() as stack:
             spools = {version: stack.enter_context(tempfile.TemporaryFile()) for version in spec.versions}
             tallies = {version: Counter[str]() for version in spec.versions}
@@ -130,7 +137,8 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
                 tallies[version]["json_bytes"] += len(line)
 
             files = FileVersions(blobs, spec.recipe.file_bytes)
-            builder = Builder(commits.folder(OBJECTS), spec.recipe, spec.versions, origin, files, spec.removed, spec.without_secrets)
+            barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets)
+            builder = Builder(commits.folder(OBJECTS), spec.recipe, spec.versions, origin, files, barred)
             builder.build(listed, emit, lambda done: progress(done, len(listed)))
             _require_documents(spec, builder, tallies)
             told: dict[DocumentSet, dict[str, Any]] = {}

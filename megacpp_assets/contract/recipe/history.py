@@ -29,7 +29,10 @@ class HistoryRecipe:
     first_parent: bool = key(True, "Whether only the first parent of a merge is followed.")
     paths: tuple[str, ...] = key((), "Globs over whole paths; empty allows every path.", allowed="a list of globs")
     most_files: int = key(
-        50, "A commit that changes more C or C++ files is left out as a mass change.", allowed="at least 1", unit="files"
+        50,
+        "A commit that changes more C or C++ files is left out as a mass change.",
+        allowed="at least 1",
+        unit="files",
     )
     file_bytes: int = key(1_000_000, "A larger file version is left out.", allowed="at least 1", unit="bytes")
     patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed="at least 1", unit="bytes")
