@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _JOINT: Final = re.compile(r";|[};]+(?:  // namespace .*)?|(?:public|protected|private):")
 """A line between slices: the end of a declaration, a class or a namespace, or the access label above a member."""
-_MACRO: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
+_MACRO: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?")
 """A line that may open or close a namespace without a brace."""
 
 FileBytes = Callable[[str], bytes]

@@ -17,10 +17,6 @@ from megacpp_assets.semantic.tree.text import SourceText
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _KEPT = 8
 """Of namespaces inside one another, so many of the innermost are told."""
-_BRACED = re.compile(rb"(?:export\s+)?(?:inline\s+)?(?:namespace\b|extern\b)[^{};]{0,400}\{")
-_MACRO = re.compile(rb"[A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?")
-_CLOSING_MACRO = re.compile(rb"([A-Za-z_]\w*(?:[ \t]*\([^(){};]*\))?)\s*\Z")
-_CLOSING_WINDOW = 200
 _CLOSER = re.compile(r"[A-Za-z_]\w*")
 
 

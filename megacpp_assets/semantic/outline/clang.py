@@ -9,7 +9,7 @@ from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.ends import declaration_ends
 from megacpp_assets.semantic.outline.instantiations import with_instantiations
 from megacpp_assets.semantic.outline.lexer import Lexed
-from megacpp_assets.semantic.outline.macros import invocations, macro_made, prefixes, with_macros
+from megacpp_assets.semantic.outline.macros import invocations, macro_made, prefixes, with_macros, with_whole_borders
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, Cursors, Symbols
 
@@ -49,6 +49,7 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols)
     has_body[cursors.parent[bodies]] = True
     ends = declaration_ends(code, lexed, cursors, chosen, uses)
     outline = _declarations(cursors, symbols, chosen, (ends, has_body, made)).joined(_body_nodes(cursors, bodies))
+    outline = with_whole_borders(uses, outline)
     return with_macros(code, uses, prefixes(code, lexed), with_instantiations(code, lexed, outline)).in_order()
 
 

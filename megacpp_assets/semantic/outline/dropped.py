@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.outline import kinds as k
+from megacpp_assets.semantic.outline.braces import Braces
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import MacroNames, between, next_solid, with_macros
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
-from megacpp_assets.semantic.outline.ranges import cover
 from megacpp_assets.semantic.outline.torn import joined
 from megacpp_assets.semantic.outline.treesitter import has_errors, syntax_outline
 
 _SPACE, _NEWLINE = 32, 10
-_OPEN, _CLOSE = b"{}"
-_BODIED = frozenset({Role.FUNCTION, Role.CLASS, Role.BODY})
 _WORDS = re.compile(rb"[A-Za-z_]\w*")
 _GOES_ON = re.compile(rb"[A-Za-z_#~]|\[\[")
 _ARGUMENTS = re.compile(rb"\([^(){};]*(?:\([^(){};]*\)[^(){};]*)*\)")
@@ -28,65 +25,6 @@ _BODY_FOLLOWS = frozenset({b"{", b":", b"-", b".", b"<"})
 _CLASS_MARK = re.compile(rb"\b(?:class|struct|union)\s+([A-Z_][A-Z0-9_]*\s*\([^(){};]*\))(?=\s*[A-Za-z_])")
 """`class CAPABILITY("mutex") Lock`."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-class Braces:
-    """The braces of a file that are code: not in comments, literals or directives (`hidden` marks those)."""
-
-    def __init__(self, code: bytes, lexed: Lexed) -> None:
-        data = np.frombuffer(code, dtype=np.uint8)
-        self._code = code
-        self.hidden = lexed.commented | lexed.quoted | lexed.directed
-        self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
-        self._steps = np.where(data[self._places] == _OPEN, 1, -1)
-        self._directives = lexed.directives[:, 0]
-
-    def made_whole(self, nodes: Sequence[Node], limit: int) -> list[Node]:
-        """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
-        ends = {}
-        for node in nodes:
-            closing = self._behind_body(node, limit)
-            if node.end < closing <= limit and not self._directed(node.start, closing):
-                ends[node.end] = closing
-        if not ends:
-            return list(nodes)
-        swallowed = cover(limit, np.array(list(ends)), np.array(list(ends.values())))
-        return [
-            node._replace(end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
-            for node in nodes
-            if node.start < limit and not swallowed[node.start]
-        ]
-
-    def _behind_body(self, node: Node, limit: int) -> int:
-        """Where the body that `node` is, or that of the class it defines, ends; 0 if it is neither."""
-        if node.role is Role.BODY:
-            return self._closing.get(node.start, limit) + 1
-        first = np.searchsorted(self._places, node.start) if node.role is Role.CLASS and node.definition else None
-        if first is None or first == len(self._places) or self._places[first] >= node.end:
-            return 0
-        end = self._closing.get(int(self._places[first]), limit) + 1
-        return end + 1 if self._code[end : end + 1] == b";" else end
-
-    @cached_property
-    def _closing(self) -> dict[int, int]:
-        """The closing brace of each opening one that has one."""
-        found, opened = {}, []
-        for place, step in zip(self._places.tolist(), self._steps.tolist(), strict=True):
-            if step > 0:
-                opened.append(place)
-            elif opened:
-                found[opened.pop()] = place
-        return found
-
-    def _directed(self, start: int, end: int) -> bool:
-        first, last = np.searchsorted(self._directives, (start, end))
-        return bool(first < last)
-
-    def left_open(self, start: int, end: int) -> int:
-        """How many braces opened in [start, end) are still open at its end."""
-        first, last = np.searchsorted(self._places, (start, end))
-        level = np.cumsum(self._steps[first:last])
-        return int(level[-1] - min(0, level.min())) if len(level) else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.outline import kinds as k
+from megacpp_assets.semantic.outline.braces import Braces
 from megacpp_assets.semantic.outline.clang import clang_outline
-from megacpp_assets.semantic.outline.dropped import Around, Braces, dropped_nodes, whole_file
+from megacpp_assets.semantic.outline.dropped import Around, dropped_nodes, whole_file
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
 from megacpp_assets.semantic.outline.ranges import paint
-from megacpp_assets.semantic.outline.torn import left_over
+from megacpp_assets.semantic.outline.torn import Known, left_over, with_own_bodies
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))
@@ -43,24 +43,16 @@ class FileOutline:
         return bool(self.parting[start:end].any())
 
 
-class _Known(NamedTuple):
-    """The outline so far, the index of the innermost node of each byte, and which bytes are code."""
-
-    nodes: Outline
-    owner: NDArray[np.int32]
-    solid: NDArray[np.bool_]
-
-
 def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
     """The outline of `code`; with `parsed.cursors` None it is tree-sitter's alone."""
     solid = _solid(code, lexed)
     nodes = EMPTY if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
     for fill in (_dropped, _missed):
-        nodes, owner = _with(fill(code, lexed, parsed, _Known(nodes, owner, solid)), nodes, owner)
+        nodes, owner = _with(fill(code, lexed, parsed, Known(nodes, owner, solid)), nodes, owner)
     unclaimed = solid & (owner < 0)
     uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
-    nodes, owner = _with(left_over(code, nodes, owner, solid, uses), nodes, owner)
+    nodes, owner = _with(left_over(code, Braces(code, lexed), Known(nodes, owner, solid), uses), nodes, owner)
     return FileOutline(nodes, owner, solid, solid | lexed.directed, unclaimed)
 
 
@@ -81,20 +73,20 @@ def _owners(size: int, nodes: Outline) -> NDArray[np.int32]:
     return paint(size, nodes.start, nodes.end, 2 * nodes.depth + (nodes.role == Role.FUNCTION))
 
 
-def _around(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> Around:
+def _around(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> Around:
     uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
     return Around(code, lexed, known.solid, Braces(code, lexed), macro_names(code, uses, known.nodes))
 
 
-def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
+def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list[Node]:
     """Nodes of the text that the preprocessor dropped outside functions."""
     if parsed.cursors is None or not parsed.skipped_ranges:
         return []
     found = dropped_nodes(_around(code, lexed, parsed, known), known.nodes, known.owner, parsed.skipped_ranges)
-    return [node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start]
+    return with_own_bodies(node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start)
 
 
-def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> list[Node]:
+def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list[Node]:
     """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte.
 
     Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable, a class without a body or
@@ -111,9 +103,9 @@ def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: _Known) -> lis
     if not gap.any():
         return []
     claimed = np.concatenate(([0], np.cumsum(known.solid & ~gap & ~cut)))
-    return [
+    return with_own_bodies(
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
         for node in whole_file(_around(code, lexed, parsed, known))
         if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
         if node.role is not Role.NAMESPACE or known.owner[node.start] < 0
-    ]
+    )

@@ -112,6 +112,36 @@ def _borders(uses: NDArray[np.int64], outline: Outline) -> NDArray[np.bool_]:
     return among(uses[:, 0], outline.start[spaces]) | (first < last)
 
 
+def with_whole_borders(uses: NDArray[np.int64], outline: Outline) -> Outline:
+    """`outline` in which a namespace whose border lies in an invocation's arguments begins or ends where the invocation
+    does, and without what else an invocation that opens or closes a namespace declares: all of that is its text.
+
+    `HIDDEN(namespace detail {)` opens one from its arguments; `SUITE("a")` may declare what its namespace needs.
+    """
+    spaces = outline.role == Role.NAMESPACE
+    if not len(uses) or not spaces.any():
+        return outline
+    start, end = outline.start.copy(), outline.end.copy()
+    start[spaces] = np.where(_inside(uses, start[spaces]), _use_of(uses, start[spaces])[:, 0], start[spaces])
+    end[spaces] = np.where(_inside(uses, end[spaces] - 1), _use_of(uses, end[spaces] - 1)[:, 1], end[spaces])
+    outline = replace(outline, start=start, end=end)
+    bordering = uses[_borders(uses, outline)]
+    if not len(bordering):
+        return outline
+    first, last = _use_of(bordering, start).T
+    return outline.take(spaces | (start < first) | (end > last))
+
+
+def _use_of(uses: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of each of `offsets` the last of `uses` that begins at it or before, or the first of all."""
+    return uses[np.maximum(np.searchsorted(uses[:, 0], offsets, side="right") - 1, 0)]
+
+
+def _inside(uses: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    found = _use_of(uses, offsets)
+    return np.asarray((found[:, 0] <= offsets) & (offsets < found[:, 1]))
+
+
 def next_solid(code: bytes, offset: int) -> int:
     """Where the next text that is neither space nor comment begins."""
     match = _GAP.match(code, offset)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic.outline.braces import Braces
+from megacpp_assets.semantic.outline.kinds import MACRO_USE
 from megacpp_assets.semantic.outline.macros import next_solid
 from megacpp_assets.semantic.outline.nodes import Node, Outline, Role
 from megacpp_assets.semantic.outline.openings import closing_start, opening_end
@@ -15,7 +19,7 @@ _HEADS = frozenset({Role.PROTOTYPE, Role.MEMBER, Role.VARIABLE, Role.OTHER})
 _WHOLE = frozenset({Role.PROTOTYPE, Role.MEMBER, Role.VARIABLE, Role.CLASS, Role.FUNCTION})
 _ENDS = b";,}:"
 """A declaration that ends with one of these goes on nowhere."""
-_BRACE = ord("{")
+_CALLED = re.compile(rb"[A-Za-z_~][\w:~]*(?=\s*\()")
 _LEFT_DEPTH = 2000
 """Of what is left over: deeper than all that was found."""
 
@@ -55,39 +59,93 @@ def _goes_on(code: bytes, head: Node) -> bool:
     return head.role is Role.VARIABLE or code.startswith(b"template", head.start)
 
 
-def left_over(
-    code: bytes, outline: Outline, owner: NDArray[np.int32], solid: NDArray[np.bool_], uses: NDArray[np.int64]
-) -> list[Node]:
-    """Nodes for the stretches of code that no declaration of `outline` holds, namespaces aside.
+class Known(NamedTuple):
+    """The outline so far, the index of the innermost node of each byte, and which bytes are code."""
 
-    One that begins with the brace behind a declaration is that declaration's body, one before a function on its line
-    begins the function; any other is code nobody knows.
+    nodes: Outline
+    owner: NDArray[np.int32]
+    solid: NDArray[np.bool_]
+
+
+def with_own_bodies(nodes: Iterable[Node]) -> list[Node]:
+    """`nodes` without the bodies of functions that are not among them: they would hide that nothing holds them."""
+    found = list(nodes)
+    functions = sorted((node.start, node.end) for node in found if node.role is Role.FUNCTION)
+    starts, ends = np.array(functions, dtype=np.int64).reshape(-1, 2).T
+    reached = np.append(0, np.maximum.accumulate(ends))
+
+    def is_held(node: Node) -> bool:
+        return bool(reached[np.searchsorted(starts, node.start, side="right")] >= node.end)
+
+    return [node for node in found if node.role is not Role.BODY or is_held(node)]
+
+
+def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]) -> list[Node]:
+    """Nodes for the stretches of code that no declaration of the outline holds, namespaces aside.
+
+    One that is a body, or parameters and a body, behind a declaration without an end makes that declaration a function,
+    one before a function on its line begins the function; any other is code nobody knows.
     """
+    outline = known.nodes
     spaces = outline.role == Role.NAMESPACE
-    free = solid & ((owner < 0) | np.append(spaces, False)[owner])
+    free = known.solid & ((known.owner < 0) | np.append(spaces, False)[known.owner])
     macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
     _uncover(code, free, list(outline.take(spaces)), macros, closers)
-    places = np.flatnonzero(free)
-    if not len(places):
-        return []
-    part = np.cumsum(solid & ~free)[places]
-    first = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(owner[places], prepend=-2))
-    starts, ends = places[first], places[np.append(first[1:], len(places)) - 1] + 1
     heads = _open_heads(code, outline)
     functions = {node.start: node for node in outline.take(outline.role == Role.FUNCTION)}
-    found = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        head = heads.get(start) if code[start] == _BRACE else None
+    found: list[Node] = []
+    for begin, end in _stretches(braces, known, free):
+        body = _body(code, braces, begin, end) if begin in heads else (end, begin)
+        if body[0] < end:
+            name = _CALLED.match(code, begin)
+            own = heads[begin].name if name is None else name[0].decode()
+            first = _beginning(code, heads, heads[begin])
+            found.append(Node(first, body[1], Role.FUNCTION, _LEFT_DEPTH, own, definition=True))
+            found.append(Node(*body, Role.BODY, _LEFT_DEPTH + 1, ""))
+        start = next_solid(code, body[1])
         after = next_solid(code, end)
         follows = functions.get(after) if b"\n" not in code[end:after] and code[end - 1] not in _ENDS else None
-        if head is not None:
-            found.append(Node(head.start, end, Role.FUNCTION, _LEFT_DEPTH, head.name, definition=True))
-            found.append(Node(start, end, Role.BODY, _LEFT_DEPTH + 1, ""))
-        elif follows is not None:
+        if start < end and follows is not None:
             found.append(follows._replace(start=start, depth=max(follows.depth - 1, 0)))
-        else:
+        elif start < end:
             found.append(Node(start, end, Role.OTHER, _LEFT_DEPTH, ""))
     return found
+
+
+def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The stretches of `free` code, in file order. One that opens a brace ends where that is closed, if nothing but
+    free code and uses of macros lies between."""
+    places = np.flatnonzero(free)
+    if not len(places):
+        return
+    part = np.cumsum(known.solid & ~free)[places]
+    first = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(known.owner[places], prepend=-2))
+    starts, ends = places[first], places[np.append(first[1:], len(places)) - 1] + 1
+    passable = ~known.solid | free | np.append(known.nodes.kind == MACRO_USE, False)[known.owner]
+    barred = np.concatenate(([0], np.cumsum(~passable)))
+    reached = 0
+    for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if end > reached:
+            start = max(begin, reached)
+            stop = max((closing + 1 for closing in braces.closings(start, end)), default=end)
+            reached = stop if stop > end and barred[stop] == barred[end] else end
+            yield start, reached
+
+
+def _body(code: bytes, braces: Braces, start: int, end: int) -> tuple[int, int]:
+    """The body with which [start, end) begins, perhaps behind parameters; (end, start) if it begins with neither."""
+    body = next(braces.openings(start, end), end)
+    closing = braces.closing.get(body, end)
+    is_function = closing < end and b";" not in code[start:body] and (body == start or b"(" in code[start:body])
+    return (body, closing + 1) if is_function else (end, start)
+
+
+def _beginning(code: bytes, heads: Mapping[int, Node], head: Node) -> int:
+    """Where the declaration begins that `head` goes on with: a template's head or a type may be torn from it."""
+    before = heads.get(head.start)
+    while before is not None and before.start < head.start and _goes_on(code, before):
+        head, before = before, heads.get(before.start)
+    return head.start
 
 
 def _open_heads(code: bytes, outline: Outline) -> dict[int, Node]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,8 +11,9 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, DOCUMENT_TOKENS, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import SHORT, Skipped
-from tests.semantic.sources import Sources, assembled, by_root
+from megacpp_assets.semantic.documents.documents import SHORT, Skipped, documents
+from megacpp_assets.semantic.documents.judge import Fault, Judge
+from tests.semantic.sources import Sources, assembled, by_root, index
 
 SOURCES: Sources = {
     "lib.h": """\
@@ -503,3 +504,41 @@ def test_what_is_left_over_of_two_files_shares_no_document(tmp_path: Path) -> No
     both = "int cup(int value) { return value + 3000000; }\nint dish(int value) { return value + 4000000; }\n"
     texts = [document.text for document in _all(tmp_path, {**sources, "table.cc": both})]
     assert len(texts) == 3 and "int cup" in texts[2] and "int dish" in texts[2]
+
+
+BORDERS = {
+    "a macro's argument opens it, and another's closes it": (
+        "#define LBRACE() {\n#define RBRACE() }\n#define HIDDEN(...) __VA_ARGS__\nnamespace lib {\n"
+        "HIDDEN(namespace detail LBRACE())\nstruct Sum { int of(int a, int b) const { return a + b; } };\n"
+        "HIDDEN(RBRACE())\nstruct All : detail::Sum { int twice(int v) { return of(v, v); } };\n}\n",
+        "HIDDEN(namespace detail LBRACE())",
+    ),
+    "the macro that opens it declares what it needs": (
+        "#define SUITE_OF(d, n) namespace n { namespace in { static const char* get() { return d; } } } namespace n\n"
+        "#define SUITE(d) SUITE_OF(d, anonymous_1)\n#define CASE(f) static void f()\nint run(int value);\n"
+        'SUITE("several nodes of a graph") {\n  CASE(one) { int value = 3; run(value); }\n'
+        "  CASE(two) { int value = 4; run(value); }\n}\n"
+        "int run(int value) { return value * 1000003; }\n",
+        'SUITE("several nodes of a graph") {',
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "opening"), BORDERS.values(), ids=BORDERS.keys())
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_namespace_that_a_macro_opens_is_opened_once_and_closed(
+    strategy: str, text: str, opening: str, tmp_path: Path
+) -> None:
+    class Recording(Judge):
+        faults: ClassVar[list[Fault]] = []
+
+        def fault(self, document: Document) -> Fault | None:
+            self.faults += filter(None, [found := super().fault(document)])
+            return found
+
+    repository, store = index(tmp_path, {"a.cc": text})
+    recipe = SemanticRecipe(strategy=strategy)
+    entries = list(documents(repository, store, recipe, DOCUMENT_TOKENS, Recording(repository)))
+    texts = [entry.text for entry in entries if isinstance(entry, Document)]
+    inside = [text for text in texts if "int of(" in text or "int value = 3" in text]
+    assert inside and all(opening in text for text in inside) and not Recording.faults

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.semantic.documents.lost import lost_bodies
 from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
 from megacpp_assets.semantic.tree.text import decode
 from tests.semantic.parsing_trees import listing, parse_in_process
@@ -63,6 +64,35 @@ def test_an_explicit_instantiation_behind_a_comment_is_kept(before: str) -> None
     facts, _ = one(text)
     assert _held(facts, text, "template int f<int>(int);")
     assert "template int f<int>(int);" not in _native(text)[1]
+
+
+TORN = {
+    "a template's function behind an unknown macro": (
+        "template <typename T>\nQUALIFIER T insert(T const& base, int offset)\n{\n"
+        '  CHECKED(limits<T>::is_integer, "integers only");\n  return insert(vec<1, T>(base), offset).x;\n}',
+        "insert",
+    ),
+    "a function with an unknown calling convention, with macros in its body": (
+        "static BOOL WINAPI handler(DWORD type) {\n  switch (type) {\n    case CTRL_C:\n      return dispatch(STOP);\n"
+        "    default:\n      if (dispatch(HANG)) {\n        wait(1000);\n      }\n      return FALSE;\n  }\n}",
+        "handler",
+    ),
+    "an unknown macro for the parentheses of a condition": (
+        "#ifdef NONE\nbool known(page_t* page) {\n  if unlikely(map == NULL) {\n    if (!init()) return false;\n  }\n"
+        "  check(map!=NULL);\n  if (!committed(page)) {\n    return false;\n  }\n  return true;\n}\n#endif",
+        "known",
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "name"), TORN.values(), ids=TORN.keys())
+def test_a_function_that_no_parser_takes_for_one_is_a_root_with_its_body(function: str, name: str) -> None:
+    text = f"#define STOP 2\n#define HANG 1\nint dispatch(int);\n{function}\nint after(int v) {{ return v; }}\n"
+    facts, _ = one(text)
+    body = function[function.index(name) : function.rindex("}") + 1]
+    assert _held(facts, text, body)
+    assert not list(lost_bodies(text.encode(), [(span.start, span.end) for span in facts.root_spans]))
+    assert [root.name for root in facts.roots if root.kind == "func_body"][-2:] == [name, "after"]
 
 
 WORDS = st.sampled_from(
