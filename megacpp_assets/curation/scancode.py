@@ -25,6 +25,8 @@ from megacpp_assets.storage.caching.cache import Cache
 PYTHON_VARIABLE = "MEGACPP_SCANCODE_PYTHON"
 """The interpreter of the environment that holds ScanCode, where that is not this one."""
 _PROGRAM = str(Path(__file__).with_name("scancode_process.py"))
+_ISOLATED = "-I"
+"""Without this, the folder of the program stands before all packages, and this module before ScanCode."""
 _EXCEPTION = re.compile(r" AND (\S*exception\S*)")
 """ScanCode joins some exceptions as if they were licences: `MIT AND fmt-exception`."""
 _SECONDS_TO_LOAD = 300
@@ -48,7 +50,9 @@ def _interpreter() -> str:
 def _release(python: str) -> str:
     """The release of ScanCode in the environment of the interpreter `python`."""
     try:
-        done = subprocess.run([python, _PROGRAM, "--release"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [python, _ISOLATED, _PROGRAM, "--release"], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         where = f"{PYTHON_VARIABLE}={python}"
         raise EnvironmentLacks(where, expected="a Python interpreter", found=str(error), do=_INSTALL) from error
@@ -82,7 +86,7 @@ def _valid(expression: str) -> str:
 
 def _ask(texts: list[str]) -> list[str]:
     """What ScanCode says of each text, in order."""
-    command = [_interpreter(), _PROGRAM]
+    command = [_interpreter(), _ISOLATED, _PROGRAM]
     limit = _SECONDS_TO_LOAD + _SECONDS_A_HEAD * len(texts)
     questions = "".join(f"{json.dumps(text)}\n" for text in texts)
     try:
