@@ -9,6 +9,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
+from megacpp_assets.contract.extras import require
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
 from megacpp_assets.contract.recipe.whole import Recipe
@@ -93,6 +94,7 @@ def run_command(
     if last == STAGE_NAMES[-1]:
         from megacpp_assets.launch.registry import launcher_for
 
+        require("train")
         launcher_for(followed.launch, followed.training)  # rejected before the hours of other stages
     with at_work(data_root, verify=verify) as root:
         corpus = resolve_corpus(root, followed, split_list(repos) or _references(root, followed))

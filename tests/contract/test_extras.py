@@ -50,10 +50,12 @@ import_module("megacpp_assets.cli").main()
 """
 
 
-def without_extras(readers: str, command: str) -> subprocess.CompletedProcess[str]:
-    """`megacpp COMMAND` where the modules of all extras are missing, after the readers were imported."""
-    blocked = " ".join(module for modules in EXTRAS.values() for module in modules)
-    words = [sys.executable, "-c", WITHOUT, blocked, readers, command]
+ALL = " ".join(module for modules in EXTRAS.values() for module in modules)
+
+
+def without_extras(readers: str, command: str, missing: str = ALL) -> subprocess.CompletedProcess[str]:
+    """`megacpp COMMAND` where the modules of extras are missing, after the readers were imported."""
+    words = [sys.executable, "-c", WITHOUT, missing, readers, command]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
@@ -66,11 +68,17 @@ def test_without_extras_all_that_reads_is_imported() -> None:
 @pytest.mark.parametrize(
     ("command", "extra"), [("run --until pinned_repos", "build"), ("ui", "dagster"), ("recipe show", "build")]
 )
-def test_a_command_without_its_extra_names_it(command: str, extra: str, tmp_path: Path) -> None:
+def test_a_command_without_its_extra_names_it(command: str, extra: str) -> None:
     done = without_extras("", command)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: extra {extra}; expected the module ")
     assert done.stderr.endswith(f"what to do: pip install 'megacpp-assets[{extra}]'\n")
+
+
+def test_a_run_without_torch_is_rejected_before_its_first_stage(tmp_path: Path) -> None:
+    done = without_extras("", f"run --data-root {tmp_path / 'data'}", missing="torch")
+    assert done.returncode == 1 and "megacpp-assets[train]" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_package_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def times(root: Path) -> dict[Path, int]:
 
 def test_a_second_run_does_nothing_and_changes_no_file(root: Path) -> None:
     before = times(root)
-    assert "Nothing to do" in run_small(root)
+    assert "Nothing to do" in succeed(root, "run", *SMALL)
     assert "Nothing to do" in succeed(root, "run", *SMALL, "--verify")
     assert times(root) == before
 
@@ -93,15 +93,19 @@ def test_flipped_bits_are_named_and_what_they_are_in_is_made_again_with_the_same
     assert "Nothing to do" in succeed(copy, "run", *SMALL)
 
 
+@pytest.mark.parametrize(
+    ("last", "undisturbed"),
+    [("megatron_bin_idx", "small_line"), pytest.param("trained_checkpoint", "root", marks=pytest.mark.campaign)],
+)
 def test_a_killed_run_in_another_folder_with_another_number_of_workers_ends_with_the_same_bytes(
-    root: Path, tmp_path: Path
+    last: str, undisturbed: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """`kill_anywhere.py` does so at twenty moments."""
-    other = tmp_path / "a-much-longer-path" / "to-another-root" / "data"
-    assert killed_when(other, SMALL, lambda: any(other.glob(f"parquet/*/*/{COMPLETE_FILE}")), workers=1)
+    other, until = tmp_path / "a-much-longer-path" / "to-another-root" / "data", ("--until", last)
+    assert killed_when(other, (*SMALL, *until), lambda: any(other.glob(f"parquet/*/*/{COMPLETE_FILE}")), workers=1)
     assert not list(other.glob("packed/**/*.parquet"))
-    run_small(other, workers=1)
-    assert data_hashes(other) == data_hashes(root)
+    run_small(other, until, workers=1)
+    assert data_hashes(other) == data_hashes(request.getfixturevalue(undisturbed))
 
 
 @pytest.mark.parametrize("stage", [stage.name for stage in STAGES])
@@ -119,7 +123,7 @@ def test_what_was_made_but_not_yet_recorded_when_a_run_died_is_recorded_by_the_n
     before = data_hashes(copy)
     shutil.rmtree(copy / "dagster")
     assert megacpp_here(copy, "audit", str(copy / CHECKPOINT)).returncode == 1
-    assert "which lacked them: 17 steps" in run_small(copy)
+    assert "which lacked them: 17 steps" in succeed(copy, "run", *SMALL)
     assert megacpp_here(copy, "audit", str(copy / CHECKPOINT)).returncode == 0
     assert data_hashes(copy) == before
     assert "Nothing to do" in succeed(copy, "run", *SMALL)
@@ -144,7 +148,7 @@ def test_a_moved_tag_stops_the_run_with_both_commits(root: Path, tmp_path: Path)
     pins = text[text.index(".repo.") :]
     commit = next(line for line in pins.splitlines() if line.startswith("commit = ")).split('"')[1]
     lock.write_text(text.replace(commit, "0" * 40, 1))
-    done = megacpp(copy, "run", *SMALL)
+    done = megacpp_here(copy, "run", *SMALL)
     assert done.returncode == 1
     assert commit in done.stderr + done.stdout
     assert "0" * 40 in done.stderr + done.stdout

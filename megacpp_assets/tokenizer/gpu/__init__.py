@@ -3,3 +3,7 @@
 torch and Triton are imported here alone. Texts come in as bytes, are laid out in slices that fit the device, and words,
 merges and tokens go out; no step depends on the order in which threads run.
 """
+
+from megacpp_assets.contract.extras import require
+
+require("train")
