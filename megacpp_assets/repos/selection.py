@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
-from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.contract.sources.source_file import FRAGMENTS, SourceFile
+from megacpp_assets.contract.sources import file_policy, languages
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.repos.tree import GITLINK, TreeEntry
-
-C_SOURCES = {".c"}
-CPP_SOURCES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".cu"}
-C_OR_CPP_HEADERS = {".h", *FRAGMENTS}
-CPP_HEADERS = {".hpp", ".hxx", ".hh", ".h++", ".inl", ".ipp", ".tcc", ".cuh"}
 
 _SYMLINK = "120000"
 
@@ -26,9 +20,9 @@ class LanguageCount:
 
     def add(self, path: str) -> None:
         """Count `path`."""
-        suffix = PurePosixPath(path).suffix.lower()
-        self.in_c += suffix in C_SOURCES
-        self.in_cpp += suffix in CPP_SOURCES or suffix in CPP_HEADERS
+        suffix = languages.suffix_of(path)
+        self.in_c += suffix in languages.C_SOURCES
+        self.in_cpp += suffix in languages.CPP_SOURCES or suffix in languages.CPP_HEADERS
 
     @property
     def of_headers(self) -> str:
@@ -38,12 +32,12 @@ class LanguageCount:
 
 def source_file(entry: TreeEntry, header_language: str, license_id: str) -> SourceFile:
     """`entry` as a `SourceFile`; `skipped` says why it is left out, if it is."""
-    suffix = PurePosixPath(entry.path).suffix.lower()
-    header = suffix in C_OR_CPP_HEADERS | CPP_HEADERS
+    suffix = languages.suffix_of(entry.path)
+    header = suffix in languages.C_OR_CPP_HEADERS | languages.CPP_HEADERS
     language = ""
-    if suffix in C_SOURCES:
+    if suffix in languages.C_SOURCES:
         language = "c"
-    elif suffix in CPP_SOURCES | CPP_HEADERS:
+    elif suffix in languages.CPP_SOURCES | languages.CPP_HEADERS:
         language = "c++"
     elif header:
         language = header_language
@@ -64,7 +58,7 @@ def _reason(entry: TreeEntry, language: str) -> str:
     if entry.mode == GITLINK:
         return file_policy.SUBMODULE
     if not language:
-        return file_policy.NOT_CODE
+        return languages.NEIGHBOURS.get(languages.suffix_of(entry.path), file_policy.NOT_CODE)
     if not _is_plain(entry.path):
         return file_policy.UNSAFE_PATH
     return "" if entry.bytes else file_policy.EMPTY

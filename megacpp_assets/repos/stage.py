@@ -20,7 +20,7 @@ from megacpp_assets.storage.atomic import fsync_directory, fsync_file
 from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)

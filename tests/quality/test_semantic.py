@@ -262,18 +262,24 @@ def test_a_held_out_definition_in_a_document_that_trains_is_caught(artifact: Art
         assert _failed(planted) == ["has_documents", "held_out_stays_out"]
 
 
-def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
+def _with_failed(artifact: Artifact, number: int) -> Artifact:
     def change(rows: list[Row]) -> None:
-        next(row for row in rows if row["status"] != "skipped")["status"] = "failed"
+        for row in [row for row in rows if row["status"] != "skipped"][:number]:
+            row["status"] = "failed"
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["files_parsed", "coverage_is_told"]
+    return rewrite(artifact, "files.parquet", change)
+
+
+def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
+    assert _failed(_with_failed(artifact, 2)) == ["files_parsed", "coverage_is_told"]
+
+
+def test_one_file_may_fail_beside_others(artifact: Artifact) -> None:
+    assert _failed(_with_failed(artifact, 1)) == ["coverage_is_told"]
 
 
 def test_the_recipe_says_how_many_files_may_fail(artifact: Artifact) -> None:
-    def change(rows: list[Row]) -> None:
-        next(row for row in rows if row["status"] != "skipped")["status"] = "failed"
-
-    changed = rewrite(artifact, "files.parquet", change)
+    changed = _with_failed(artifact, 2)
     lenient = replace(changed.manifest, config={**changed.manifest.config, "failed_files_per_cent": 100.0})
     assert _failed(replace(changed, manifest=lenient)) == ["coverage_is_told"]
 

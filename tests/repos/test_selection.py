@@ -19,7 +19,12 @@ from megacpp_assets.repos.tree import TreeEntry
         ("a.cu", "c++", False),
         ("a.cuh", "c++", True),
         ("a.ipp", "c++", True),
-        ("a.tcc", "c++", True),
+        ("a.tpp", "c++", True),
+        ("a.C", "c++", False),
+        ("a.H", "c++", True),
+        ("A.CPP", "c++", False),
+        ("a.ixx", "c++", False),
+        ("a.mm", "", False),
         ("a.py", "", False),
     ],
 )

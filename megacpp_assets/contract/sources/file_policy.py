@@ -10,6 +10,9 @@ from typing import Final
 SYMLINK = "symbolic link"
 SUBMODULE = "submodule"
 NOT_CODE = "not C or C++"
+OBJECTIVE_C = "Objective-C or Objective-C++"
+OPENCL = "OpenCL C"
+PREPROCESSED = "output of a preprocessor, or of SWIG's input language"
 NOT_INCLUDED = "no source includes it"
 UNSAFE_PATH = "unsafe path"
 NOT_PLAIN_PATH = "path is not a plain relative path"
@@ -29,6 +32,9 @@ COPY = "copy of another file"
 BENCHMARK = "benchmark item"
 NOT_UTF8 = "not UTF-8"
 
+OTHER_LANGUAGES: Final = frozenset({OBJECTIVE_C, OPENCL, PREPROCESSED})
+"""Reasons of files that hold C or C++ in part: unlike a text or an image, they are listed as left out."""
+
 BOM = "bom"
 CRLF = "crlf"
 BIDI = "bidi"
@@ -39,9 +45,13 @@ LINE_BYTES: Final = 1 << 16
 """A longer line is a table or an attack: it costs lexers and parsers more than their time in proportion."""
 
 POLICY: Final = {
-    SYMLINK: "never followed and never made: the file that it names has a path of its own, or is not of the tree",
+    SYMLINK: "no document: the file that it names has a path of its own, or is not of the tree; who includes it by the "
+    "link's path finds it, if it is of the tree",
     SUBMODULE: "another repository; index that one",
     NOT_CODE: "chosen by the end of the name; may still be read where a source includes it",
+    OBJECTIVE_C: "its classes and messages are another grammar; the C++ headers beside it are taken",
+    OPENCL: "its address spaces and vector types are another dialect of C",
+    PREPROCESSED: "`.i` and `.ii`: made from another file, or a list of declarations for SWIG",
     NOT_INCLUDED: "a `.def` that nothing names: a list of a linker's exports, a message catalogue, …; no C++",
     UNSAFE_PATH: "cannot be written below a folder of ours, or named, without surprise: control characters, `..`, …",
     NOT_PLAIN_PATH: "as above, or in the folder `.megacpp`, which is ours",
@@ -53,7 +63,7 @@ POLICY: Final = {
     LONG_LINE: f"a line above {LINE_BYTES} bytes; still there for those who include it",
     UTF16: "a compiler reads it as nothing; decoding it would break the offsets into the blob",
     BINARY: "has a NUL byte; UTF-16 without its mark ends here too",
-    GENERATED: "says of itself, in its first kilobyte, that a tool wrote it; still there for those who include it",
+    GENERATED: "says in a comment before its first code that a tool wrote it; still there for those who include it",
     REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
     LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",
     BENCHMARK: "holds an item of a benchmark that the recipe names; still there for those who include it",

@@ -21,9 +21,6 @@ from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.real_paths import RealPaths
 
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
-CUDA_SUFFIXES = (".cu", ".cuh")
-CUDA_WORDS = tuple(f"-D__{word}__=" for word in ("global", "device", "host", "shared", "constant", "managed"))
-"""CUDA's headers, which nobody has to have, define what stands before its functions; only launches stay unreadable."""
 _TEMPLATE_BYTES = 1 << 20
 _SOURCE_BYTES = 8 << 20
 
@@ -134,9 +131,8 @@ def _inferred(
     )
     for file in selected:
         first = kernel.arguments(file.path, file.language) if kernel else ()
-        words = CUDA_WORDS if file.path.lower().endswith(CUDA_SUFFIXES) else ()
         demanded = () if file.header else demanded_macros(read_source(f"{tree}/{file.path}"))
-        words = (*words, *(f"-D{name}" for name in demanded))
+        words = (f"-D{name}" for name in demanded)
         arguments = for_language((*first, *words, *folders), file.language, standards.of(file.language))
         yield Unit(file.path, arguments, "inferred", file.header)
 

@@ -17,8 +17,6 @@ _CONDITIONS = frozenset({b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elif
 _SETTINGS = frozenset({b"define", b"undef"})
 _NAME = re.compile(rb"\b[A-Za-z]\w*")
 """With an underscore in front it is the compiler's or the system's."""
-_MODULE = re.compile(rb"\n[ \t]*(?:export[ \t]+)?(?:import|module)\b[^(){}=\n]*;")
-"""Of a text with a line feed in front."""
 _NONE: AbstractSet[str] = frozenset()
 
 
@@ -81,9 +79,3 @@ class AskedMacros:
             if step.include:
                 before |= reached(step.include)
         return False
-
-
-def is_of_module(text: bytes) -> bool:
-    """Whether a unit imports a module or is part of one: no module is built here, so that others' names come to it by
-    the header that it shares, or not at all."""
-    return _MODULE.search(b"\n" + text) is not None

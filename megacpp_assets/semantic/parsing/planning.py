@@ -16,7 +16,9 @@ from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
+from megacpp_assets.semantic.commands.cuda import as_cuda
 from megacpp_assets.semantic.commands.fragments import within_includers
+from megacpp_assets.semantic.commands.modules import as_plain
 from megacpp_assets.semantic.commands.plan import Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.commands.stand_ins import with_stand_ins
 from megacpp_assets.semantic.parsing.lots import ran_out
@@ -90,11 +92,15 @@ def make_plan(question: Question) -> Plan:
         limit_memory(limits.memory_bytes)
         allow(question.cpu_s, question.cpu_s * limits.wall_s / limits.cpu_s)
     tree = Path(question.tree)
+
+    def text_of(path: str) -> bytes:
+        return read_source(f"{tree}/{path}")
+
     entries, unread = _database(tree, question) if question.search else NO_DATABASE
-    planned = plan_units(tree, question.files, question.standards, entries)
     own = [file.path for file in question.files]
-    equipped = with_stand_ins(planned, own, question.stand_ins, lambda path: read_source(f"{tree}/{path}"))
-    units = within_includers(equipped, lambda path: read_source(f"{tree}/{path}"))
+    planned = as_cuda(plan_units(tree, question.files, question.standards, entries), tree)
+    equipped = with_stand_ins(planned, own, question.stand_ins, text_of)
+    units = within_includers(as_plain(equipped, text_of), text_of)
     alone = [unit for unit in units if not unit.through]
     shared = _shared(tree, question.files, alone) if question.precompile else []
     if limits.applied:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 
+from megacpp_assets.semantic.commands.modules import is_of_module
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.parsing.asked_macros import AskedMacros, Step, is_of_module, steps
+from megacpp_assets.semantic.parsing.asked_macros import AskedMacros, Step, steps
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.includes import directives, include_of, is_guarded, sure_includes
 

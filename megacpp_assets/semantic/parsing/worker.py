@@ -20,6 +20,7 @@ from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.commands.compiler_view import view_arguments
+from megacpp_assets.semantic.commands.cuda import toolchain_arguments
 from megacpp_assets.semantic.commands.plan import Unit, read_source
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
 from megacpp_assets.semantic.parsing.inclusions import Inclusions, SharedInclusions, reached, shared_inclusions
@@ -312,7 +313,8 @@ def _calls(file: ParsedFile, *, resolved: bool = False) -> Counter[tuple[int, in
 
 def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     batch, readable = job.batch, job.readable
-    arguments = [*unit.arguments, *_common(batch), *(("-include-pch", header.output) if header else ())]
+    needed = [*toolchain_arguments(unit.arguments, batch.toolchain.resource_dir), *_common(batch)]
+    arguments = [*unit.arguments, *needed, *(("-include-pch", header.output) if header else ())]
     try:
         found = _visitor.parse(
             batch.toolchain.library, unit.parsed, arguments, _flags(unit), batch.limits.cursors, unit.path

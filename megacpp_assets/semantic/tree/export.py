@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.languages import IF_INCLUDED, suffix_of
 from megacpp_assets.contract.sources.source_file import DEFINITIONS, SourceFile
 from megacpp_assets.semantic.tree.build_files import describes_build
 from megacpp_assets.semantic.tree.folder import Folder, is_plain
 from megacpp_assets.semantic.tree.includes import include_spellings
+from megacpp_assets.semantic.tree.links import write_linked
+from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _DEFINITIONS_NAMED = re.compile(rb"""["<](?:[^"<>\n]*/)?([^"<>/\n]+\.def)[">]""", re.I)
+_STANDARD_HEADERS = 8
+"""A folder with so many names of standard headers belongs to a standard library."""
 _COMPANION_BYTES = 64 << 20
 _NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
 
@@ -38,7 +43,7 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     those include or are configured by."""
     ordered = sorted(files, key=lambda entry: entry.path.encode())
     folder = Folder(tree, blobs)
-    code = [file for file in ordered if file.language and not _is_definitions(file)]
+    code = [file for file in ordered if _is_listed(file) and not _is_definitions(file)]
     unnamed = [file for file in ordered if file.language and _is_definitions(file)]
     taken, refused = _taken(folder, code, limit)
     fresh = taken
@@ -47,21 +52,24 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
         fresh, failed = _taken(folder, named, limit)
         taken, refused = [*taken, *fresh], [*refused, *failed]
     refused += [(file, file.skipped or file_policy.NOT_INCLUDED) for file in unnamed]
+    taken, refused = _with_headers_of_any_name(folder, ordered, (taken, refused), limit)
     here = {file.path for file, _ in taken}
     rest = [file for file in ordered if file.path not in here]
     companions, left_out = _companions(folder, rest, taken)
-    refused += [(file, file_policy.NO_ROOM) for file in left_out if not file.language]
+    companions += write_linked(folder, ordered, here | {file.path for file in companions})
+    refused += [(file, file_policy.NO_ROOM) for file in left_out if not _is_listed(file)]
     taken.sort(key=lambda entry: entry[0].path.encode())
     return Sources(tuple(taken), tuple(refused), tuple(companions))
 
 
 _Taken = list[tuple[SourceFile, SourceText]]
+_Refused = list[tuple[SourceFile, str]]
 
 
-def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, list[tuple[SourceFile, str]]]:
+def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, _Refused]:
     """The files that are written to `folder`, with their texts, and the others with the reason."""
     taken: _Taken = []
-    refused: list[tuple[SourceFile, str]] = []
+    refused: _Refused = []
     for file in files:
         reason = file.skipped or ("" if is_plain(file.path) else file_policy.NOT_PLAIN_PATH)
         # Before it is read: git keeps gigabytes of zeros in a few kilobytes.
@@ -73,6 +81,35 @@ def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Ta
         else:
             taken.append((file, decode(file.path, data)))
     return taken, refused
+
+
+def _with_headers_of_any_name(
+    folder: Folder, files: Sequence[SourceFile], known: tuple[_Taken, _Refused], limit: int
+) -> tuple[_Taken, _Refused]:
+    """What is `known` as taken and as refused, with the files that only an include tells to be headers."""
+    taken, refused = known
+    odd = [file for file in files if file.skipped == file_policy.NOT_CODE and suffix_of(file.path) in IF_INCLUDED]
+    # `list` is a standard header where the tree is a standard library, and anything at all elsewhere.
+    of_library = Counter(
+        posixpath.split(file.path)[0] for file in odd if posixpath.basename(file.path) in SYSTEM_HEADERS
+    )
+    waiting: dict[str, list[SourceFile]] = defaultdict(list)
+    for file in odd:
+        folder_name, name = posixpath.split(file.path)
+        if file.bytes and (name not in SYSTEM_HEADERS or of_library[folder_name] >= _STANDARD_HEADERS):
+            waiting[name].append(replace(file, skipped="", language="c++", header=True))
+    fresh = taken
+    while waiting and fresh:
+        names = {name for _, source in fresh for name in _included(source.data)}
+        found = [file for name in sorted(names) for file in waiting.pop(name, ())]
+        fresh, failed = _taken(folder, found, limit)
+        taken, refused = [*taken, *fresh], [*refused, *failed]
+    return taken, refused
+
+
+def _is_listed(file: SourceFile) -> bool:
+    """Whether the tables of the stage have a row for `file`."""
+    return bool(file.language) or file.skipped in file_policy.OTHER_LANGUAGES
 
 
 def _is_definitions(file: SourceFile) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path, PurePosixPath
 
 from megacpp_assets.contract.sources import file_policy
@@ -34,6 +36,18 @@ class Folder:
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             return file_policy.CLASHING_PATH
         self.room -= len(data)
+        return ""
+
+    def link(self, path: str, name: str) -> str:
+        """Give the file at `path`, which was written here, the second path `name`; why not, or ""."""
+        target = self._target / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(self._target / path, target, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EMLINK, errno.ENAMETOOLONG):
+                return file_policy.CLASHING_PATH
+            raise
         return ""
 
 

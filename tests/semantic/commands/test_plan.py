@@ -3,7 +3,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.semantic.commands.plan import STUB_FOLDER, Standards
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.worker import CALL_EXPRESSION
 from tests.semantic.parsing_trees import parse_in_process, planned, write_tree
 
 
@@ -100,7 +104,34 @@ def test_a_stub_never_shadows_a_header_that_the_database_leads_to(tmp_path: Path
     assert [(path, found[path].errors) for path in ("a.cpp", "b.cpp")] == [("a.cpp", 0), ("b.cpp", 0)]
 
 
-def test_a_file_of_cuda_is_read_as_the_cpp_that_it_is(tmp_path: Path) -> None:
-    text = "__global__ void add(float *x) { x[0] += 1; }\n__device__ __host__ inline int f() { return 1; }\n"
-    parsed = parse_in_process(tmp_path, {"a.cu": text, "b.cuh": text, "c.cc": "int g();\n"})
+CUDA = """\
+#include <cmath>
+#include <vector>
+__device__ __host__ inline float root(float x) { return std::sqrt(x); }
+template <class T> __global__ void fill(T *p) { __shared__ T s[4]; s[threadIdx.x] = root(2); p[blockIdx.x] = s[0]; }
+void launch(float *p, int n) { fill<float><<<dim3(n, 2), 32, 0>>>(p); std::vector<int> v; v.push_back(n); }
+"""
+
+
+@pytest.mark.parametrize("database", ["[]", '[{"directory": ".", "file": "a.cu", "command": "nvcc -DN=1 -c a.cu"}]'])
+def test_the_launch_of_a_cuda_kernel_is_a_resolved_call(tmp_path: Path, database: str) -> None:
+    files = {"a.cu": CUDA, "b.cuh": CUDA, "c.cc": "int g();\n", "compile_commands.json": database}
+    parsed = parse_in_process(tmp_path, files)
     assert {path: file.errors for path, file in parsed.items()} == {"a.cu": 0, "b.cuh": 0, "c.cc": 0}
+    for path in ("a.cu", "b.cuh"):
+        assert {"root", "fill", "sqrt", "push_back"} <= _called(parsed[path])
+
+
+def test_what_a_module_exports_is_read_whatever_the_standard(tmp_path: Path) -> None:
+    text = "export module geo;\nimport other;\nexport int area(int a) { return a; }\nint two() { return area(2); }\n"
+    parsed = parse_in_process(
+        tmp_path, {"geo.cc": text, "plain.cc": "int f();\n", "CMakeLists.txt": "set(CMAKE_CXX_STANDARD 20)\n"}
+    )
+    assert parsed["geo.cc"].standard == "c++20"
+    assert _called(parsed["geo.cc"]) == {"area"}
+
+
+def _called(file: ParsedFile) -> set[str]:
+    assert file.cursors is not None
+    used = file.cursors.uses[file.cursors.kind == CALL_EXPRESSION].tolist()
+    return {file.symbols.spelling[row] for row in used if row >= 0}

@@ -10,8 +10,8 @@ from itertools import permutations
 
 import pytest
 
+from megacpp_assets.semantic.commands.modules import is_of_module
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.parsing.asked_macros import is_of_module
 from megacpp_assets.semantic.parsing.precompiled import SharedHeader, shared_headers
 
 BASE = "#pragma once\n#ifdef CHECK\n#endif\n#include <string>\n"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,33 @@ def test_a_def_is_code_where_a_text_names_it_and_else_recorded(tmp_path: Path) -
     found = _export(tmp_path, files)
     assert [file.path for file, _ in found.taken] == ["a.cc", "second.def", "sub/first.def", "third.def"]
     assert [(file.path, reason) for file, reason in found.refused] == [("exports.def", NOT_INCLUDED)]
+
+
+def test_an_included_file_with_no_suffix_is_a_header(tmp_path: Path) -> None:
+    text = b'#include "lib/Core"\n#include <list>\n#include "NEWS.tpl"\nint a();'
+    names = {"lib/Core": b"int b();", "list": b"milk", "NEWS.tpl": b"int c();", "README": b"text"}
+    listed = [replace(file, skipped="" if file.language else file_policy.NOT_CODE) for file in _listed(names)]
+    sources = export(tmp_path, [*_listed({"a.cc": text}), *listed], _Blobs({"a.cc": text, **names}), 1000)  # type: ignore[arg-type]
+    assert [file.path for file, _ in sources.taken] == ["NEWS.tpl", "a.cc", "lib/Core"]
+
+
+LINKS = {
+    "include/pool": b"../src/pond", "include/one.h": b"../src/pond/w.h", "include/config.h": b"../config.linux",
+    "chain.h": b"include/one.h", "out": b"/etc", "up": b"../..", "round": b"round", "self": b".", "none.h": b"gone.h",
+}  # fmt: skip
+
+
+def test_what_links_name_inside_the_tree_has_the_links_paths_too(tmp_path: Path) -> None:
+    files = {"src/pond/w.h": b"int w();", "src/pond/deep/v.h": b"int v();", "config.linux": b"#define A 1\n"}
+    links = [replace(file, skipped=file_policy.SYMLINK) for file in _listed(LINKS)]
+    sources = export(tmp_path, [*_listed(files), *links], _Blobs(files | LINKS), 1000)  # type: ignore[arg-type]
+    second = {"include/pool/w.h", "include/pool/deep/v.h", "include/one.h", "include/config.h", "chain.h"}
+    assert {file.path for file in sources.companions} == second
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()} == {
+        "src/pond/w.h", "src/pond/deep/v.h", *second,
+    }  # fmt: skip
+    assert (tmp_path / "chain.h").samefile(tmp_path / "src/pond/w.h"), "so that #pragma once holds"
+    assert not any(path.is_symlink() for path in tmp_path.rglob("*"))
+    assert {file.path for file, reason in sources.refused if reason == file_policy.SYMLINK} == {
+        path for path in LINKS if path.endswith(".h")
+    }
