@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -24,6 +24,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
@@ -45,6 +46,7 @@ from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
@@ -163,8 +165,10 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
             stats = _write(publication, spec, sources, index, memory.store)
             told = asdict(report)
-            unread = told.pop("database_unread")
-            return {**stats, **configured, **({"database_unread": unread} if unread else {}), "shared_headers": told}
+            unread, warned = told.pop("database_unread"), told.pop("warned")
+            database = {"database_unread": unread} if unread else {}
+            database |= {"files_with_unread_response_file": len(warned)} if warned else {}
+            return {**stats, **configured, **database, "shared_headers": told}
 
     ids: dict[str, str] = {}
     memory = Memory(Cache(spec.root / semantic_cache_path()))
@@ -207,8 +211,15 @@ def _index(
         )  # fmt: skip
         outcomes = {file.path: file for file in parsed}
         del parsed
-        items = [Item(file, source, outcomes.pop(file.path)) for file, source in sources.taken]
+        items = list(_items(sources, outcomes, frozenset(reports[-1].warned)))
+        outcomes.clear()
         return _analyse(scratch, items, spec.recipe, executor, memory.store), reports[-1]
+
+
+def _items(sources: Sources, outcomes: Mapping[str, ParsedFile], warned: Collection[str]) -> Iterator[Item]:
+    for file, source in sources.taken:
+        flagged = source.flagged(file_policy.RESPONSE_FILE) if file.path in warned else source
+        yield Item(file, flagged, outcomes[file.path])
 
 
 def _analyse(

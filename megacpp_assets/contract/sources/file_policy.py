@@ -38,6 +38,7 @@ OTHER_LANGUAGES: Final = frozenset({OBJECTIVE_C, OPENCL, PREPROCESSED})
 BOM = "bom"
 CRLF = "crlf"
 BIDI = "bidi"
+RESPONSE_FILE = "response file not read"
 
 TREE_BYTES: Final = 8 << 30
 """What one tree may take on disk while it is indexed: any number of paths may name one blob."""
@@ -72,6 +73,8 @@ POLICY: Final = {
     NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
     BOM: "taken; the mark stays in the text and is blank to lexer and parser",
     CRLF: "taken as it is, line ends included: nothing is normalised",
+    RESPONSE_FILE: "parsed without the options of a response file (`@flags.rsp`) that its command line names: it is "
+    "missing, outside the tree, too large or names itself",
     BIDI: "taken and flagged: shown text and read text may differ (Trojan source), the model reads bytes",
 }
 """Word -> policy, for every word that `skipped`, `reason` and `flags` may hold of a file that was not parsed."""

@@ -1,6 +1,6 @@
 """`compile_commands.json`, read by a strict reader of our own: allowed arguments per file of the tree.
 
-libclang's own reader is never used: it expands response files, which would put host files into the arguments.
+libclang's own reader is never used: it expands any response file, which would put host files into the arguments.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 from megacpp_assets.semantic.commands.arguments import MAX_ARGUMENTS, AllowList
 from megacpp_assets.semantic.commands.database_entries import Entry, Reading
+from megacpp_assets.semantic.commands.response_files import ResponseFiles
 from megacpp_assets.semantic.commands.shell_words import shell_words
+from megacpp_assets.semantic.commands.windows import gnu_options, is_cl, is_windows, windows_words
 from megacpp_assets.semantic.tree.build_files import DATABASE
 from megacpp_assets.semantic.tree.tree_paths import MAX_PARTS, TreePaths
 
@@ -37,10 +39,14 @@ _BUILD_PREFIXES = ("build", "cmake-build", "out")
 
 
 class Database(NamedTuple):
-    """Allowed arguments by tree-relative source path, and why the database was not read, or not to its end, or ""."""
+    """Allowed arguments by tree-relative source path, and why the database was not read, or not to its end, or "".
+
+    `warned` are the sources of which a response file was not read.
+    """
 
     entries: Mapping[str, tuple[str, ...]]
     reason: str = ""
+    warned: frozenset[str] = frozenset()
 
 
 NO_DATABASE = Database({})
@@ -79,8 +85,11 @@ def read_database(
     chosen = _Chosen(TreePaths(real, root, header_roots), home, wanted)
     for entry in reading:
         if not chosen.take(entry):
-            return Database(chosen.result, f"more than {MAX_TOTAL_ARGUMENTS:,} arguments; the others are not read")
-    return Database({}, reading.reason) if reading.malformed else Database(chosen.result, reading.reason)
+            reason = f"more than {MAX_TOTAL_ARGUMENTS:,} arguments; the others are not read"
+            return Database(chosen.result, reason, frozenset(chosen.warned))
+    if reading.malformed:
+        return Database({}, reading.reason)
+    return Database(chosen.result, reading.reason, frozenset(chosen.warned))
 
 
 def _is_file(path: Path) -> bool:
@@ -114,32 +123,54 @@ class _Chosen:
 
     def __init__(self, paths: TreePaths, home: str, wanted: Collection[str] | None) -> None:
         self.result: dict[str, tuple[str, ...]] = {}
+        self.warned: set[str] = set()
         self._paths = paths
         self._home = home
         self._wanted = wanted
         self._left = MAX_TOTAL_ARGUMENTS
         self._allowed = AllowList(paths)
-        self._base = lru_cache(_EQUAL_COMMANDS)(lambda directory: paths.inside(directory, home))
+        self._responses = ResponseFiles(paths)
         self._arguments = lru_cache(_EQUAL_COMMANDS)(self._parsed)
 
     def take(self, entry: Entry) -> bool:
         """Take `entry`, if it is one; False where that would be one argument too many for a database."""
-        base = self._base(entry.directory)
-        base = self._home if base is None else base
-        source = self._paths.file(entry.file, base)
+        source, base = self._place(entry)
         if source is None or source in self.result or (self._wanted is not None and source not in self._wanted):
             return True
-        arguments = self._arguments(entry.command, base)
+        arguments = self._arguments(entry.command, base, is_windows(entry.command, entry.directory))
         if arguments is not None:
-            self.result[source] = arguments
+            self.result[source], is_whole = arguments
+            if not is_whole:
+                self.warned.add(source)
         return self._left >= 0
 
-    def _parsed(self, command: str | tuple[str, ...], base: str) -> tuple[str, ...] | None:
-        words = shell_words(command, MAX_ARGUMENTS + 1) if isinstance(command, str) else command
-        if words is None:
+    def _place(self, entry: Entry) -> tuple[str | None, str]:
+        """The source of `entry` and the folder in which it is compiled. A relative `directory` may be meant from the
+        database's own folder or from the top of the tree."""
+        for home in dict.fromkeys((self._home, "")):
+            base = self._paths.inside(entry.directory, home)
+            base = home if base is None else base
+            source = self._paths.file(entry.file, base)
+            if source is not None:
+                return source, base
+        return None, ""
+
+    def _parsed(
+        self, command: str | tuple[str, ...], base: str, of_windows: bool
+    ) -> tuple[tuple[str, ...], bool] | None:
+        """The allowed arguments of `command`, and whether all of its response files were read."""
+
+        def split(text: str) -> Sequence[str] | None:
+            return (windows_words if of_windows else shell_words)(text, MAX_ARGUMENTS + 1)
+
+        words = split(command) if isinstance(command, str) else command
+        if not words:
             return None
-        self._left -= len(words)
-        return self._allowed.of(words[1:], base)
+        expanded, is_whole = self._responses.expand(words[1:], base, split, MAX_ARGUMENTS)
+        self._left -= 1 + len(expanded)
+        if of_windows:
+            expanded = gnu_options(expanded, of_cl=is_cl(words[0]))
+        return self._allowed.of(expanded, base), is_whole
 
 
 def _source_root(entries: Iterable[Entry], paths: TreePaths) -> str:

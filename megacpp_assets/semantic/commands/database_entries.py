@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import ijson  # type: ignore[import-untyped]
 
+from megacpp_assets.semantic.commands.windows import posix_path
+
 MAX_BYTES = 64 << 20
 MAX_ENTRIES = 200_000
 MAX_ENTRY_BYTES = 8 << 20
@@ -23,7 +25,8 @@ _STARTS, _ENDS = frozenset({"start_map", "start_array"}), frozenset({"end_map", 
 
 
 class Entry(NamedTuple):
-    """One entry as it was written: a command line, or the arguments of one, the compiler's name included."""
+    """One entry: a command line, or the arguments of one, the compiler's name included, as it was written. The paths
+    are those of POSIX, whoever wrote them."""
 
     directory: str
     file: str
@@ -91,4 +94,6 @@ def _entry(item: Any) -> Entry | None:
         return None
     if isinstance(command, str) and item.get("arguments") is not None:
         return None
-    return Entry(directory, file, command) if sum(map(len, command)) <= MAX_ENTRY_BYTES else None
+    return (
+        Entry(posix_path(directory), posix_path(file), command) if sum(map(len, command)) <= MAX_ENTRY_BYTES else None
+    )

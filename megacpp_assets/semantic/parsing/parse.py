@@ -74,7 +74,8 @@ _HEADER_TRIES = 2
 @dataclass(frozen=True, slots=True)
 class ParseReport:
     """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
-    `database_unread` says why the tree's compile database counts not, or in part; "" if that is not so.
+    `database_unread` says why the tree's compile database is not used, or in part; "" if that is not so. `warned` are
+    the files of which it names a response file that was not read.
 
     `units_audited` are units parsed with and without to judge a header, `calls_compared` the calls that did: of files
     with errors, those that the plain parse resolved. `units_doubted` were parsed without afterwards, for their errors.
@@ -88,6 +89,7 @@ class ParseReport:
     calls_differing: int = 0
     units_doubted: int = 0
     database_unread: str = ""
+    warned: tuple[str, ...] = ()
 
 
 def unheard(report: ParseReport) -> None:
@@ -118,10 +120,8 @@ def parse_tree(
     symbols share one 64-bit hash but are not the same, the first in path order stays and the others fail.
     """
     root = Path(os.path.realpath(tree))
-    units, shared, unread = plan_parse(
-        replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor
-    )
-    shared = affordable(shared, len(units))
+    plan = plan_parse(replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor)
+    units, shared = plan.units, affordable(plan.shared, len(plan.units))
     write_view(str(root), toolchain.visible)
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
@@ -142,7 +142,7 @@ def parse_tree(
             checks[unit.path] = NO_CHECKS
     for path in _colliding({unit.path: checks[unit.path] for unit in units}):
         parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
-    report(replace(usable.report, database_unread=unread))
+    report(replace(usable.report, database_unread=plan.unread, warned=tuple(sorted(plan.warned))))
     if memory:
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)

@@ -54,11 +54,13 @@ class Question:
 
 
 class Plan(NamedTuple):
-    """Units by path, the headers that groups of them share, and why the database counts not, or in part, or ""."""
+    """Units by path, the headers that groups of them share, why the database is not used, or in part, or "", and the
+    files of which it names a response file that was not read."""
 
     units: list[Unit]
     shared: list[SharedHeader]
     unread: str
+    warned: frozenset[str] = frozenset()
 
 
 def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
@@ -96,16 +98,16 @@ def make_plan(question: Question) -> Plan:
     def text_of(path: str) -> bytes:
         return read_source(f"{tree}/{path}")
 
-    entries, unread = _database(tree, question) if question.search else NO_DATABASE
+    database = _database(tree, question) if question.search else NO_DATABASE
     own = [file.path for file in question.files]
-    planned = as_cuda(plan_units(tree, question.files, question.standards, entries), tree)
+    planned = as_cuda(plan_units(tree, question.files, question.standards, database.entries), tree)
     equipped = with_stand_ins(planned, own, question.stand_ins, text_of)
     units = within_includers(as_plain(equipped, text_of), text_of)
     alone = [unit for unit in units if not unit.through]
     shared = _shared(tree, question.files, alone) if question.precompile else []
     if limits.applied:
         allow_all()
-    return Plan(units, shared, unread)
+    return Plan(units, shared, database.reason, database.warned)
 
 
 def _database(tree: Path, question: Question) -> Database:

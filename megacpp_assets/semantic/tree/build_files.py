@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 DATABASE = "compile_commands.json"
 KBUILD = "Kbuild"
 
 
+_RESPONSE_FILE = re.compile(rb"""@[^\s"',@]*?([^\s"',@/\\]+)(?=[\s"',])""")
+RESPONSE_ENDING = ".rsp"
 _RULES = frozenset({"CMakeLists.txt", "Makefile", "GNUmakefile", "makefile", "meson.build", "BUILD", "BUILD.bazel"})
 _RULE_ENDS = (".cmake", ".bzl", ".bazelrc", ".mk")
 
@@ -25,3 +28,10 @@ def has_rules(path: str) -> bool:
 def is_template(path: str) -> bool:
     """Whether `path` looks like a template of a generated header (`config.h.in`)."""
     return path.endswith((".h.in", ".hpp.in", ".h.cmake", ".hpp.cmake", ".h.cmake.in", ".hpp.cmake.in"))
+
+
+def response_files(path: str, data: bytes) -> set[str]:
+    """The last names of the response files (`@flags.rsp`) that a compile database or another response file names."""
+    if posixpath.basename(path) != DATABASE and not path.endswith(RESPONSE_ENDING):
+        return set()
+    return {name.decode("utf-8", "surrogateescape") for name in _RESPONSE_FILE.findall(data + b"\n")}

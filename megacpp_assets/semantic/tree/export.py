@@ -12,7 +12,7 @@ from pathlib import Path
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.languages import IF_INCLUDED, suffix_of
 from megacpp_assets.contract.sources.source_file import DEFINITIONS, SourceFile
-from megacpp_assets.semantic.tree.build_files import describes_build
+from megacpp_assets.semantic.tree.build_files import describes_build, response_files
 from megacpp_assets.semantic.tree.folder import Folder, is_plain
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.links import write_linked
@@ -165,7 +165,7 @@ def _companions(
             data = folder.blobs.read(file.blob)
             if not folder.write(file.path, data):
                 found.append(replace(file, skipped=file.skipped or "not a document"))
-                wanted |= _included(data)
+                wanted |= _included(data) | response_files(file.path, data)
         chosen = []
     return found, left_out
 

@@ -6,7 +6,7 @@ Stored offsets are characters, libclang's are bytes; `SourceText.chars` converts
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class SourceText:
     def code(self) -> bytes:
         """The bytes to analyse: as `data`, a byte order mark blanked out."""
         return b"   " + self.data[3:] if file_policy.BOM in self.flags else self.data
+
+    def flagged(self, flag: str) -> SourceText:
+        """The same text with one more flag."""
+        return replace(self, flags=(*self.flags, flag))
 
     def chars(self, offsets: Any) -> NDArray[np.int64]:
         """Character offsets of byte `offsets` (which must lie on character boundaries or at the end)."""

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from megacpp_assets.semantic.commands import response_files
 from megacpp_assets.semantic.commands.compile_database import find_database, read_database
+from megacpp_assets.semantic.commands.windows import windows_words
 from megacpp_assets.semantic.tree.build_files import DATABASE
 
 
@@ -98,3 +103,49 @@ def test_a_database_that_is_a_link_is_not_read(tree: Path, tmp_path_factory: pyt
     outside.write_text("[]")
     (tree / DATABASE).symlink_to(outside)
     assert find_database(tree) is None
+
+
+def test_a_response_file_of_the_tree_is_expanded(tree: Path) -> None:
+    (tree / "build").mkdir()
+    (tree / "build/flags.rsp").write_text('-I../include "-DA=x y" @more.rsp')
+    (tree / "build/more.rsp").write_text("-DB @flags.rsp")
+    database(tree, [{"directory": "build", "file": "../src/a.cpp", "command": "c++ @flags.rsp -c ../src/a.cpp"}])
+    read = read_database(tree, DATABASE)
+    assert read.entries == {"src/a.cpp": ("-Iinclude", "-DA=x y", "-DB")}
+    assert read.warned == {"src/a.cpp"}, "flags.rsp in itself is left out"
+
+
+@pytest.mark.parametrize("name", ["gone.rsp", "/etc/hostname", "../../up.rsp", "large.rsp"])
+def test_a_response_file_that_cannot_be_read_is_a_warning_on_the_file(tree: Path, name: str) -> None:
+    (tree / "large.rsp").write_bytes(b" " * (response_files.MAX_BYTES + 1))
+    database(tree, [entry("src/a.cpp", f"@{name}", "-DA", directory="."), entry("src/b.cpp", directory=".")])
+    assert read_database(tree, DATABASE) == ({"src/a.cpp": ("-DA",), "src/b.cpp": ()}, "", {"src/a.cpp"})
+
+
+CL = r'"C:\VS 2022\bin\cl.exe" /nologo /I..\include /DX=1 /D Y /std:c++20 /EHsc /TP /Foobj\ /c ..\src\a.cpp /link /DZ'
+
+
+@pytest.mark.parametrize("as_words", [False, True])
+def test_a_command_of_cl_is_translated(tree: Path, as_words: bool) -> None:
+    given = {"arguments": windows_words(CL, 100)} if as_words else {"command": CL}
+    database(tree, [{"directory": "C:\\p\\out", "file": "..\\src\\a.cpp", **given}])
+    expected = ("-Iinclude", "-DX=1", "-DY", "-std=c++20", "-fexceptions", "-xc++")
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": expected}
+
+
+def test_gnu_options_of_windows_have_their_paths_mapped_to_the_tree(tree: Path) -> None:
+    command = r"C:\mingw\bin\g++.exe -IC:\p\include -include C:\p\include\a.h -DPATH=C:\x -c C:\p\src\a.cpp"
+    database(tree, [{"directory": "C:/p/build", "file": r"C:\p\src\a.cpp", "command": command}])
+    expected = ("-Iinclude", "-include", "include/a.h", r"-DPATH=C:\x")
+    assert read_database(tree, DATABASE).entries == {"src/a.cpp": expected}
+
+
+def test_a_relative_directory_may_be_meant_from_the_top_of_the_tree(tree: Path) -> None:
+    database(tree, [entry("../src/a.cpp", "-I../include", directory="out")], f"out/{DATABASE}")
+    assert read_database(tree, f"out/{DATABASE}").entries == {"src/a.cpp": ("-Iinclude",)}
+
+
+@given(st.lists(st.text(alphabet='ab \\"', max_size=8), max_size=4))
+def test_words_of_windows_are_what_its_quoting_makes_of_them(words: list[str]) -> None:
+    command = subprocess.list2cmdline([word or "a" for word in words])
+    assert windows_words(command, 100) == [word or "a" for word in words]
