@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.storage.layout import data_root as resolve_root
@@ -155,8 +156,9 @@ def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
 def print_report(report: AuditReport) -> None:
     """The verdict in a line; every problem in one more."""
     verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
-    tokenizer, repos = report.tokenizer.get("commit", "?")[:_DIGITS], len(report.repos)
-    click.echo(f"{report.checkpoint}  {verdict}  {repos} repositories, tokenizer {tokenizer}, {report.steps} steps")
+    tokenizer = report.tokenizer.get("commit", "?")[:_DIGITS]
+    repos, steps = counted(len(report.repos), "repository"), counted(report.steps, "step")
+    click.echo(f"{report.checkpoint}  {verdict}  {repos}, tokenizer {tokenizer}, {steps}")
     if report.quick:
         click.echo("  quick: the seals are trusted and no data file was read; without --quick every byte is")
     for problem in report.problems:

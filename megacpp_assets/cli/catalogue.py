@@ -32,12 +32,13 @@ def catalogue_group() -> None:
 @click.option("--origin", type=click.Choice(ORIGINS), help="Only names of this origin.")
 @data_root_option
 def list_command(catalogue: str, data_root: str | None, **wanted: str | None) -> None:
-    """Print the catalogue, one repository a line, by category."""
+    """Print the catalogue, one repository a line, by category; exit code 1 if an entry of it is wrong."""
     filters = {key: value for key, value in wanted.items() if value is not None}
+    known = load_catalogue(catalogue, resolve_root(data_root)).values()
     entries = [
         entry
-        for entry in load_catalogue(catalogue, resolve_root(data_root)).values()
-        if all(getattr(entry, key) == value for key, value in filters.items())
+        for entry in known
+        if isinstance(entry, CatalogueEntry) and all(getattr(entry, key) == value for key, value in filters.items())
     ]
     entries.sort(key=_by_category)
     click.echo(_LINE.format("name", "category", "", "origin", "vcs", "access", "licence", "url"))
@@ -45,6 +46,11 @@ def list_command(catalogue: str, data_root: str | None, **wanted: str | None) ->
         words = (entry.name, entry.category or "-", entry.size_class, entry.origin, entry.vcs, entry.access)
         click.echo(_LINE.format(*words, entry.license, entry.url))
     click.echo(_summary(entries))
+    faults = [entry for entry in known if isinstance(entry, SpecError)]
+    for fault in faults:
+        click.echo(f"error: {fault}", err=True)
+    if faults:
+        raise click.exceptions.Exit(1)
 
 
 @catalogue_group.command("show")
@@ -57,7 +63,10 @@ def show_command(name: str, catalogue: str, data_root: str | None) -> None:
     if name not in entries:
         do = "megacpp catalogue list shows the names; megacpp repos add takes any other repository"
         raise SpecError(f"repository {name!r}", expected=f"a name of catalogue {catalogue}", found="none", do=do)
-    for key, value in _facts(entries[name]):
+    entry = entries[name]
+    if isinstance(entry, SpecError):
+        raise entry
+    for key, value in _facts(entry):
         click.echo(f"{key:<13} {value}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
@@ -153,7 +154,7 @@ def _estimate(corpus: Corpus, partition: str, hourly: float | None) -> None:
 
     found = estimate(corpus.recipe, corpus.mixture(partition).phase, records.records(corpus.root))
     how = "as it trained" if found.same else "scaled by parameters x tokens of a step"
-    click.echo(f"model      {found.parameters:,} parameters, {found.steps:,} steps")
+    click.echo(f"model      {counted(found.parameters, 'parameter')}, {counted(found.steps, 'step')}")
     click.echo(f"rate       {found.rate.seconds_per_step:.3g} s a step, {found.rate.tokens_per_second:,.0f} tokens/s")
     click.echo(f"measured   {found.measured.name} of {found.measured.partition}, {how}")
     click.echo(

@@ -14,6 +14,8 @@ from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.storage.layout import data_root as resolve_root
 
+_WITH_OPTIONS_ONLY = "wild"
+
 
 @click.command("doctor")
 @data_root_option
@@ -32,18 +34,28 @@ def doctor_command(data_root: str | None) -> None:
 
 
 @click.command("bench", context_settings={"ignore_unknown_options": True})
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, metavar="[NAME]... | NAME OPTIONS...", type=click.UNPROCESSED)
 def bench_command(names: tuple[str, ...]) -> None:
-    """Run the benchmarks NAMES; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs."""
+    """Run the benchmarks NAME; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs.
+
+    All of them by default, but for `wild`, which needs options: megacpp bench wild --mirror TEMPLATE --list FILE runs
+    each repository of a list through the line. Options behind one NAME are that benchmark's; its --help lists them.
+    """
     folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
     if not folder.is_dir():
         raise EnvironmentLacks("benchmarks", expected=f"the folder {folder}", found="none", do="run from a checkout")
     # An underscore at the end keeps a file from being taken for the package of that name.
     known = {path.stem.rstrip("_"): path for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")}
-    for name in names or known:
+    with_options = next((place for place, word in enumerate(names) if word.startswith("-")), len(names))
+    chosen, options = names[:with_options], names[with_options:]
+    if options and len(chosen) != 1:
+        raise SpecError(
+            "megacpp bench", expected=f"one benchmark before {options[0]}", found=" ".join(chosen) or "none"
+        )
+    for name in chosen or [name for name in known if name != _WITH_OPTIONS_ONLY]:
         if name not in known:
             raise SpecError.unknown("benchmark", name, known)
-        code = subprocess.run([sys.executable, str(known[name])], check=False).returncode
+        code = subprocess.run([sys.executable, str(known[name]), *options], check=False).returncode
         if code:
             # It has said why itself. A signal's number comes back negative; a shell says 128 more than it.
             raise click.exceptions.Exit(code if code > 0 else 128 - code)

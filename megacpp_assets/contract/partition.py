@@ -9,7 +9,9 @@ from megacpp_assets.contract.errors import SpecError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,99}")
-_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+_REF = re.compile(r"(?=.{1,200}\Z)[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9_+][A-Za-z0-9._+-]*)*")
+_SLASH, _IN_KEY = "/", "~"
+"""A key has no slash, as it names a folder; git allows no `~` in a reference, so that the key tells the reference."""
 
 
 def require_label(where: str, name: str) -> None:
@@ -20,24 +22,30 @@ def require_label(where: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class RepoRef:
-    """A catalogue name and a reference, e.g. `fmt@11.0.0`; safe as a directory name and as a Dagster partition key."""
+    """A catalogue name and a reference, e.g. `fmt@11.0.0` or `gcc@releases/gcc-13.2.0`, as git spells it."""
 
     name: str
     ref: str
 
     @property
     def key(self) -> str:
-        """The partition key."""
-        return f"{self.name}@{self.ref}"
+        """The partition key, safe as the name of a folder and in Dagster: `gcc@releases~gcc-13.2.0`."""
+        return f"{self.name}@{self.ref.replace(_SLASH, _IN_KEY)}"
+
+    @staticmethod
+    def asked(text: str) -> tuple[str, str]:
+        """The name and the reference, as git spells it, of `NAME` or `NAME@REF`, or of a key; "" for no reference."""
+        name, _, ref = text.replace(_IN_KEY, _SLASH).partition("@")
+        return name, ref
 
     @staticmethod
     def parse(key: str) -> RepoRef:
-        """Split `name@ref`; `SpecError` unless both are plain names (no slash, no comma, no leading dot or dash)."""
-        name, at, ref = key.partition("@")
+        """The inverse of `key`, which also takes `name@ref` with slashes in the reference. `SpecError` unless both are
+        plain names (no comma, no part that begins with a dot or a dash)."""
+        name, at, ref = key.replace(_IN_KEY, _SLASH).partition("@")
         if not at or not _NAME.fullmatch(name) or not _REF.fullmatch(ref) or ".." in key:
-            raise SpecError(
-                f"partition key {key!r}", expected="NAME@REF of letters, digits, '.', '_', '+', '-'", found=repr(key)
-            )
+            expected = "NAME@REF of letters, digits, '.', '_', '+', '-', in REF also '/'"
+            raise SpecError(f"partition key {key!r}", expected=expected, found=repr(key))
         return RepoRef(name, ref)
 
 

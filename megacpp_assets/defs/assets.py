@@ -17,7 +17,7 @@ from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_AS
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import asset_key, parents, repo_partitions
+from megacpp_assets.defs.keys import asset_key, parents, plain_name, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.stages import COMPARED, Kind, Stage, stages_of
@@ -53,7 +53,7 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
     partitioned = segment.stages[0].kind is not Kind.DATASET
 
     @dg.multi_asset(
-        name=f"{dataset}__{segment.name}",
+        name=f"{plain_name(dataset)}__{segment.name}",
         specs=[_spec(corpus, stage, segment.phase) for stage in segment.stages],
         check_specs=[check for stage in segment.stages for check in _checks(corpus, stage, segment.phase)],
         partitions_def=_partitions(corpus, segment.stages[0].kind),

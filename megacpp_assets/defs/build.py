@@ -10,7 +10,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
 from megacpp_assets.defs.automate.automation import automation_of
-from megacpp_assets.defs.keys import REPORTS, asset_key
+from megacpp_assets.defs.keys import REPORTS, asset_key, plain_name
 from megacpp_assets.defs.reports.assets import build_reports
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
@@ -43,4 +43,6 @@ def _jobs(corpus: Corpus) -> Iterator[dg.UnresolvedAssetJobDefinition]:
     """One job for each body: what can be launched over one kind of partition."""
     for segment in segments(corpus):
         keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]
-        yield dg.define_asset_job(f"{corpus.dataset}__{segment.name}__job", selection=dg.AssetSelection.assets(*keys))
+        yield dg.define_asset_job(
+            f"{plain_name(corpus.dataset)}__{segment.name}__job", selection=dg.AssetSelection.assets(*keys)
+        )

@@ -7,14 +7,23 @@ from typing import Final
 
 import dagster as dg
 
+from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
 
 _SET: Final = "repo_ref__"
+_DIGITS: Final = 8
 REPORTS: Final = "quality"
 """The group of the reports, and the first part of their keys."""
+
+
+def plain_name(dataset: str) -> str:
+    """The name of `dataset` in names of Dagster's ops and jobs, which have no hyphen: no two datasets share one."""
+    if "-" not in dataset:
+        return dataset
+    return f"{dataset.replace('-', '_')}_{sha256_bytes(dataset.encode())[:_DIGITS]}"
 
 
 def report_key(table: str) -> dg.AssetKey:

@@ -72,7 +72,9 @@ def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]
         (asked, locked)
         for locked in references
         for asked in [asked_for[locked.partition("@")[0]]]
-        if "@" in asked and asked != locked and not (asked.endswith(f"@{TIP}") and locked.startswith(f"{asked}-"))
+        if "@" in asked
+        and RepoRef.asked(asked) != RepoRef.asked(locked)
+        and not (asked.endswith(f"@{TIP}") and locked.startswith(f"{asked}-"))
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import SourceUnreachable, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import TIP, pin, verify_pin
@@ -21,7 +22,7 @@ class References:
     """A data root, a catalogue, and what one dataset pins so far."""
 
     root: Path
-    catalogue: Mapping[str, CatalogueEntry]
+    catalogue: Mapping[str, CatalogueEntry | SpecError]
     lock: CorpusLock
 
     @staticmethod
@@ -36,7 +37,7 @@ class References:
 
         `SpecError` if `text` names another reference of it: moving a pin is a step of its own.
         """
-        name, _, ref = text.partition("@")
+        name, ref = RepoRef.asked(text)
         entry = self.entry(text)
         read = next((known for known in self.lock.repos if known.name == name), None)
         if read is None:
@@ -57,7 +58,7 @@ class References:
 
     def resolve(self, text: str) -> RepoPin:
         """The pin of `text`; a known reference keeps its commit, and "tip" is what the source says now."""
-        name, _, ref = text.partition("@")
+        name, ref = RepoRef.asked(text)
         entry = self.entry(text)
         wanted = ref or entry.ref
         known = next((known for known in self.lock.known if (known.name, known.ref) == (name, wanted)), None)
@@ -73,6 +74,8 @@ class References:
             raise SpecError(f"repository {text!r}", expected="NAME or NAME@REF", found="nothing after the @")
         self.lock.require_not_removed(name)
         entry = self.catalogue.get(name)
+        if isinstance(entry, SpecError):
+            raise entry
         if entry is None:
             do = "name one of the catalogue, or add yours with megacpp repos add"
             raise SpecError.unknown("repository", name, sorted(self.catalogue), do)

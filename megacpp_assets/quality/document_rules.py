@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import tokens_of, version_of
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.table import Check, Verdict
@@ -95,8 +96,8 @@ class Facts:
 
         lock = TokenizerLock.from_bytes(input_of(tokens, "tokenizer").file(LOCK_FILE).read_bytes())
         pinned = input_of(input_of(tokens, "semantic_jsonl"), "pinned_repos")
-        repo, _, ref = partition.partition("@")
-        provenance = {c.REPO: repo, c.REF: ref}
+        repo = RepoRef.parse(partition)
+        provenance = {c.REPO: repo.name, c.REF: repo.ref}
         commit = str(pinned.manifest.config["commit"])
         return Facts(lock.recipe.vocabulary_size, provenance, commit, _listed_commits(tokens))
 

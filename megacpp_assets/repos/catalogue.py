@@ -127,33 +127,42 @@ class CatalogueEntry:
             )
 
 
-def load_catalogue(name: str, root: Path) -> dict[str, CatalogueEntry]:
-    """The shipped catalogue `name` (one of `SHIPPED`), or the file at the path `name`, and what `megacpp repos add` put
-    into this data root. `SpecError` for another name, or a file that is no catalogue.
+Entries = Mapping[str, CatalogueEntry | SpecError]
+"""Repositories by name. One whose table is wrong is its error: it is raised for who asks for that repository."""
+
+
+def load_catalogue(name: str, root: Path) -> Entries:
+    """The shipped catalogue `name` (one of `SHIPPED`) or the file at the path `name`, and what `megacpp repos add` put
+    into this data root: before a shipped entry of that name, behind one of a file, which a recipe means as it stands.
+    `SpecError` for another name, or a file that is no catalogue.
     """
     if name not in SHIPPED:
         if not Path(name).is_file():
             expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
             raise SpecError(f"catalogue {name!r}", expected=expected, found="no such file")
-        return _added(Path(name)) | _added(root / USER_CATALOGUE)
-    entries: dict[str, CatalogueEntry] = {}
+        return {**_added(root / USER_CATALOGUE), **_parse(_text(Path(name)), name)}
+    entries: dict[str, CatalogueEntry | SpecError] = {}
     for part in _FILES[name]:
         shipped = resources.files("megacpp_assets.repos").joinpath("shipped", f"catalogue_{part}.toml")
         entries |= _parse(shipped.read_text(encoding="utf-8"), f"catalogue {part}")
-    return entries | _added(root / USER_CATALOGUE)
+    return {**entries, **_added(root / USER_CATALOGUE)}
 
 
 def known_entry(name: str, root: Path) -> CatalogueEntry | None:
     """The repository `name` of this data root or of a shipped catalogue, in this order."""
-    return (load_catalogue("sample", root) | load_catalogue("extended", root)).get(name)
+    entry = {**load_catalogue("sample", root), **load_catalogue("extended", root)}.get(name)
+    if isinstance(entry, SpecError):
+        raise entry
+    return entry
 
 
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
     """Record a repository of the user's own in the data root."""
     path = root / USER_CATALOGUE
-    entries = {**_added(path), entry.name: entry}
-    tables = {name: {k: v for k, v in asdict(entries[name]).items() if k != "name"} for name in sorted(entries)}
-    write_atomic(path, tomlkit.dumps({"repo": tables}).encode())
+    document = tomlkit.parse(_text(path)) if path.exists() else tomlkit.document()
+    tables = dict(document.get("repo", {}))
+    tables[entry.name] = {key: value for key, value in asdict(entry).items() if key != "name"}
+    write_atomic(path, tomlkit.dumps({"repo": {name: tables[name] for name in sorted(tables)}}).encode())
 
 
 def _require_choice(entry: CatalogueEntry, key: str, choices: Sequence[str]) -> None:
@@ -169,16 +178,18 @@ def _require_expression(text: str, where: str) -> None:
         raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}") from error
 
 
-def _added(path: Path) -> dict[str, CatalogueEntry]:
-    if not path.exists():
-        return {}
+def _added(path: Path) -> dict[str, CatalogueEntry | SpecError]:
+    return _parse(_text(path), str(path)) if path.exists() else {}
+
+
+def _text(path: Path) -> str:
     try:
-        return _parse(path.read_text(encoding="utf-8"), str(path))
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(str(path), expected="a readable file in UTF-8", found=str(error), do=_MEND) from error
 
 
-def _parse(text: str, where: str) -> dict[str, CatalogueEntry]:
+def _parse(text: str, where: str) -> dict[str, CatalogueEntry | SpecError]:
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -190,7 +201,14 @@ def _parse(text: str, where: str) -> dict[str, CatalogueEntry]:
     return {name: _entry(name, table, where) for name, table in tables.items()}
 
 
-def _entry(name: str, table: Any, where: str) -> CatalogueEntry:
+def _entry(name: str, table: Any, where: str) -> CatalogueEntry | SpecError:
+    try:
+        return _checked(name, table, where)
+    except SpecError as error:
+        return error
+
+
+def _checked(name: str, table: Any, where: str) -> CatalogueEntry:
     path = f"{where}: repo.{name}"
     _require(isinstance(table, dict), path, "a table", _kind(table))
     known = {field.name: field for field in fields(CatalogueEntry) if field.name != "name"}

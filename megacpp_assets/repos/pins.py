@@ -76,6 +76,13 @@ def pin_at(entry: CatalogueEntry, ref: str, *, git_ref: str, commit: str) -> Rep
     # A branch moves: its name is not an identity, the commit is.
     if git_ref.startswith("refs/heads/"):
         ref, git_ref = f"{TIP}-{commit[:12]}", commit
+    if not _COMMIT.fullmatch(commit):
+        raise SpecError(
+            f"repository {entry.name}",
+            expected="commits of 40 hexadecimal digits (a git repository of --object-format=sha1)",
+            found=f"commit {commit}",
+            do=f"leave {entry.name} out, or give a mirror of it in the SHA-1 format",
+        )
     RepoRef.parse(f"{entry.name}@{ref}")
     return RepoPin(
         name=entry.name,

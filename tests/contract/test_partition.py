@@ -18,7 +18,8 @@ def test_a_key_of_name_and_ref_reads_back_as_itself(key: str) -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "", "fmt", "@", "fmt@", "@11.0.0", "fmt@11@0", "../fmt@1", "a/b@1", "fmt@v1/2", "..@1", "fmt@..", "fmt@1..2",
+        "", "fmt", "@", "fmt@", "@11.0.0", "fmt@11@0", "../fmt@1", "a/b@1", "fmt@v1//2", "fmt@v1/",
+        "fmt@a/../b", "fmt@a/.b", "..@1", "fmt@..", "fmt@1..2",
         ".fmt@1", "-fmt@1", "fmt@-1", "fmt@.1", "fmt@1\n", "fmt\n@1", "fmt@1 2", "a,b@1", "fmt@1,2", "fmt@$(id)",
         "fmt@1'; DROP", "fmt@*", "fmt@é", "fmt@\x00", "x" * 101 + "@1", "fmt@" + "1" * 201,
     ],
@@ -26,6 +27,13 @@ def test_a_key_of_name_and_ref_reads_back_as_itself(key: str) -> None:
 def test_a_key_that_is_no_plain_name_and_ref_is_refused(key: str) -> None:
     with pytest.raises(SpecError, match="partition key"):
         RepoRef.parse(key)
+
+
+def test_a_reference_with_slashes_has_a_key_without_that_names_it() -> None:
+    repo = RepoRef.parse("gcc@releases/gcc-13.2.0")
+    assert (repo.key, repo.ref) == ("gcc@releases~gcc-13.2.0", "releases/gcc-13.2.0")
+    assert RepoRef.parse(repo.key) == repo
+    assert RepoRef.asked(repo.key) == RepoRef.asked("gcc@releases/gcc-13.2.0") == ("gcc", "releases/gcc-13.2.0")
 
 
 @given(st.text(max_size=30))

@@ -54,9 +54,32 @@ def test_a_fault_is_one_sentence_with_file_key_expectation_and_finding(
     path = root / USER_CATALOGUE
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SpecError) as caught:
-        load_catalogue("sample", root)
+        _load(root)
     assert str(caught.value).startswith(str(path)) and sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def _load(root: Path) -> None:
+    for entry in load_catalogue("sample", root).values():
+        if isinstance(entry, SpecError):
+            raise entry
+
+
+def test_a_wrong_entry_leaves_the_others_as_they_are(root: Path) -> None:
+    text = _LIB + '[repo.bad]\nurl = "/x"\nref = "a,b"\n[repo.gcc]\nurl = "/y"\nref = "releases/gcc-13.2.0"\n'
+    (root / USER_CATALOGUE).write_text(text)
+    added = CatalogueEntry("more", "/z", "v1")
+    add_entry(added, root)
+    found = load_catalogue("sample", root)
+    assert isinstance(found["bad"], SpecError) and found["more"] == added
+    assert isinstance(found["gcc"], CatalogueEntry) and found["gcc"].ref == "releases/gcc-13.2.0"
+
+
+def test_the_catalogue_that_a_recipe_names_goes_before_what_was_added(root: Path, tmp_path: Path) -> None:
+    add_entry(CatalogueEntry("lib", "/elsewhere", "v2", "MIT"), root)
+    mine = tmp_path / "mine.toml"
+    mine.write_text(_LIB)
+    assert load_catalogue(str(mine), root)["lib"] == CatalogueEntry("lib", "https://github.com/o/lib", "v1")
 
 
 def test_a_folder_in_place_of_the_file_is_one_sentence(root: Path) -> None:

@@ -69,3 +69,19 @@ def test_one_reference_among_very_many_is_found_without_holding_the_others(
         tracemalloc.stop()
     assert made.commit == head
     assert held < 1_500_000, "bytes, where a list of all has five million"
+
+
+def test_a_tag_with_slashes_is_a_partition_like_any_other(entry: CatalogueEntry, upstream: Path, root: Path) -> None:
+    commit(upstream, {"new.cc": b"int x;\n"}, "releases/lib-2.0")
+    made = pin(entry, "releases/lib-2.0", root)
+    assert (made.git_ref, made.partition.key) == ("refs/tags/releases/lib-2.0", "lib@releases~lib-2.0")
+    verify_pin(made, root)
+
+
+def test_a_repository_of_sha256_objects_is_rejected_before_it_is_pinned(tmp_path: Path, root: Path) -> None:
+    upstream = tmp_path / "sha256"
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main", "--object-format=sha256")
+    commit(upstream, {"a.cc": b"int a;\n"}, "v1")
+    with pytest.raises(SpecError, match="repository lib; expected commits of 40 hexadecimal digits"):
+        pin(CatalogueEntry("lib", str(upstream), "v1"), "v1", root)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from megacpp_assets.cli.screen.bars import Bars, wide_console
 from megacpp_assets.cli.screen.table import stage_table, units_reached
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.stages import CHECKPOINT
@@ -48,8 +49,10 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
             run_steps(corpus, steps, bars, records, machine_budget())
     if not bars.made:
         if records.recorded:
-            console.print(f"Recorded in Dagster's event log, which lacked them: {records.recorded} steps")
-        console.print(f"Nothing to do: {len(bars.finished)} steps of {corpus.dataset} are complete in {corpus.root}")
+            recorded = counted(records.recorded, "step")
+            console.print(f"Recorded in Dagster's event log, which lacked them: {recorded}")
+        steps, verb = counted(len(bars.finished), "step"), "is" if len(bars.finished) == 1 else "are"
+        console.print(f"Nothing to do: {steps} of {corpus.dataset} {verb} complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished, bars.made))
     for line in units_reached(bars.finished, bars.made):

@@ -11,7 +11,7 @@ _FORMS: Final = {
     "sha256": (r"[0-9a-f]{64}", "a sha256 of 64 hexadecimal digits"),
     "recipe": (r"[0-9A-Za-z_]*", "the sha256 of a recipe"),
     "git_ref": (r"HEAD|refs/[^\s]+|[0-9a-f]{40}", "a full name at the source, such as refs/tags/v1.0"),
-    "dataset": (r"[A-Za-z0-9_]{1,100}", "a name of letters, digits and '_'"),
+    "dataset": (r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}", "a name of letters, digits, '_' and '-'"),
 }
 _TIP: Final = "tip-"
 _TIP_DIGITS: Final = 12

@@ -11,7 +11,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.key import key, required, table
 
-DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
+DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
 TOKEN_DTYPES: Final = ("int32", "narrowest")
 OVERFLOWS: Final = ("refuse", "split", "file")
@@ -49,7 +49,7 @@ class PhaseRecipe:
             why = "" if longer else " (its document_tokens, as packing.overflow is refuse)"
             return "row_tokens", f"{least}{why} to {_MOST_ROW_TOKENS}", self.row_tokens
         if self.dataset_version and not DATASET_NAME.fullmatch(self.dataset_version):
-            return "dataset_version", "1 to 100 letters, digits and '_'", repr(self.dataset_version)
+            return "dataset_version", "1 to 100 letters, digits, '_' and '-'", repr(self.dataset_version)
         return None
 
 

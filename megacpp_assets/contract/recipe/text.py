@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from copy import deepcopy
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -51,21 +53,54 @@ def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 
 def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
-    """The recipe that the tables of a TOML file say. `SpecError` naming `where` and the key."""
+    """The recipe that the tables of a TOML file say. `SpecError` naming `where` and each key whose value is wrong."""
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
     from pydantic import ValidationError  # noqa: PLC0415
 
+    tables = _with_standard_phases(raw)
+    faults: list[SpecError] = []
     try:
-        valid = _model(Recipe).model_validate(_with_standard_phases(raw))
+        valid = _model(Recipe).model_validate(tables)
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(map(str, first["loc"]))
-        raise _fault(where, path, first) from error
-    try:
-        recipe: Recipe = _build(Recipe, valid)
-    except SpecError as error:
-        raise error.within(where) from error
+        faults += map(_fault, error.errors())
+        valid = _valid_rest(tables, error.errors())
+    recipe: Recipe | None = None if valid is None else _build(Recipe, valid, faults)
+    if faults or recipe is None:
+        raise _one_error(faults, where)
     return recipe
+
+
+def _valid_rest(tables: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> Any:
+    """The model of `tables` without the keys that are wrong, so that other faults show; None if there is none."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    rest = deepcopy(dict(tables))
+    for fault in told:
+        # A table that lacks a key is left out whole.
+        path = fault["loc"][:-1] if fault["type"] == "missing" else fault["loc"]
+        _leave_out(rest, path)
+    try:
+        return _model(Recipe).model_validate(rest)
+    except ValidationError:
+        return None
+
+
+def _leave_out(tables: dict[str, Any], path: Sequence[Any]) -> None:
+    """Remove the key at `path`; of a list that has a wrong item, the list."""
+    for name in path[:-1]:
+        inner = tables.get(name)
+        if not isinstance(inner, dict):
+            tables.pop(name, None)
+            return
+        tables = inner
+    if path:
+        tables.pop(path[-1], None)
+
+
+def _one_error(faults: Sequence[SpecError], where: str) -> SpecError:
+    if len(faults) == 1:
+        return faults[0].within(where)
+    return SpecError("\n  ".join([f"{where}: {len(faults)} values are wrong", *map(str, faults)]))
 
 
 def recipe_toml(recipe: Recipe) -> str:
@@ -174,19 +209,42 @@ def _table(hint: Any) -> Any:
     return dict[str, _model(value) if is_dataclass(value) else value]  # type: ignore[misc, arg-type]
 
 
-def _build(kind: Any, valid: Any) -> Any:
-    """The dataclass `kind` with the values of its model, which checks what a type cannot say."""
+def _build(kind: Any, valid: Any, faults: list[SpecError]) -> Any:
+    """The dataclass `kind` with the values of its model, which checks what a type cannot say; errors go to `faults`."""
     hints = get_type_hints(kind)
     values = {}
     for entry in fields(kind):
         value = getattr(valid, entry.name)
         if is_dataclass(hints[entry.name]):
-            value = _build(hints[entry.name], value)
+            value = _build(hints[entry.name], value, faults) or _default(entry)
         elif isinstance(value, dict):
             _, held = get_args(hints[entry.name])
-            value = {name: _build(held, each) if is_dataclass(held) else _frozen(each) for name, each in value.items()}
+            built = {
+                name: _build(held, each, faults) if is_dataclass(held) else _frozen(each)
+                for name, each in value.items()
+            }
+            value = {name: each for name, each in built.items() if each is not None}
         values[entry.name] = _frozen(value)
-    return kind(**values)
+    return _made(kind, values, faults)
+
+
+def _made(kind: Any, values: dict[str, Any], faults: list[SpecError]) -> Any:
+    """`kind` with `values`; one that it rejects is a fault and replaced by the default, so that the next fault shows.
+    None where that does not help."""
+    defaults = {entry.name: _default(entry) for entry in fields(kind)}
+    while True:
+        try:
+            return kind(**values)
+        except SpecError as error:
+            faults.append(error)
+            key = next((part for part in re.split(r"[.\s]", error.what) if part in values), "")
+            if defaults.get(key, MISSING) in (MISSING, values.get(key)):
+                return None
+            values[key] = defaults[key]
+
+
+def _default(entry: Field[Any]) -> Any:
+    return entry.default if entry.default_factory is MISSING else entry.default_factory()
 
 
 def _frozen(value: Any) -> Any:
@@ -204,26 +262,26 @@ def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, "phases": phases}
 
 
-def _fault(where: str, path: str, fault: Mapping[str, Any]) -> SpecError:
-    """The error for the first fault that pydantic found, at the dotted key `path`."""
-    what, do = f"{where}: {path}", "megacpp recipe show sample lists every key"
-    if fault["type"] == "extra_forbidden":
-        return _unknown_key(what, path, do)
-    if fault["type"] == "missing":
-        return SpecError(what, expected="a value", found="nothing", do=do)
-    expected = str(fault["msg"]).removeprefix("Input should be ")
-    return SpecError(what, expected=expected, found=repr(fault["input"]), do=do)
+def _fault(told: Mapping[str, Any]) -> SpecError:
+    """The error for a fault that pydantic found; its object is the dotted key."""
+    path, do = ".".join(map(str, told["loc"])), "megacpp recipe show sample lists every key"
+    if told["type"] == "extra_forbidden":
+        return _unknown_key(path, do)
+    if told["type"] == "missing":
+        return SpecError(path, expected="a value", found="nothing", do=do)
+    expected = str(told["msg"]).removeprefix("Input should be ")
+    return SpecError(path, expected=expected, found=repr(told["input"]), do=do)
 
 
-def _unknown_key(what: str, path: str, do: str) -> SpecError:
+def _unknown_key(path: str, do: str) -> SpecError:
     """Names the key of that name in another section, or the closest of the section; else the keys of the section."""
     table, _, last = path.rpartition(".")
     names = [entry.name for entry in fields(_section(path))]
     close = [key for key in key_paths() if key.rpartition(".")[2] == last]
     close = close or [f"{table}.{name}".lstrip(".") for name in get_close_matches(last, names, n=1, cutoff=0.7)]
     if close:
-        return SpecError(what, found="an unknown key", do=do, closest=close[0])
-    return SpecError(what, expected=f"one of {', '.join(names)}", found="an unknown key", do=do)
+        return SpecError(path, found="an unknown key", do=do, closest=close[0])
+    return SpecError(path, expected=f"one of {', '.join(names)}", found="an unknown key", do=do)
 
 
 def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:

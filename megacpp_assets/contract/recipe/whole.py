@@ -79,7 +79,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not DATASET_NAME.fullmatch(self.dataset):
-            raise SpecError("dataset", expected="1 to 100 letters, digits and '_'", found=repr(self.dataset))
+            raise SpecError("dataset", expected="1 to 100 letters, digits, '_' and '-'", found=repr(self.dataset))
         for name, value in (("repos", self.repos), ("curriculum", self.curriculum)):
             if not value or len(set(value)) < len(value):
                 raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")

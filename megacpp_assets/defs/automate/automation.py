@@ -11,7 +11,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import repo_partitions
+from megacpp_assets.defs.keys import plain_name, repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 
 AUTOMATE_VARIABLE = "MEGACPP_AUTOMATE"
@@ -45,7 +45,7 @@ def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = Fa
     """
     root, dataset = corpus.root, corpus.dataset
 
-    @dg.op(name=f"{dataset}__{work}", description=description)
+    @dg.op(name=f"{plain_name(dataset)}__{work}", description=description)
     def body(context: dg.OpExecutionContext) -> None:
         from megacpp_assets.defs.automate import nightly
 
@@ -56,7 +56,7 @@ def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = Fa
 
     partitions = repo_partitions(dataset) if of_a_release else None
 
-    @dg.job(name=f"{dataset}__{work}__job", description=description, partitions_def=partitions)
+    @dg.job(name=f"{plain_name(dataset)}__{work}__job", description=description, partitions_def=partitions)
     def job() -> None:
         body()
 
@@ -67,7 +67,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
     root, dataset = corpus.root, corpus.dataset
 
     @dg.sensor(
-        name=f"{dataset}__releases",
+        name=f"{plain_name(dataset)}__releases",
         job=job,
         minimum_interval_seconds=_POLL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING if _automated() else dg.DefaultSensorStatus.STOPPED,
@@ -86,7 +86,7 @@ def _nightly(corpus: Corpus, work: str, cron: str, job: dg.JobDefinition) -> dg.
     """A run of `job` at `cron`, UTC."""
     status = dg.DefaultScheduleStatus.RUNNING if _automated() else dg.DefaultScheduleStatus.STOPPED
     return dg.ScheduleDefinition(
-        name=f"{corpus.dataset}__{work}",
+        name=f"{plain_name(corpus.dataset)}__{work}",
         job=job,
         cron_schedule=cron,
         execution_timezone="UTC",

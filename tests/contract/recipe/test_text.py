@@ -201,3 +201,18 @@ def test_the_hash_follows_what_a_recipe_says_and_not_how_it_was_written(mine: Pa
     mine.write_text(SMALL + "# a remark\n[training]\nsteps = 100\n")
     assert recipe_sha256(load_recipe(str(mine))) == recipe_sha256(plain)
     assert recipe_sha256(replace(plain, dataset="other")) != recipe_sha256(plain)
+
+
+def test_every_wrong_value_of_a_recipe_is_named_in_one_error(mine: Path) -> None:
+    settings = ["training.steps=many", "semantic.failed_files_per_cent=101", "semantic.colour=1", "dataset=a b"]
+    with pytest.raises(SpecError) as caught:
+        load_recipe(str(mine), [*settings, "phases.5k.document_tokens=5000", "mixture.own_weight=-1"])
+    said = str(caught.value)
+    assert said.startswith(f"{mine}: 6 values are wrong")
+    for key in ("training.steps", "semantic.failed_files_per_cent", "semantic.colour", "dataset", "mixture.own_weight"):
+        assert f"\n  {key}; expected" in said
+    assert "phases.5k.row_tokens; expected a value" in said
+
+
+def test_a_dataset_may_have_a_hyphen_in_its_name(mine: Path) -> None:
+    assert load_recipe(str(mine), ["dataset=my-corpus"]).dataset == "my-corpus"
