@@ -51,8 +51,8 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
         if records.recorded:
             recorded = counted(records.recorded, "step")
             console.print(f"Recorded in Dagster's event log, which lacked them: {recorded}")
-        steps, verb = counted(len(bars.finished), "step"), "is" if len(bars.finished) == 1 else "are"
-        console.print(f"Nothing to do: {steps} of {corpus.dataset} {verb} complete in {corpus.root}")
+        complete, verb = counted(len(bars.finished), "step"), "is" if len(bars.finished) == 1 else "are"
+        console.print(f"Nothing to do: {complete} of {corpus.dataset} {verb} complete in {corpus.root}")
         return
     console.print(stage_table(bars.finished, bars.made))
     for line in units_reached(bars.finished, bars.made):
