@@ -26,7 +26,7 @@ class HistoryRecipe:
         "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
     )
     most_commits: int = key(1000, "Newest commits that are looked at; 0 for all.", allowed="at least 0", unit="commits")
-    first_parent: bool = key(True, "Whether only the first parent of a merge is followed.")
+    first_parent: bool = key(True, "Follow only the first parent of a merge.", allowed="true or false")
     paths: tuple[str, ...] = key((), "Globs over whole paths; empty allows every path.", allowed="a list of globs")
     most_files: int = key(
         50,
@@ -37,7 +37,9 @@ class HistoryRecipe:
     file_bytes: int = key(1_000_000, "A larger file version is left out.", allowed="at least 1", unit="bytes")
     patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed="at least 1", unit="bytes")
     context_lines: int = key(3, "Unchanged lines around each hunk of v3.", allowed="at least 0", unit="lines")
-    full_file: bool = key(False, "Whether the whole file after the commit follows the hunks of v3.")
+    full_file: bool = key(
+        False, "Write the whole file after the commit behind the hunks of v3.", allowed="true or false"
+    )
     drift: float = key(
         0.7,
         "A v2 version is left out from this similarity (Jaccard, of lines) with the version of its file kept before.",
