@@ -28,22 +28,21 @@ def quality_command(data_root: str | None) -> None:
     fails; the failed rows stay in the database.
     """
     from megacpp_assets.cli.screen.bars import wide_console
-    from megacpp_assets.reports.build import build
+    from megacpp_assets.defs.reports.record import record_reports
     from megacpp_assets.reports.place import database
-    from megacpp_assets.reports.summary import summaries
 
     root = resolve_root(data_root)
     if not any((root / folder).is_dir() for folder in ARTIFACT_FOLDERS):
         raise SpecError(f"data root {root}", expected="artifacts to report on", found="none", do="megacpp run")
     console = wide_console()
     with console.status("dbt builds the reports"):
-        report = build(root)
-    for dataset, lines in summaries(root).items():
+        report = record_reports(root)
+    for dataset, lines in report.summaries.items():
         console.print(f"[bold]{dataset}[/]")
         for label, sentence in lines:
             console.print(f"  {label:<14} {sentence}", highlight=False, markup=False, soft_wrap=True)
     _say(root, report)
-    click.echo(f"docs      {report.docs}\ndatabase  {database(root)}")
+    click.echo(f"page      {report.page}\ndocs      {report.docs}\ndatabase  {database(root)}")
     if report.failures:
         raise click.exceptions.Exit(1)
 

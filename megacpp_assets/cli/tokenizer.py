@@ -45,8 +45,9 @@ def train_command(dataset: str, data_root: str | None) -> None:
         needed = {TOKENIZER, *STAGES[TOKENIZER].upstream}
         steps = [step for step in planned_steps(corpus, Plan((), TOKENIZER)) if step.stage.name in needed]
         counts = Counter(step.stage.name for step in steps)
-        with command_run(root, corpus) as records, Bars(counts, wide_console()) as bars:
-            corpus = run_steps(corpus, steps, bars, records, machine_budget(), retrain=True)
+        recorded = command_run(root, corpus, steps, title="megacpp tokenizer train", retrain=True)
+        with recorded as records, Bars(counts, wide_console()) as bars:
+            corpus = run_steps(corpus, steps, records.passing_on_to(bars), records, machine_budget(), retrain=True)
     _show(corpus)
 
 

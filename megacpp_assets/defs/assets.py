@@ -12,11 +12,9 @@ from itertools import groupby
 
 import dagster as dg
 
-# No public name: with it an output has no event of its own.
-from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as _RECORDED_BEFORE
-
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.defs.dagster_private import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as _RECORDED_BEFORE
 from megacpp_assets.defs.keys import asset_key, parents, plain_name, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus

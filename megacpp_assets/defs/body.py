@@ -9,14 +9,15 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.keys import partition_of, register
+from megacpp_assets.defs.keys import partition_of, register, shown_asset, unregister
 from megacpp_assets.defs.records import recording
 from megacpp_assets.defs.watch import LogWatch
 from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.missing import missing_inputs
 from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.promotion import promote_by_policy
 from megacpp_assets.pipeline.run import machine_budget, run_steps
-from megacpp_assets.pipeline.stages import STAGES, Kind
+from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
 from megacpp_assets.pipeline.steps import step_of
 
 
@@ -29,10 +30,37 @@ def run_selected(
         corpus = knowing(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
-    with recording(context.instance, context.run) as records:
+    for missing in missing_inputs(corpus, steps):
+        raise missing.gap(shown_asset(missing.step))
+    with recording(context) as records:
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget())
     if of_repositories:
         tell_promotions(corpus, context.log)
+
+
+def run_stage(
+    corpus: Corpus,
+    stage: Stage,
+    partitions: Sequence[str] | None,
+    context: dg.OpExecutionContext,
+    *,
+    retrain: bool,
+) -> None:
+    """Run the steps of one stage of the line; without `partitions` those that the dataset's mixtures need."""
+    if stage.kind is Kind.REPOSITORY and partitions:
+        corpus = knowing(corpus, partitions, context.instance)
+    register(context.instance, corpus.dataset, corpus.known_refs)
+    mixtures = corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)
+    every = {
+        Kind.REPOSITORY: [repo.key for repo in corpus.repo_refs],
+        Kind.DATASET: [corpus.dataset],
+        Kind.MIXTURE: [mixture.key for mixture in mixtures],
+    }
+    steps = [step_of(corpus, stage.name, partition) for partition in partitions or every[stage.kind]]
+    for missing in missing_inputs(corpus, steps):
+        raise missing.gap(shown_asset(missing.step))
+    with recording(context) as records:
+        run_steps(corpus, steps, LogWatch(context.log), records, machine_budget(), retrain=retrain)
 
 
 def tell_promotions(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
@@ -46,24 +74,33 @@ def tell_promotions(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
 
 
 def knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
-    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialise it.
+    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialize it.
 
-    `SpecError` for a key that is none, or that names what moves; the error says which key stays.
+    `SpecError` for a key of another form, for a reference that upstream lacks, and for one that can move. Such a
+    partition is removed from Dagster, where it could never become anything but failed.
     """
     known = {repo.key for repo in corpus.known_refs}
     unknown = [key for key in partitions if key not in known]
     if not unknown:
         return corpus
-    for key in unknown:
-        RepoRef.parse(key)
-    corpus, made = add_references(corpus, unknown)
-    for key, repo in zip(unknown, made, strict=True):
-        if repo.key != key:
-            register(instance, corpus.dataset, made)
-            raise SpecError(
-                f"partition {key}",
-                expected="a tag or a full commit id, which cannot move",
-                found=f"what names commit {repo.key} now",
-                do=f"materialise the partition {repo.key}, which has just been added",
-            )
+    try:
+        for key in unknown:
+            RepoRef.parse(key)
+        corpus, made = add_references(corpus, unknown)
+        register(instance, corpus.dataset, made)
+        for key, repo in zip(unknown, made, strict=True):
+            _require_fixed(key, repo)
+    except SpecError:
+        unregister(instance, corpus.dataset, unknown)
+        raise
     return corpus
+
+
+def _require_fixed(key: str, repo: RepoRef) -> None:
+    if repo.key != key:
+        raise SpecError(
+            f"partition {key}",
+            expected="a tag or a full commit id, which cannot move",
+            found=f"a name for commit {repo.key} today",
+            do=f"materialize the partition {repo.key}, which has just been added in its place",
+        )

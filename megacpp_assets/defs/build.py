@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
 from megacpp_assets.defs.automate.automation import automation_of
-from megacpp_assets.defs.keys import REPORTS, asset_key, plain_name
-from megacpp_assets.defs.reports.assets import build_reports
+from megacpp_assets.defs.keys import REPORTS_GROUP, STAGING_GROUP, asset_key, plain_name
+from megacpp_assets.defs.line_job import line_job
+from megacpp_assets.defs.reports.assets import REPORTS_JOB, build_reports
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.lock_file import read_lock
+
+_NO_CONFIG: Final = (
+    "The launchpad's config stays empty: settings belong to the recipe. `megacpp recipe show` prints them, "
+    "`megacpp run --set KEY=VALUE` changes one."
+)
 
 
 def build_definitions(root: Path) -> dg.Definitions:
@@ -31,7 +38,7 @@ def build_definitions(root: Path) -> dg.Definitions:
         jobs=[
             *(job for corpus in corpora for job in _jobs(corpus)),
             *(job for each in automations for job in each.jobs),
-            *([dg.define_asset_job(f"{REPORTS}__job", selection=dg.AssetSelection.groups(REPORTS))] if corpora else []),
+            *([_reports_job()] if corpora else []),
         ],
         sensors=[sensor for each in automations for sensor in each.sensors],
         schedules=[schedule for each in automations for schedule in each.schedules],
@@ -39,10 +46,22 @@ def build_definitions(root: Path) -> dg.Definitions:
     )
 
 
-def _jobs(corpus: Corpus) -> Iterator[dg.UnresolvedAssetJobDefinition]:
-    """One job for each body: what can be launched over one kind of partition."""
+def _jobs(corpus: Corpus) -> Iterator[dg.JobDefinition | dg.UnresolvedAssetJobDefinition]:
+    """The job of the whole line, then one for each body: what can be launched over one kind of partition."""
+    yield line_job(corpus)
     for segment in segments(corpus):
         keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]
         yield dg.define_asset_job(
-            f"{plain_name(corpus.dataset)}__{segment.name}__job", selection=dg.AssetSelection.assets(*keys)
+            f"{plain_name(corpus.dataset)}__{segment.name}__job",
+            selection=dg.AssetSelection.assets(*keys),
+            description=f"Runs {', '.join(stage.name for stage in segment.stages)} over partitions. {_NO_CONFIG}",
         )
+
+
+def _reports_job() -> dg.UnresolvedAssetJobDefinition:
+    """The job that builds all of them."""
+    selection = dg.AssetSelection.groups(REPORTS_GROUP, STAGING_GROUP)
+    description = (
+        "All tables across partitions, with their tests, as `megacpp quality` builds them. It has no settings."
+    )
+    return dg.define_asset_job(REPORTS_JOB, selection=selection, description=description)

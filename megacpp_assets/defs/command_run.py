@@ -1,38 +1,46 @@
-"""`megacpp run` in Dagster's eyes: one run, begun with its first event, ended as the command ends."""
+"""`megacpp run` and its kind in Dagster: one run of the dataset's line, recorded while the command does the work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
-from dagster import DagsterEvent, DagsterEventType, DagsterRun
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import register
+from megacpp_assets.defs.line_job import config_of, line_job, line_job_name
+from megacpp_assets.defs.recorded_run import Command, RecordedRun, ending
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.pipeline.execute import Done
-from megacpp_assets.pipeline.stages import CHECKPOINT
+from megacpp_assets.pipeline.run import Watch
+from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Step
-
-JOB = "megacpp_run"
-LAUNCHER_TAG = "megacpp/launcher"
-LAUNCHER = "megacpp run"
 
 
 class CommandRun:
-    """`Records` under a run of their own. A command that finds nothing to record makes no run."""
+    """`Records` and `Watch` of a command's steps; it passes on what it hears to `watch`.
 
-    def __init__(self, instance: dg.DagsterInstance, corpus: Corpus) -> None:
-        tags = {LAUNCHER_TAG: LAUNCHER, "megacpp/dataset": corpus.dataset}
+    A command that finds everything made and recorded leaves no run.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, corpus: Corpus, command: Command, steps: Sequence[Step]) -> None:
         self._instance = instance
         self._corpus = corpus
-        self._run = DagsterRun(job_name=JOB, status=dg.DagsterRunStatus.NOT_STARTED, tags=tags)
-        self._records = DagsterRecords(instance, self._run)
-        self._begun = False
+        self._command = command
+        self._run = RecordedRun(instance, command)
+        self._records = DagsterRecords(instance, self._run.run)
+        self._left = Counter(step.stage.name for step in steps)
+        self._watch: Watch | None = None
         self.recorded = 0
+
+    def passing_on_to(self, watch: Watch) -> CommandRun:
+        """This, with everything that it hears as a `Watch` told to `watch` too."""
+        self._watch = watch
+        return self
 
     def has(self, step: Step, done: Done) -> bool:
         """See `Records`."""
@@ -40,55 +48,88 @@ class CommandRun:
 
     def goes_on(self, step: Step) -> None:
         """See `Records`."""
-        if step.stage.name == CHECKPOINT:
-            self.begin()
-            self._records.goes_on(step)
+        self._records.goes_on(step)
 
     def record(self, step: Step, done: Done) -> None:
         """See `Records`."""
-        self.begin()
+        self._start(step)
         self._records.record(step, done)
         self.recorded += 1
 
-    def begin(self) -> None:
-        """Make the run known to Dagster, unless it is."""
-        if self._begun:
-            return
-        self._begun = True
-        register(self._instance, self._corpus.dataset, self._corpus.known_refs)
-        _fail_dead_runs(self._instance)
-        self._instance.add_run(self._run)
-        self._say(DagsterEventType.RUN_START, "megacpp run started")
+    def step_done_before(self, step: Step, done: Done) -> None:
+        """See `Watch`."""
+        self._complete(step)
+        if self._watch:
+            self._watch.step_done_before(step, done)
 
-    def end(self, failure: str = "") -> None:
-        """Tell Dagster how the command ended."""
-        if not self._begun:
+    def step_waits(self, step: Step, found: str) -> None:
+        """See `Watch`."""
+        self._run.say(step.stage.name, f"{step.name}: waits for a slot of {step.resource}, {found}", to_events=False)
+        if self._watch:
+            self._watch.step_waits(step, found)
+
+    def step_starts(self, step: Step) -> None:
+        """See `Watch`."""
+        self._start(step)
+        self._run.say(step.stage.name, f"{step.name}: started")
+        if self._watch:
+            self._watch.step_starts(step)
+
+    def step_goes_on(self, step: Step, done: int, total: int) -> None:
+        """See `Watch`."""
+        if self._watch:
+            self._watch.step_goes_on(step, done, total)
+
+    def step_ended(self, step: Step, done: Done) -> None:
+        """See `Watch`."""
+        self._run.say(step.stage.name, f"{step.name}: made {done.artifact.path} in {done.receipt.seconds:.1f} s")
+        self._complete(step)
+        if self._watch:
+            self._watch.step_ended(step, done)
+
+    def end(self, failure: str = "", *, interrupted: bool = False) -> None:
+        """Record how the command ended, and the state of every stage that did not end by itself."""
+        if not self._run.begun:
             return
         self._records.tell_comparisons()
+        for stage in self._command.ops:
+            left = self._left[stage]
+            if self._run.has_started(stage) and left:
+                self._run.fail(stage, f"{left} partitions were not made: {failure or 'interrupted'}")
+            elif not self._run.has_started(stage):
+                self._run.skip(stage, "what it reads was not made" if left else "all partitions were complete")
         if failure:
-            self._instance.report_run_failed(self._run, failure)
-        else:
-            self._say(DagsterEventType.RUN_SUCCESS, "megacpp run ended")
+            self._run.say(self._command.ops[-1], failure, to_events=False)
+        self._run.end(failure, interrupted=interrupted)
 
-    def _say(self, kind: DagsterEventType, message: str) -> None:
-        self._instance.report_dagster_event(DagsterEvent(kind.value, JOB, message=message), self._run.run_id)
+    def _start(self, step: Step) -> None:
+        if not self._run.begun:
+            register(self._instance, self._corpus.dataset, self._corpus.known_refs)
+        self._run.start(step.stage.name)
+
+    def _complete(self, step: Step) -> None:
+        stage = step.stage.name
+        self._left[stage] -= 1
+        if not self._left[stage] and self._run.has_started(stage):
+            self._run.succeed(stage)
 
 
 @contextmanager
-def command_run(root: Path, corpus: Corpus) -> Iterator[CommandRun]:
-    """The run of a command on the instance of `root`; it fails with what the block raises."""
+def command_run(
+    root: Path, corpus: Corpus, steps: Sequence[Step], *, title: str = "megacpp run", retrain: bool = False
+) -> Iterator[CommandRun]:
+    """The run of a command over `steps`, on the instance of `root`; it fails with what the block raises."""
+    stages = {step.stage.name for step in steps}
+    command = Command(
+        title,
+        "run",
+        line_job_name(corpus.dataset),
+        lambda: line_job(corpus),
+        tuple(name for name in STAGE_NAMES if name in stages),
+        config_of(steps, train_tokenizer_again=retrain),
+        {"megacpp/dataset": corpus.dataset},
+    )
     with open_instance(root) as instance:
-        run = CommandRun(instance, corpus)
-        try:
+        run = CommandRun(instance, corpus, command, steps)
+        with ending(run.end):
             yield run
-        except BaseException as error:
-            run.end(str(error) or type(error).__name__)
-            raise
-        run.end()
-
-
-def _fail_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Runs of an earlier command that was killed still look started; only one of us runs at a time."""
-    unfinished = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={LAUNCHER_TAG: LAUNCHER})
-    for run in instance.get_runs(unfinished):
-        instance.report_run_failed(run, "the process was killed")

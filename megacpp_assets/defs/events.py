@@ -8,11 +8,13 @@ from dataclasses import replace
 import dagster as dg
 from dagster import AssetCheckEvaluation, DagsterEventType
 
-# No public names; the events that `dg` itself writes.
-from dagster._core.events import AssetMaterializationPlannedData, AssetObservationData, StepMaterializationData
-
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.dagster_private import (
+    AssetMaterializationPlannedData,
+    AssetObservationData,
+    StepMaterializationData,
+)
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.pipeline.execute import Done
@@ -28,11 +30,28 @@ def events_of(step: Step, done: Done, tags: Mapping[str, str]) -> Iterator[Event
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     if done.receipt.passed:
         made = dg.AssetMaterialization(key, partition=partition, metadata=describe(step.corpus, done), tags=tags)
-        yield DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(made)
+        yield materialization(made)
     else:
         yield from _refused(step, done, key, partition)
     for check in done.receipt.checks:
         yield _evaluation(key, partition, check, {})
+
+
+def materialization(made: dg.AssetMaterialization) -> Event:
+    """The event of a materialization."""
+    return DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(made)
+
+
+def reported_check(result: dg.AssetCheckResult) -> Event:
+    """The event of a check that an asset's body would have returned."""
+    evaluation = AssetCheckEvaluation(
+        result.asset_key or dg.AssetKey([]),
+        result.check_name or "",
+        result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+    )
+    return DagsterEventType.ASSET_CHECK_EVALUATION, evaluation
 
 
 def comparison_of(step: Step) -> Iterator[Event]:

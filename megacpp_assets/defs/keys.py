@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import dagster as dg
@@ -12,11 +12,23 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
+from megacpp_assets.pipeline.steps import Step
 
 _SET: Final = "repo_ref__"
 _DIGITS: Final = 8
 REPORTS: Final = "quality"
-"""The group of the reports, and the first part of their keys."""
+"""The op that builds the reports."""
+REPORTS_GROUP: Final = "reports"
+STAGING_GROUP: Final = "reports_staging"
+_STAGING: Final = "stg_"
+"""The project's prefix of views that only rename and cast, for the tables behind them."""
+_LAST: Final = "z_"
+"""Before the first part of a report's key: the UI lists assets by key, and the stages are to come first."""
+
+
+def report_group(table: str) -> str:
+    """The group of a table of the reports; staging views have one of their own."""
+    return STAGING_GROUP if table.startswith(_STAGING) else REPORTS_GROUP
 
 
 def plain_name(dataset: str) -> str:
@@ -28,7 +40,7 @@ def plain_name(dataset: str) -> str:
 
 def report_key(table: str) -> dg.AssetKey:
     """The asset of a table of the reports, which belong to the data root and to no dataset."""
-    return dg.AssetKey([REPORTS, table])
+    return dg.AssetKey([f"{_LAST}{report_group(table)}", table])
 
 
 def asset_key(dataset: str, stage: str, phase: str = "") -> dg.AssetKey:
@@ -40,6 +52,12 @@ def key_of(dataset: str, stage: str, partition: str) -> tuple[dg.AssetKey, str |
     """The asset and the partition in which Dagster shows the step; None for a stage of one partition."""
     path, shown = path_of(dataset, stage, partition)
     return dg.AssetKey(path), shown
+
+
+def shown_asset(step: Step) -> str:
+    """The name of the asset in which Dagster shows the step."""
+    key, _ = key_of(step.corpus.dataset, step.stage.name, step.partition)
+    return key.to_user_string()
 
 
 def partition_of(dataset: str, key: dg.AssetKey, partition: str | None) -> tuple[str, str]:
@@ -69,6 +87,12 @@ def register(instance: dg.DagsterInstance, dataset: str, repos: tuple[RepoRef, .
     missing = [repo.key for repo in repos if repo.key not in known]
     if missing:
         instance.add_dynamic_partitions(_set_name(dataset), missing)
+
+
+def unregister(instance: dg.DagsterInstance, dataset: str, keys: Sequence[str]) -> None:
+    """Remove partitions from Dagster; what ran under them stays in the list of runs."""
+    for key in keys:
+        instance.delete_dynamic_partition(_set_name(dataset), key)
 
 
 def dataset_of(set_name: str) -> str | None:

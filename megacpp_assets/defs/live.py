@@ -10,9 +10,7 @@ from typing import Final
 import dagster as dg
 from dagster import DagsterEventType
 
-# No public name; the event that `dg` itself writes.
-from dagster._core.events import AssetObservationData
-
+from megacpp_assets.defs.dagster_private import AssetObservationData
 from megacpp_assets.defs.events import Event
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.launch.client import records

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-# No public names; what Dagster itself writes for an asset that emits its own events.
-from dagster._core.definitions.data_version import (
+from megacpp_assets.defs.dagster_private import (
     DATA_VERSION_IS_USER_PROVIDED_TAG,
     NULL_EVENT_POINTER,
     get_input_data_version_tag,
     get_input_event_pointer_tag,
 )
-
 from megacpp_assets.defs.keys import parents
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.pipeline.stages import Kind

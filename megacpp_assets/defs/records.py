@@ -8,12 +8,13 @@ from functools import cached_property
 
 import dagster as dg
 from dagster import DagsterEvent, DagsterEventType, DagsterRun
-from dagster._core.storage.tags import BACKFILL_ID_TAG
 
+from megacpp_assets.defs.dagster_private import BACKFILL_ID_TAG
 from megacpp_assets.defs.events import Event, comparison_of, events_of
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.live import Live
 from megacpp_assets.defs.provenance import provenance
+from megacpp_assets.defs.recorded_run import COMMAND_TAG, MISSING
 from megacpp_assets.defs.showing.identity import identity, run_tags_of, tags_of
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.defs.together import written_together
@@ -25,11 +26,12 @@ _PAGE = 1000
 
 
 class DagsterRecords:
-    """`Records` in the event log of `instance`, under the run that `run` is or makes when the first event comes."""
+    """`Records` in the event log of `instance`, as events of an op of `run`: `op`, or the one named like the stage."""
 
-    def __init__(self, instance: dg.DagsterInstance, run: DagsterRun, live: Live | None = None) -> None:
+    def __init__(self, instance: dg.DagsterInstance, run: DagsterRun, op: str = "", live: Live | None = None) -> None:
         self._instance = instance
         self._run = run
+        self._op = op
         self._backfill = run.tags.get(BACKFILL_ID_TAG, "")
         self._latest: dict[dg.AssetKey, dict[str | None, str]] = {}
         self._tagged: dict[str, str] = {}
@@ -40,24 +42,26 @@ class DagsterRecords:
         """Whether the latest materialization of the step's partition is of this very manifest.
 
         Within a backfill it must be the backfill's own: one that lacks an event of a partition has failed for Dagster.
-        A kill between a receipt and its event leaves none, and an audit would miss it.
+        A kill between a receipt and its event leaves none, and an audit would miss it. A folder that was missing for a
+        while and is back is recorded once more, or its partition would stay failed.
         """
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         if key not in self._latest:
             self._latest[key] = self._versions(key, partition is not None)
         recorded = self._latest[key].get(partition) == done.artifact.manifest.sha256
+        recorded = recorded and not self._is_shown_as_missing(key, partition)
         return recorded and (not self._backfill or (key, partition) in self._of_backfill)
 
     def goes_on(self, step: Step) -> None:
         """Store what is to be seen of a training while it runs."""
-        self._report(self._live.goes_on(step))
+        self._report(step, self._live.goes_on(step))
 
     def record(self, step: Step, done: Done) -> None:
         """Store that it was materialized or refused, and the outcome of every check."""
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
-        self._report(self._live.ended(step))
+        self._report(step, self._live.ended(step))
         facts = identity(step.corpus, done.artifact)
-        self._report(events_of(step, done, tags_of(done.artifact, facts) | provenance(self._instance, step)))
+        self._report(step, events_of(step, done, tags_of(done.artifact, facts) | provenance(self._instance, step)))
         self._tag_run(run_tags_of(facts))
         if not done.receipt.passed:
             return
@@ -72,15 +76,17 @@ class DagsterRecords:
         after it: at the end of a run, however it ended.
         """
         while self._uncompared:
-            self._report(comparison_of(self._uncompared.pop()))
+            step = self._uncompared.pop()
+            self._report(step, comparison_of(step))
 
-    def _report(self, events: Iterable[Event]) -> None:
+    def _report(self, step: Step, events: Iterable[Event]) -> None:
         told = list(events)
         if not told:
             return
         with written_together(self._instance, self._run.run_id):
             for kind, data in told:
-                event = DagsterEvent(kind.value, self._run.job_name, event_specific_data=data)
+                op = self._op or step.stage.name
+                event = DagsterEvent(kind.value, self._run.job_name, step_key=op, event_specific_data=data)
                 self._instance.report_dagster_event(event, self._run.run_id)
 
     @cached_property
@@ -88,6 +94,27 @@ class DagsterRecords:
         """What the runs of our backfill have recorded: ours may go on where an earlier one was killed."""
         runs = self._instance.get_run_ids(dg.RunsFilter(tags={BACKFILL_ID_TAG: self._backfill}))
         return {place for run_id in runs for place in self._recorded_by(run_id)}
+
+    def _is_shown_as_missing(self, key: dg.AssetKey, partition: str | None) -> bool:
+        reported = self._missing.get((key, partition))
+        if reported is None:
+            return False
+        partitions = [partition] if partition else None
+        made = self._instance.fetch_materializations(dg.AssetRecordsFilter(key, asset_partitions=partitions), limit=1)
+        return bool(made.records) and made.records[0].timestamp < reported
+
+    @cached_property
+    def _missing(self) -> dict[tuple[dg.AssetKey, str | None], float]:
+        """(asset, partition) -> when its folder was last reported as missing."""
+        found: dict[tuple[dg.AssetKey, str | None], float] = {}
+        for run_id in self._instance.get_run_ids(dg.RunsFilter(tags={COMMAND_TAG: MISSING})):
+            kind = DagsterEventType.ASSET_OBSERVATION
+            for record in self._instance.get_records_for_run(run_id, of_type=kind).records:
+                seen = record.event_log_entry.asset_observation
+                if seen is not None:
+                    place = (seen.asset_key, seen.partition)
+                    found[place] = max(found.get(place, 0.0), record.timestamp)
+        return found
 
     def _recorded_by(self, run_id: str) -> Iterator[tuple[dg.AssetKey, str | None]]:
         kind, cursor, more = DagsterEventType.ASSET_MATERIALIZATION, None, True
@@ -116,9 +143,10 @@ class DagsterRecords:
 
 
 @contextmanager
-def recording(instance: dg.DagsterInstance, run: DagsterRun) -> Iterator[DagsterRecords]:
-    """`Records` under a run that Dagster started."""
-    records = DagsterRecords(instance, run)
+def recording(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Iterator[DagsterRecords]:
+    """`Records` under the run and the op that Dagster executes."""
+    op = context.op_execution_context if isinstance(context, dg.AssetExecutionContext) else context
+    records = DagsterRecords(context.instance, context.run, str(op.op_handle))
     try:
         yield records
     finally:

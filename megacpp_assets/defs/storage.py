@@ -9,11 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from dagster._core.storage.event_log import SqliteEventLogStorage
-from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
-from dagster._serdes import ConfigurableClassData
-
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.dagster_private import ConfigurableClassData, DagsterSqliteStorage, SqliteEventLogStorage
 from megacpp_assets.defs.instance import served_root
 from megacpp_assets.defs.keys import dataset_of
 from megacpp_assets.defs.showing.paths import home_of

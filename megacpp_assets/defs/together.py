@@ -11,9 +11,9 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.event_log import SqliteEventLogStorage
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from sqlalchemy import Engine, event
+
+from megacpp_assets.defs.dagster_private import INDEX_SHARD_NAME, SqliteEventLogStorage
 
 
 @contextmanager

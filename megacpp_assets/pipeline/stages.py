@@ -58,7 +58,7 @@ class Quality(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A row. `description` says what one partition holds, `figures` which of its statistics a person reads first;
+    """A row. `description` says what one partition holds, `figures` its statistics in the order of interest;
     `cores` (or `ELASTIC`) and `memory` (bytes) are what making it takes, beside a slot of `resource`, which
     `[concurrency]` of the recipe counts. A recipe that `wanted` is false for has no step of the stage."""
 
@@ -130,9 +130,9 @@ _TABLE: Final = (
         "Functions and classes that belong together, with what they use: text, roles, structure, origin (libclang).",
         ("pinned_repos", "curated_files"),
         (
-            "documents", "characters", "source_characters", "chunks", "symbols", "calls_resolved_per_cent", "units",
-            "units_parsed", "units_reused", "changed_header", "changed_header_units", "units_failed", "skipped_files",
-            "unlabelled_per_cent", "documents_alone_per_cent",
+            "documents", "calls_resolved_per_cent", "skipped_files", "units_failed", "units", "units_parsed",
+            "units_reused", "changed_header", "changed_header_units", "characters", "source_characters", "chunks",
+            "symbols", "unlabelled_per_cent", "documents_alone_per_cent",
         ),
         cores=ELASTIC, resource="parsing",
     ),
@@ -166,15 +166,15 @@ _TABLE: Final = (
         "v6_enriched", Kind.REPOSITORY, "enriched", "tokens", frozenset({"parquet"}),
         "Token-level structure columns by the first-character rule; chunks and edges in token offsets.",
         ("tokenized_parquet",),
-        ("documents", "tokens", "chunks", "call_edges", "type_edges", "dropped_edges"),
+        ("documents", "tokens", "dropped_edges", "chunks", "call_edges", "type_edges"),
     ),
     Stage(
         "packed_rows", Kind.MIXTURE, "packed", "mixtures", frozenset({"parquet"}),
         "Whole documents of the locked repositories, best-fit packed into rows of T tokens.",
         ("v6_enriched",),
         (
-            "rows", "row_tokens", "documents", "tokens", "utilisation_ppm", "valid_rows", "valid_documents",
-            "valid_tokens",
+            "documents", "utilisation_ppm", "overflow_documents", "rows", "row_tokens", "tokens", "valid_rows",
+            "valid_documents", "valid_tokens",
         ),
         memory=1_500_000_000,
     ),

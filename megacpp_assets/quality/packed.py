@@ -205,10 +205,10 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
         "four marks a rearranged document, where the recipe asks for it, and none that validates",
         _rearranged,
     ),
-    Check("duplicates_are_told", "the clusters of documents that several repositories have, if asked for", _told),
+    Check("duplicates_recorded", "the clusters of documents that several repositories have, if asked for", _told),
     Check("overflow_is_kept", "each document that no row holds, whole, in the file that the recipe asks for", _kept),
     Check(
-        "held_out_stays_out",
+        "no_validation_leak",
         "at most 0.1 % of the bytes of held-out roots of 200 bytes or more in training documents",
         _held_out,
     ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,18 @@ from megacpp_assets.compute.lifetime import ended_by_signals
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.inventory import take_inventory
-from megacpp_assets.reports.place import docs, project, target
+from megacpp_assets.reports.page import reports_page, summary_markdown
+from megacpp_assets.reports.place import docs, page, project, target
 from megacpp_assets.reports.raw_tables import write_raw
+from megacpp_assets.reports.summary import Line, summaries
+from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.locks import exclusive_lock
 
 _GOOD: Final = frozenset({"success", "pass", "no-op"})
 _WARNED: Final = "warn"
+_SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
+"""In the project's overview, where the summary is put."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """All outcomes, in dbt's order, and where the docs lie."""
+    """All outcomes, in dbt's order; the summary of each dataset; where the docs and the page are."""
 
     outcomes: tuple[Outcome, ...]
+    summaries: Mapping[str, Sequence[Line]]
     docs: Path
+    page: Path
 
     @property
     def failures(self) -> list[Outcome]:
@@ -62,22 +70,26 @@ class Build:
         return [each for each in self.outcomes if each.warned]
 
 
-def build(root: Path) -> Build:
+def build(root: Path, begin: Callable[[], None] = lambda: None) -> Build:
     """Make everything anew; a model or test that fails is an outcome, and hides no other.
 
-    `SpecError` where another process builds the same, `DiskFailure` where the database cannot be opened, `CheckFailed`
-    where dbt itself cannot go on.
+    `begin` is called once no other process builds the reports. `SpecError` where another process builds them,
+    `DiskFailure` where the database cannot be opened, `CheckFailed` where dbt itself stops.
     """
     lock = exclusive_lock(
         root, "quality", f"reports of {root}", expected="no other process that makes them", do="wait for it"
     )
     # dbt hands back what a signal's handler raised as an error of its own.
     with lock, ended_by_signals():
+        begin()
         prepare(root)
         with _environment(root):
             outcomes = [*_invoke("run", root), *_invoke("test", root), *_invoke("source freshness", root)]
             _invoke("docs generate --static", root)
-    return Build(tuple(outcomes), docs(root))
+        summary = summaries(root)
+        write_atomic(page(root), reports_page(root, summary, outcomes).encode())
+        _write_overview(docs(root), summary)
+    return Build(tuple(outcomes), summary, docs(root), page(root))
 
 
 def prepare(root: Path) -> None:
@@ -85,6 +97,12 @@ def prepare(root: Path) -> None:
     inventory = take_inventory(root)
     with open_database(root) as connection:
         write_raw(connection, inventory)
+
+
+def _write_overview(file: Path, summary: Mapping[str, Sequence[Line]]) -> None:
+    """Put the summary on the first page of the docs: dbt itself takes nothing but the text of the project."""
+    text = json.dumps(summary_markdown(summary))[1:-1].replace("</", "<\\/")
+    write_atomic(file, file.read_text(encoding="utf-8").replace(_SUMMARY_MARK, text).encode())
 
 
 def dbt_arguments(root: Path) -> list[str]:

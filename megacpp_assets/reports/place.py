@@ -28,6 +28,11 @@ def docs(root: Path) -> Path:
     return target(root) / "static_index.html"
 
 
+def page(root: Path) -> Path:
+    """The page with the summary and its plots."""
+    return root / FOLDER / "reports.html"
+
+
 def project() -> Path:
     """The dbt project, in the installed package or beside it in a checkout; `EnvironmentLacks` where neither has it."""
     package = Path(megacpp_assets.__file__).parent

@@ -1,26 +1,36 @@
-"""Pages of the data root beside Dagster's: the audit of a checkpoint, made when it is asked for, and dbt's docs."""
+"""Pages of the data root beside Dagster's: the audit of a checkpoint, pictures, reports, dbt's docs."""
 
 from __future__ import annotations
 
+import re
 import string
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE
+from megacpp_assets.defs.keys import report_key
+from megacpp_assets.defs.reports.assets import read_graph
+from megacpp_assets.defs.showing.gallery import picture_file
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, PICTURE_PAGE, REPORTS_PAGE, asset_path
 from megacpp_assets.lineage.export.write import page_of
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import known_checkpoint
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.stages import STAGES, Kind
 from megacpp_assets.reports import place
 from megacpp_assets.ui.refusals import quoted, refusal, said
 
+Endpoint = Callable[[Request], Response]
+
 _SHA256_DIGITS: Final = 64
+_SLUG: Final = r"[a-z0-9_]+"
 _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_AUDIT_POLICY: Final = f"{_NOTHING}; style-src 'unsafe-inline'; sandbox"
+_PAGE_POLICY: Final = f"{_NOTHING}; style-src 'unsafe-inline'; sandbox"
 _DOCS_POLICY: Final = (
     f"{_NOTHING}; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "sandbox allow-scripts"
@@ -36,14 +46,28 @@ def routes_of(root: Path) -> list[BaseRoute]:
 
     def docs(request: Request) -> Response:
         del request
-        return _docs(place.docs(root))
+        return _built(place.docs(root), _DOCS_POLICY)
 
-    return [Route(f"{AUDIT_PAGE}/{{manifest}}", audit), Route(DOCS_PAGE, docs)]
+    def reports(request: Request) -> Response:
+        del request
+        return _built(place.page(root), _PAGE_POLICY)
+
+    def picture(request: Request) -> Response:
+        return _picture(root, request.path_params["manifest"], request.path_params["slug"])
+
+    return [
+        *(Route(f"/assets/{name}", _asset_page(root, name)) for name in STAGES),
+        *(Route(f"/assets/{name}", _to(report_key(name).path)) for name in read_graph()),
+        Route(f"{PICTURE_PAGE}/{{manifest}}/{{slug}}", picture),
+        Route(f"{AUDIT_PAGE}/{{manifest}}", audit),
+        Route(REPORTS_PAGE, reports),
+        Route(DOCS_PAGE, docs),
+    ]
 
 
 def _audit(root: Path, manifest: str) -> Response:
     """The audit page of the checkpoint of that manifest, also of one that was replaced since."""
-    if len(manifest) != _SHA256_DIGITS or not set(manifest) <= set(string.hexdigits.lower()):
+    if not _is_sha256(manifest):
         expected = f"the {_SHA256_DIGITS} digits of a checkpoint's manifest"
         do = "follow the link on the checkpoint's page"
         return refusal(404, "audit page", expected=expected, found=quoted([manifest]), do=do)
@@ -52,14 +76,53 @@ def _audit(root: Path, manifest: str) -> Response:
         page = page_of(history, known_checkpoint(history, manifest))
     except MegacppError as error:
         return said(404, error)
-    return HTMLResponse(page, headers=_headers(_AUDIT_POLICY))
+    return HTMLResponse(page, headers=_headers(_PAGE_POLICY))
 
 
-def _docs(file: Path) -> Response:
+def _asset_page(root: Path, stage: str) -> Endpoint:
+    """Leads the name of a stage alone to its asset: of the active dataset, and of the first phase."""
+
+    def lead(request: Request) -> Response:
+        try:
+            corpus = open_corpus(root)
+        except MegacppError as error:
+            return said(404, error)
+        phase = corpus.recipe.curriculum[0] if STAGES[stage].kind is Kind.MIXTURE else ""
+        return _to(asset_path(corpus.dataset, stage, phase))(request)
+
+    return lead
+
+
+def _to(path: Sequence[str]) -> Endpoint:
+    """Leads to the asset of that key."""
+
+    def lead(request: Request) -> Response:
+        view = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"/assets/{'/'.join(path)}{view}", 303)
+
+    return lead
+
+
+def _picture(root: Path, manifest: str, slug: str) -> Response:
+    """A picture that was drawn when the artifact of that manifest was recorded."""
+    named = _is_sha256(manifest) and re.fullmatch(_SLUG, slug) is not None
+    file = picture_file(root, manifest, slug) if named else None
+    if file is None or not file.is_file():
+        do = "run the step again, or remove dagster/ of the data root and run megacpp run, which records it again"
+        return refusal(404, "picture", expected="one of a materialization", found=quoted([manifest, slug]), do=do)
+    return FileResponse(file, media_type="image/svg+xml", headers=_headers(_PAGE_POLICY))
+
+
+def _is_sha256(text: str) -> bool:
+    return len(text) == _SHA256_DIGITS and set(text) <= set(string.hexdigits.lower())
+
+
+def _built(file: Path, policy: str) -> Response:
+    """A page that the reports wrote."""
     if not file.is_file():
-        do = "materialise the group quality, or run megacpp quality"
-        return refusal(404, "docs of the reports", expected="to be made", found="none", do=do)
-    return FileResponse(file, media_type="text/html", headers=_headers(_DOCS_POLICY))
+        do = "materialize the group reports, or run megacpp quality"
+        return refusal(404, "page of the reports", expected="reports that were built", found="none", do=do)
+    return FileResponse(file, media_type="text/html", headers=_headers(policy))
 
 
 def _headers(policy: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 
-from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
+from megacpp_assets.defs.recorded_run import COMMAND_TAG
 from megacpp_assets.ui.ending import Deadline
 from megacpp_assets.ui.services import answers
 
@@ -48,7 +48,7 @@ def fail_dead_runs(instance: dg.DagsterInstance) -> None:
 
 
 def _at_work(instance: dg.DagsterInstance) -> Iterator[dg.DagsterRun]:
-    """Not those of `megacpp run`, which has its own process."""
+    """Not those of a command such as `megacpp run`, which has its own process."""
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
-        if run.tags.get(LAUNCHER_TAG) != LAUNCHER:
+        if COMMAND_TAG not in run.tags:
             yield run

@@ -16,9 +16,11 @@ import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
+from sqlalchemy.exc import DBAPIError
 
-from megacpp_assets.contract.errors import EnvironmentLacks, ServiceEnded
+from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, ServiceEnded
 from megacpp_assets.defs.instance import open_instance, prepare_home
+from megacpp_assets.defs.missing import record_missing
 from megacpp_assets.storage.locks import exclusive_lock
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
@@ -43,6 +45,7 @@ _CLOSE_SECONDS = 2
 _END_SECONDS = GRACE_SECONDS + 15
 """Until all processes have ended or are killed: a training may take the first part of it."""
 _WATCH_SECONDS = 0.5
+_MISSING_SECONDS = 60.0
 _MOST_CONNECTIONS = 300
 """A browser opens six, and one more for each page that subscribes; a process may have 1,024 open files."""
 _MESSAGE_BYTES = 1 << 20
@@ -146,7 +149,8 @@ def _answer(
     )
     server = uvicorn.Server(config)
     ready(f"http://{LOOPBACK}:{port}/?{TOKEN_PARAMETER}={token}")
-    with _watching(services, launcher, server) as ended, suppress(KeyboardInterrupt):
+    looking = nullcontext() if context.read_only else _noticing_missing(context.instance)
+    with _watching(services, launcher, server) as ended, looking, suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     for error in ended:
         raise error
@@ -176,6 +180,28 @@ def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Serve
     thread.start()
     try:
         yield ended
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _noticing_missing(instance: dg.DagsterInstance) -> Iterator[None]:
+    """Record artifacts whose folder is missing: at the start of the block, then every minute."""
+    stop, root = threading.Event(), Path(instance.root_directory).parent
+
+    def look() -> None:
+        wait = 0.0
+        while not stop.wait(wait):
+            wait = _MISSING_SECONDS
+            # A lock or a recipe that cannot be read is an error of whatever needs it; the next look may succeed.
+            with suppress(MegacppError, DBAPIError):
+                record_missing(root, instance)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
         stop.set()
         thread.join()

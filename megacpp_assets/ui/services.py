@@ -18,9 +18,9 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._grpc.client import DagsterGrpcClient
 
 from megacpp_assets.contract.errors import ServiceEnded
+from megacpp_assets.defs.recorded_run import CODE_LOCATION
 from megacpp_assets.ui.ending import Deadline
 
-ASSETS_MODULE: Final = "megacpp_assets.definitions"
 DAEMON_MODULE: Final = "megacpp_assets.ui.daemon"
 _SOCKET: Final = "assets.sock"
 _POLL_SECONDS = 0.2
@@ -69,11 +69,11 @@ class Launcher:
     def serve_assets(self) -> Service:
         """The process that loads the assets and is the parent of their runs."""
         socket = str(self._folder / _SOCKET)
-        place = {"socket": socket, "location_name": ASSETS_MODULE}
+        place = {"socket": socket, "location_name": CODE_LOCATION}
         # JSON is YAML.
         self.workspace.write_text(json.dumps({"load_from": [{"grpc_server": place}]}), encoding="utf-8")
-        server = ["code-server", "start", "--socket", socket, "--location-name", ASSETS_MODULE]
-        source = ["--module-name", ASSETS_MODULE]
+        server = ["code-server", "start", "--socket", socket, "--location-name", CODE_LOCATION]
+        source = ["--module-name", CODE_LOCATION]
         return self._start("server of the assets", "dagster", *server, *source, "--log-level", "warning")
 
     def run_daemon(self) -> Service:

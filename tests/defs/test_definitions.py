@@ -82,12 +82,24 @@ def test_a_check_has_the_partitions_of_its_asset(root: Path) -> None:
         assert graph.get(key).partitions_def == graph.get(key.asset_key).partitions_def
 
 
+def test_stages_come_before_reports_in_the_order_of_the_ui_and_staging_views_come_last(root: Path) -> None:
+    graph = build_definitions(root).resolve_asset_graph()
+    groups = [graph.get(key).group_name for key in sorted(graph.get_all_asset_keys())]
+    firsts = list(dict.fromkeys("stages" if not group.startswith("reports") else group for group in groups))
+    assert firsts == ["stages", "reports", "reports_staging"]
+
+
+def test_the_job_of_the_line_has_an_op_for_each_stage(root: Path) -> None:
+    job = build_definitions(root).resolve_job_def("d__line__job")
+    assert {node.name for node in job.nodes} == {stage.name for stage in stages_of(load_recipe("sample"))}
+
+
 def test_every_dataset_of_the_root_has_assets_and_jobs_of_its_own(root: Path) -> None:
     _lock(root, "c@v3", dataset="other")
     definitions = build_definitions(root)
     graph = definitions.resolve_asset_graph()
     keys = {key.path[0]: [key.path for key in graph.get_all_asset_keys()] for key in graph.get_all_asset_keys()}
-    assert set(keys) == {"d", "other", "quality"}
+    assert set(keys) == {"d", "other", "z_reports", "z_reports_staging"}
     jobs = [job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")]
     assert sorted(jobs) == sorted(set(jobs)) and {job.split("__")[0] for job in jobs} == {"d", "other", "quality"}
 

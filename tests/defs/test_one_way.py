@@ -18,6 +18,9 @@ from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.keys import repo_partitions
+from megacpp_assets.defs.missing import record_missing
+from megacpp_assets.defs.recorded_run import COMMAND_TAG, MISSING
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import result_of
 from megacpp_assets.pipeline.stages import Kind, stages_of
@@ -213,6 +216,66 @@ def _recorded(instance: dg.DagsterInstance, key: dg.AssetKey) -> list[str]:
     """The manifests of its materialisations."""
     found = [record.asset_materialization for record in instance.fetch_materializations(key, limit=10).records]
     return [(made.tags or {})["dagster/data_version"] for made in found if made is not None]
+
+
+def test_a_run_of_the_command_line_has_step_events_a_log_and_a_job_that_runs_it_again(by: dict[str, Path]) -> None:
+    root = by["by_command"]
+    stages = ["pinned_repos", "semantic_jsonl", "tokenizer"]
+    with open_instance(root) as instance:
+        run = next(run for run in instance.get_runs() if run.op_selection == stages)
+        events = [log.dagster_event for log in instance.all_logs(run.run_id) if log.dagster_event]
+        key = instance.compute_log_manager.build_log_key_for_run(run.run_id, "command")
+        log = instance.compute_log_manager.get_log_data(key).stdout
+        assert run.tags["megacpp/command"] == "megacpp run" and run.remote_job_origin is not None
+        assert {event.step_key for event in events if event.is_step_success} == set(stages)
+        assert {event.step_key for event in events if event.is_step_start} == set(stages)
+        assert {event.step_key for event in events if event.is_step_materialization} == set(stages)
+        assert log is not None and f"semantic_jsonl {REPO}: started".encode() in log
+        job = build_definitions(root).resolve_job_def(run.job_name)
+        again = job.get_subset(op_selection=run.op_selection).execute_in_process(run.run_config, instance=instance)
+    assert again.success and not again.asset_materializations_for_node("pinned_repos")
+
+
+def test_a_partition_that_upstream_lacks_is_removed_again(by: dict[str, Path]) -> None:
+    root, unknown = by["by_launched_run"], "sample-kernel@v9.9.9"
+    partitions = repo_partitions(DATASET).name or ""
+    job = build_definitions(root).resolve_job_def(f"{DATASET}__pinned_repos__semantic_jsonl__job")
+    with open_instance(root) as instance:
+        instance.add_dynamic_partitions(partitions, [unknown])
+        done = job.execute_in_process(instance=instance, partition_key=unknown, raise_on_error=False)
+        assert not done.success and instance.get_dynamic_partitions(partitions) == [REPO]
+
+
+def test_a_missing_folder_shows_as_failed_until_it_is_back(by: dict[str, Path], tmp_path: Path) -> None:
+    root = Path(shutil.copytree(by["by_command"], tmp_path / "data"))
+    with open_instance(root) as instance:
+        assert record_missing(root, instance) == 0
+        (root / RAW).rename(tmp_path / "elsewhere")
+        assert (record_missing(root, instance), record_missing(root, instance)) == (1, 0)
+        (run,) = instance.get_runs(dg.RunsFilter(tags={COMMAND_TAG: MISSING}))
+        (failure,) = [
+            log for log in instance.all_logs(run.run_id) if log.dagster_event and log.dagster_event.is_failure
+        ]
+        assert run.run_config["resources"]["asked"]["config"]["references"] == [REPO]
+        words = [log.message for log in instance.all_logs(run.run_id) if log.step_key == "pinned_repos"]
+        assert failure and any(
+            f"{DATASET}/pinned_repos {REPO}" in said and "megacpp run --recipe" in said for said in words
+        )
+        job = build_definitions(root).resolve_job_def(f"{DATASET}__tokenizer__job")
+        done = job.execute_in_process(instance=instance, raise_on_error=False)
+        (failed,) = [event for event in done.all_events if event.is_step_failure]
+        assert f"materialize partition {REPO} of {DATASET}/pinned_repos" in str(
+            failed.step_failure_data.user_failure_data
+        )
+    (tmp_path / "elsewhere").rename(root / RAW)
+    by_command(root)
+    with open_instance(root) as instance:
+        (event,) = instance.fetch_materializations(dg.AssetKey([DATASET, "pinned_repos"]), limit=1).records
+        assert event.timestamp > run_ended(instance, run.run_id)
+
+
+def run_ended(instance: dg.DagsterInstance, run_id: str) -> float:
+    return instance.get_run_stats(run_id).end_time or 0.0
 
 
 def test_an_error_in_a_launched_run_is_one_sentence(pinned: Path, tmp_path: Path) -> None:

@@ -81,5 +81,5 @@ def test_a_cluster_that_is_not_told_is_seen(spec: PackedRowsSpec, tmp_path: Path
     artifact = run(replace(spec, duplicates="report"))
     write_lines(artifact.file(c.DUPLICATES_FILE), [])
     (failed,) = (result for result in check(seal(artifact)) if not result.passed)
-    assert failed.name == "duplicates_are_told"
+    assert failed.name == "duplicates_recorded"
     assert "line 1 first: nothing for {" in failed.found and "a-text" in failed.found

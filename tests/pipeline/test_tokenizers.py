@@ -15,8 +15,8 @@ import pytest
 from roots import command, environment, megacpp, megacpp_here, succeed
 
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
-from megacpp_assets.defs.command_run import LAUNCHER, LAUNCHER_TAG
 from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.recorded_run import COMMAND_TAG
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.layout import words_cache_path
@@ -124,7 +124,7 @@ def test_training_anew_replaces_the_pin_and_the_old_one_is_compared_pinned_and_r
 def test_no_tokenizer_is_trained_or_pinned_while_a_run_is_at_work(moved: Path, words: tuple[str]) -> None:
     root = moved
     with open_instance(root) as instance:
-        live = dg.DagsterRun("train_tokenizer", status=dg.DagsterRunStatus.STARTED, tags={LAUNCHER_TAG: LAUNCHER})
+        live = dg.DagsterRun("train_tokenizer", status=dg.DagsterRunStatus.STARTED, tags={COMMAND_TAG: "run"})
         instance.add_run(live)
     with only_run(root):
         done = megacpp(root, "tokenizer", *words)

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.keys import report_key
 from megacpp_assets.reports.hardened import open_database
-from megacpp_assets.reports.place import database, docs, project
+from megacpp_assets.reports.place import database, docs, page, project
 from megacpp_assets.reports.summary import summaries
 from tests.pipeline.roots import environment, megacpp
 from tests.reports.roots import (
@@ -78,6 +81,23 @@ def test_a_good_root_is_green_without_configuration(green: tuple[Path, str]) -> 
     root, said = green
     assert "0 failed" in said and "FAILED" not in said
     assert docs(root).stat().st_size > 1_000_000 and str(docs(root)) in said and str(database(root)) in said
+
+
+def test_the_page_and_the_docs_show_the_summary_that_is_printed(green: tuple[Path, str]) -> None:
+    root, said = green
+    (packing,) = [sentence for label, sentence in summaries(root)[DATASET] if label == "packing"]
+    assert packing in said and packing in page(root).read_text() and packing in docs(root).read_text()
+    assert page(root).read_text().count("<svg") >= 4 and "MEGACPP_SUMMARY" not in docs(root).read_text()
+
+
+def test_the_command_records_every_table_and_every_test_in_dagster(red: tuple[Path, str]) -> None:
+    with open_instance(red[0]) as instance:
+        (run,) = instance.get_runs(dg.RunsFilter(job_name="quality__job"))
+        events = [log.dagster_event for log in instance.all_logs(run.run_id) if log.dagster_event]
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value.endswith("EVALUATION")]
+    tables = {event.asset_key for event in events if event.is_step_materialization}
+    assert run.status is dg.DagsterRunStatus.SUCCESS and report_key("corpus_by_licence") in tables
+    assert len(tables) == 23 and {check.check_name for check in checks if not check.passed}
 
 
 def test_the_summary_says_the_corpus_in_a_screenful(green: tuple[Path, str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import megacpp_assets
 from tests.pipeline.roots import megacpp
-from tests.ui.running import Ui, running_ui, wait_for
+from tests.ui.running import RUNS, Ui, running_ui, status_of, wait_for
 
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
@@ -22,8 +22,9 @@ if CHROMIUM is None:
 
 from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 
-SECOND, BARE = "drivers@v2", "drivers@v3"
+FIRST, SECOND, BARE, UNKNOWN = "drivers@v1", "drivers@v2", "drivers@v3", "drivers@v9"
 REPOS = "/assets/browsed/pinned_repos"
+LINE_JOB = "browsed__line__job"
 CHECKPOINT = "/assets/browsed/4k/trained_checkpoint?view=partitions&partition=base"
 PICTURES = Path(__file__).parents[2] / "build" / "browser"
 """Of the last run, to be looked at; pytest's own folders are removed where all went well."""
@@ -89,7 +90,7 @@ def opened(ui: Ui) -> Iterator[Page]:
         # Chromium's own sandbox does not start for root.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        page = browser.new_page(base_url=f"http://127.0.0.1:{ui.port}", viewport={"width": 1500, "height": 1000})
+        page = browser.new_page(base_url=f"http://127.0.0.1:{ui.port}", viewport={"width": 1440, "height": 900})
         page.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
         page.goto(f"/?token={ui.token}")
@@ -110,6 +111,31 @@ def shoot(opened: Page, pictures: Path, request: pytest.FixtureRequest) -> Shoot
     """Of the page as it is: the picture's file has the test's name and the one that is given."""
     told = request.node.name.removeprefix("test_")
     return lambda name: opened.screenshot(path=pictures / f"{told}, {name}.png") and None
+
+
+def test_a_run_of_the_command_line_is_opened_and_executed_again(opened: Page, shoot: Shoot, ui: Ui) -> None:
+    (run,) = ui.graphql(RUNS)["runsOrError"]["results"]
+    opened.goto("/overview/activity/timeline")
+    expect(opened.get_by_text(LINE_JOB).first).to_be_visible()
+    shoot("timeline")
+    opened.goto(f"/runs/{run['runId']}")
+    expect(opened.get_by_text("Finished execution of step").first).to_be_visible()
+    expect(opened.get_by_text("trained_checkpoint", exact=True).first).to_be_visible()
+    shoot("run")
+    opened.goto(f"/runs/{run['runId']}?logType=stdout&logFileKey=command")
+    expect(opened.get_by_text("packed_rows base/4k: started").first).to_be_visible()
+    shoot("captured log")
+    opened.get_by_role("button", name="Re-execute all").first.click()
+    again = wait_for(lambda: [each for each in ui.graphql(RUNS)["runsOrError"]["results"] if each != run])[0]["runId"]
+    assert wait_for(lambda: status_of(ui, again) in ("SUCCESS", "FAILURE")) and status_of(ui, again) == "SUCCESS"
+    opened.goto(f"/runs/{again}")
+    expect(opened.get_by_text("complete already").first).to_be_visible()
+    shoot("executed again")
+    opened.goto(f"/runs/{run['runId']}")
+    opened.get_by_text("Open in Launchpad").click()
+    expect(opened.get_by_text("base/4k").first).to_be_visible()
+    expect(opened.get_by_role("button", name="Launch Run")).to_be_enabled()
+    shoot("launchpad")
 
 
 def materialise(page: Page, shoot: Shoot, tag: str) -> None:
@@ -143,6 +169,24 @@ def test_a_key_that_is_no_partition_is_refused_in_the_dialog_with_the_reason(ope
     opened.get_by_role("button", name="Save").click()
     expect(opened.get_by_text("a pin of driver").first).to_be_visible()
     shoot("refused")
+
+
+def test_a_tag_that_upstream_lacks_is_refused_and_does_not_stay(opened: Page, shoot: Shoot) -> None:
+    materialise(opened, shoot, UNKNOWN)
+    opened.goto(f"{REPOS}?view=partitions")
+    expect(opened.get_by_text("Failed (0)")).to_be_visible()
+    expect(opened.get_by_text(UNKNOWN)).to_have_count(0)
+    shoot("refused")
+
+
+def test_the_short_name_of_an_asset_finds_it(opened: Page, shoot: Shoot) -> None:
+    opened.goto("/assets/packed_rows?view=partitions&partition=base")
+    expect(opened.locator('img[alt="sample text"]').first).to_be_visible()
+    assert opened.locator('img[alt="sample text"]').first.evaluate("picture => picture.naturalWidth") > 0
+    shoot("packed rows")
+    opened.goto(f"/assets/semantic_jsonl?view=partitions&partition={quote(FIRST)}")
+    expect(opened.get_by_text("calls resolved (%)").first).to_be_visible()
+    shoot("documents")
 
 
 def test_a_backfill_is_launched_and_succeeds(opened: Page, shoot: Shoot, ui: Ui) -> None:
@@ -181,8 +225,9 @@ def test_a_failed_check_says_why(opened: Page, shoot: Shoot) -> None:
 def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: Page, shoot: Shoot, root: Path) -> None:
     commit = tomllib.loads((root / "corpus.lock").read_text())["dataset"]["browsed"]["tokenizer"]["commit"]
     opened.goto(CHECKPOINT)
-    expect(opened.get_by_text(commit).first).to_be_visible()
+    expect(opened.locator('img[alt="loss curve"]').first).to_be_visible()
     shoot("checkpoint")
+    expect(opened.get_by_text(commit).first).to_be_visible()
     with opened.expect_popup() as clicked:
         opened.locator('a[href*="/megacpp/audit/"]').first.click()
     audit = clicked.value
@@ -192,10 +237,25 @@ def test_a_checkpoint_says_its_tokenizers_commit_and_leads_to_its_audit(opened: 
     audit.close()
 
 
-def test_the_docs_of_the_reports_open_from_the_page_of_a_table(opened: Page, shoot: Shoot, root: Path) -> None:
+def test_the_command_records_the_reports_and_their_table_plots_and_docs_open(
+    opened: Page, shoot: Shoot, root: Path
+) -> None:
     done = megacpp(root, "quality")
     assert "docs " in done.stdout, done.stderr
-    opened.goto("/assets/quality/corpus_by_repository")
+    opened.goto("/megacpp/reports")
+    expect(opened.get_by_text("of calls resolved").first).to_be_visible()
+    expect(opened.locator("svg").first).to_be_visible()
+    shoot("page")
+    opened.goto("/megacpp/docs")
+    expect(opened.get_by_text("of calls resolved").first).to_be_visible()
+    shoot("first page of dbt's docs")
+    opened.goto("/assets")
+    expect(opened.get_by_text("browsed / v6_enriched")).to_be_visible()
+    expect(opened.get_by_text("Never materialized")).to_have_count(0)
+    shoot("catalogue")
+    opened.goto("/assets/z_reports/corpus_by_repository")
+    expect(opened.get_by_text("Row count").first).to_be_visible()
+    shoot("table")
     with opened.expect_popup() as clicked:
         opened.locator('a[href*="/megacpp/docs"]').first.click()
     docs = clicked.value

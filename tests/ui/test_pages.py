@@ -10,10 +10,15 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.defs.showing.gallery import picture_file
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, PICTURE_PAGE, REPORTS_PAGE
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import known_checkpoint
-from megacpp_assets.reports.place import docs
+from megacpp_assets.reports.place import docs, page
+from megacpp_assets.storage.lock_file import update_lock
+from megacpp_assets.storage.recipes import keep_recipe
 from megacpp_assets.ui.pages import routes_of
 from tests.lineage.world import DATASET, World, corpus
 
@@ -83,6 +88,41 @@ def test_nothing_but_the_hash_of_a_known_checkpoint_is_answered(world: World, pa
 def test_a_manifest_of_another_stage_has_no_page(world: World, pages: TestClient) -> None:
     history = read_history(world.root)
     assert pages.get(f"{AUDIT_PAGE}/{history.lying[f'tokenizer/{DATASET}']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "leads_to"),
+    [
+        ("pinned_repos", f"/assets/{DATASET}/pinned_repos"),
+        ("packed_rows?view=partitions", f"/assets/{DATASET}/4k/packed_rows?view=partitions"),
+        ("corpus_by_licence", "/assets/z_reports/corpus_by_licence"),
+    ],
+)
+def test_the_short_name_of_an_asset_leads_to_it(name: str, leads_to: str, tmp_path: Path) -> None:
+    recipe = keep_recipe(tmp_path, load_recipe("sample"))
+    update_lock(tmp_path, lambda lock: lock.with_corpus(CorpusLock(DATASET, recipe)))
+    answer = TestClient(Starlette(routes=routes_of(tmp_path))).get(f"/assets/{name}", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, leads_to)
+
+
+def test_a_picture_is_served_by_its_manifest_and_name_alone(world: World, pages: TestClient) -> None:
+    file = picture_file(world.root, "a" * 64, "loss_curve")
+    file.parent.mkdir(parents=True)
+    file.write_text("<svg/>")
+    answer = pages.get(f"{PICTURE_PAGE}/{'a' * 64}/loss_curve")
+    assert answer.text == "<svg/>" and answer.headers["content-type"].startswith("image/svg+xml")
+    assert policy(answer.headers)["sandbox"] == []
+    for other in (f"{'a' * 64}/other", f"{'a' * 63}/loss_curve", f"{'a' * 64}/..%2floss_curve", "..%2f..%2fx/y"):
+        assert pages.get(f"{PICTURE_PAGE}/{other}").status_code == 404
+
+
+def test_the_page_of_the_reports_runs_no_script(world: World, pages: TestClient) -> None:
+    missing = pages.get(REPORTS_PAGE)
+    assert missing.status_code == 404 and "run megacpp quality" in missing.text
+    page(world.root).parent.mkdir(parents=True)
+    page(world.root).write_text("<title>reports</title>")
+    answer = pages.get(REPORTS_PAGE)
+    assert answer.text == "<title>reports</title>" and policy(answer.headers)["sandbox"] == []
 
 
 def test_dbts_docs_are_served_with_scripts_that_belong_to_nobody(world: World, pages: TestClient) -> None:

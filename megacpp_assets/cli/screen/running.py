@@ -44,9 +44,9 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
 
     console = wide_console()
     sizes = Counter(step.stage.name for step in steps)
-    with command_run(corpus.root, corpus) as records:
+    with command_run(corpus.root, corpus, steps) as records:
         with Bars(sizes, console) as bars:
-            run_steps(corpus, steps, bars, records, machine_budget())
+            run_steps(corpus, steps, records.passing_on_to(bars), records, machine_budget())
     if not bars.made:
         if records.recorded:
             recorded = counted(records.recorded, "step")
@@ -80,7 +80,8 @@ def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
 def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
     """What this run made possible; other repositories are proposed to whoever has only seen the embedded ones."""
     root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
-    commands = [f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json", f"megacpp ui{root}"]
+    audit = f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json"
+    commands = [audit, f"megacpp ui{root}", f"megacpp quality{root}"]
     if all(repo.name.startswith(EMBEDDED) for repo in corpus.repo_refs):
         upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"
         return [*commands, f"megacpp run {upstream}{root}"]

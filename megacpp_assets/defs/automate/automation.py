@@ -33,7 +33,7 @@ def automation_of(corpus: Corpus) -> Automation:
     """The automation of one dataset."""
     releases = _job(corpus, "releases", "All stages of a repository for one NAME@REF.", of_a_release=True)
     tips = _job(corpus, "tips", "Pins what the branches followed as tip name now, beside what it read.")
-    rest = _job(corpus, "backfill", "Makes what is missing or stale: of every known reference, then of the mixtures.")
+    rest = _job(corpus, "backfill", "Rebuilds missing or outdated partitions: repositories first, then mixtures.")
     nightly = (_nightly(corpus, "tips", "0 3 * * *", tips), _nightly(corpus, "backfill", "0 4 * * *", rest))
     return Automation((releases, tips, rest), (_sensor(corpus, releases),), nightly)
 

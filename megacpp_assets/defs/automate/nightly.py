@@ -58,7 +58,7 @@ def _make(corpus: Corpus, refs: tuple[RepoRef, ...], context: dg.OpExecutionCont
 
 
 def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
-    with recording(context.instance, context.run) as records:
+    with recording(context) as records:
         run_plan(corpus, plan, LogWatch(context.log), records, machine_budget())
 
 

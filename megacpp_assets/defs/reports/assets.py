@@ -13,7 +13,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.defs.keys import REPORTS, asset_key, report_key
+from megacpp_assets.defs.keys import REPORTS, asset_key, report_group, report_key
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.defs.showing.paths import docs_page
 from megacpp_assets.pipeline.stages import STAGES, Kind
@@ -21,9 +21,19 @@ from megacpp_assets.pipeline.stages import STAGES, Kind
 GRAPH_FILE: Final = Path(__file__).with_name("graph.json")
 
 
+REPORTS_JOB: Final = f"{REPORTS}__job"
+_MADE_BY: Final = "\n\nBuilt by `megacpp quality`, which records it here, or by *Materialize*."
+
+
+def read_graph() -> dict[str, dict[str, Any]]:
+    """Table -> its description, columns, upstream tables and stages, and checks."""
+    tables: dict[str, dict[str, Any]] = json.loads(GRAPH_FILE.read_text(encoding="utf-8"))
+    return tables
+
+
 def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
     """All tables of the project, made together as by `megacpp quality`, behind the stages whose files they read."""
-    tables: Mapping[str, Any] = json.loads(GRAPH_FILE.read_text(encoding="utf-8"))
+    tables = read_graph()
 
     @dg.multi_asset(
         name=REPORTS,
@@ -38,7 +48,7 @@ def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
         from megacpp_assets.defs.reports.body import make_reports
 
         try:
-            yield from make_reports(root, {name: list(table["checks"]) for name, table in tables.items()})
+            yield from make_reports(root)
         except MegacppError as error:
             raise dg.Failure(str(error), allow_retries=False) from None
 
@@ -51,14 +61,13 @@ def _spec(name: str, table: Mapping[str, Any], corpora: Sequence[Corpus]) -> dg.
     return dg.AssetSpec(
         report_key(name),
         deps=[*map(report_key, table["tables"]), *stages],
-        group_name=REPORTS,
+        group_name=report_group(name),
         kinds={"dbt", "duckdb", table["made_as"]},
         owners=OWNERS,
-        description=table["description"],
-        # Here too: `megacpp quality` makes the docs and materialises nothing.
+        description=table["description"] + _MADE_BY,
         metadata={
             "dagster/column_schema": dg.TableSchema(columns),
-            "docs": dg.MetadataValue.url(docs_page(name)),
+            "columns and tests (dbt docs)": dg.MetadataValue.url(docs_page(name)),
         },
     )
 

@@ -1,8 +1,8 @@
-"""What the reports do when they are materialised, imported only then: the same call as `megacpp quality`."""
+"""The results of the reports as Dagster takes them: a table's metadata and the outcomes of its tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +10,57 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.showing.paths import docs_page
-from megacpp_assets.reports.build import Outcome, build
+from megacpp_assets.defs.reports.assets import read_graph
+from megacpp_assets.defs.showing.paths import REPORTS_PAGE, docs_page
+from megacpp_assets.reports.build import Build, Outcome, build
 from megacpp_assets.reports.summary import Head, heads
 
-_SHOWN_ROWS = 10
+_SHOWN_ROWS = 20
+
+Results = Iterator[dg.MaterializeResult[None]]
 
 
-def make_reports(root: Path, tests: Mapping[str, Sequence[str]]) -> Iterator[dg.MaterializeResult[None]]:
-    """Build everything; a result for each table of `tests`, with those of its tests.
+def make_reports(root: Path) -> Results:
+    """Build every table; a result for each, with the results of its tests.
 
-    `CheckFailed` behind the last of them if a table could not be made.
+    `CheckFailed` after the last of them if a table could not be built.
     """
     report = build(root)
+    yield from results_of(root, report)
+    if broken := broken_tables(report):
+        raise CheckFailed("tables of dbt_quality", expected="all of them built", found=broken)
+
+
+def _tests() -> dict[str, list[str]]:
+    return {name: list(table["checks"]) for name, table in read_graph().items()}
+
+
+def results_of(root: Path, report: Build) -> Results:
+    """A result for each table that was built."""
     by_name = {outcome.name: outcome for outcome in report.outcomes if outcome.kind != "source"}
+    tests = _tests()
     made = {name: by_name[name].table for name in tests if by_name[name].good}
-    shown = heads(root, made, _SHOWN_ROWS)
-    for name, head in shown.items():
+    for name, head in heads(root, made, _SHOWN_ROWS).items():
         yield dg.MaterializeResult(
             asset_key=report_key(name),
             metadata=_metadata(head, name),
             check_results=[_check(by_name[test], name) for test in tests[name]],
         )
-    broken = [f"{name}: {by_name[name].message}" for name in tests if name not in made]
-    if broken:
-        raise CheckFailed("tables of dbt_quality", expected="all of them made", found="; ".join(broken))
+
+
+def broken_tables(report: Build) -> str:
+    """The tables that were not built, each with dbt's message; "" if there are none."""
+    models = [outcome for outcome in report.outcomes if outcome.kind == "model" and not outcome.good]
+    return "; ".join(f"{outcome.name}: {outcome.message}" for outcome in models)
 
 
 def _metadata(head: Head, name: str) -> Mapping[str, Any]:
     records = [dg.TableRecord(dict(zip(head.columns, row, strict=True))) for row in head.rows]
     return {
+        "all reports with plots": dg.MetadataValue.url(REPORTS_PAGE),
         "dagster/row_count": dg.MetadataValue.int(head.count),
         "first rows": dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(each) for each in head.columns])),
-        "docs": dg.MetadataValue.url(docs_page(name)),
+        "columns and tests (dbt docs)": dg.MetadataValue.url(docs_page(name)),
     }
 
 
@@ -53,5 +71,9 @@ def _check(outcome: Outcome, name: str) -> dg.AssetCheckResult:
         asset_key=report_key(name),
         check_name=outcome.name,
         severity=severity,
-        metadata={"failing rows": outcome.rows, "kept in": outcome.table, "said": outcome.message or outcome.status},
+        metadata={
+            "failing rows": outcome.rows,
+            "failing rows are in": outcome.table,
+            "dbt": outcome.message or outcome.status,
+        },
     )

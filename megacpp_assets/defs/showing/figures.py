@@ -15,43 +15,74 @@ MOST: Final = 20
 """Figures that stand alone: a page of them is read, a longer one is scrolled past."""
 REST: Final = "other figures"
 
+_MEGABYTE: Final = 1e6
+_PPM_PER_CENT: Final = 1e4
+
 _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
     "unlabelled_per_cent": "unlabelled characters (%)",
-    "documents_alone_per_cent": "documents that lack no name of the repository (%)",
-    "utilisation_ppm": "rows filled (ppm)",
-    "units_parsed": "units parsed, which what changed reaches",
-    "units_reused": "units as an earlier run parsed them",
+    "documents_alone_per_cent": "documents that declare every repository name they use (%)",
+    "units_parsed": "units re-parsed because of a change",
+    "units_reused": "units reused from an earlier run",
     "changed_header": "changed header that most units include",
     "changed_header_units": "units that include it",
-    "source_bytes": "source (bytes)",
-    "text_bytes": "text (bytes)",
+    "utilisation_ppm": "row fill ppm",
+    "skipped_files": "files left out",
+    "dropped_edges": "edges left out",
+    "overflow_documents": "documents left out (longer than a row)",
     "commit": "tokenizer commit",
-    "validation_bits_per_byte": "held-out roots (bits per byte)",
-    "validation_bytes": "held-out text (bytes)",
+    "validation_bits_per_byte": "validation loss (bits per byte)",
 }
 """Where the statistic's own name does not say its unit, or not in words."""
 
 
 def figures(done: Done) -> dict[str, Any]:
-    """Time, memory and size of any step, then what its stage names; what else was counted is a table."""
-    manifest = done.artifact.manifest
-    stats = {name: value for name, value in manifest.stats.items() if isinstance(value, int | float | str)}
-    stats |= read_work(done.artifact)
-    first = [name for name in STAGES[manifest.stage].figures if name in stats]
-    shown: dict[str, Any] = {
-        "time (s)": done.receipt.seconds,
-        "peak memory (MB)": round(done.receipt.peak_bytes / 1e6, 1),
-        "size (bytes)": sum(entry.bytes for entry in manifest.files),
+    """What its stage names first, then time, memory and size."""
+    first = {
+        name: value for name, value in _stats(done).items() if name in STAGES[done.artifact.manifest.stage].figures
     }
-    shown |= {_name(name): stats[name] for name in first}
-    return shown | _rest({name: stats[name] for name in sorted(stats.keys() - set(first))})
+    shown = dict(figure(name, first[name]) for name in STAGES[done.artifact.manifest.stage].figures if name in first)
+    size = sum(entry.bytes for entry in done.artifact.manifest.files)
+    return shown | {
+        "time (s)": round(done.receipt.seconds, 1),
+        "peak memory (MB)": round(done.receipt.peak_bytes / _MEGABYTE, 1),
+        "size (MB)": _megabytes(size),
+    }
 
 
-def _rest(stats: Mapping[str, Any]) -> dict[str, Any]:
-    records = [dg.TableRecord({"figure": _name(name), "value": str(value)}) for name, value in stats.items()]
+def other_figures(done: Done) -> dict[str, Any]:
+    """A table of everything else that was counted, by name."""
+    rest = {
+        name: value
+        for name, value in sorted(_stats(done).items())
+        if name not in STAGES[done.artifact.manifest.stage].figures
+    }
+    shown = (figure(name, value) for name, value in rest.items())
+    records = [dg.TableRecord({"figure": name, "value": str(value)}) for name, value in shown]
     return {REST: dg.MetadataValue.table(records)} if records else {}
 
 
-def _name(stat: str) -> str:
-    return _NAMES.get(stat, stat.replace("_", " "))
+def figure(stat: str, value: float | str) -> tuple[str, float | str]:
+    """A statistic's name with its unit, and its value: MB and per cent as numbers, counts with separators."""
+    name = _NAMES.get(stat, stat.replace("_", " "))
+    if isinstance(value, str):
+        return name, value
+    if stat.endswith("_ppm"):
+        return f"{name.removesuffix(' ppm')} (%)", round(value / _PPM_PER_CENT, 2)
+    if stat.endswith("_bytes"):
+        return f"{name.removesuffix(' bytes')} (MB)", _megabytes(value)
+    return name, f"{value:,}" if isinstance(value, int) else round(value, 3)
+
+
+def _megabytes(number: float) -> float:
+    """Three significant digits: sample artifacts have kilobytes, models gigabytes."""
+    return float(f"{number / _MEGABYTE:.3g}")
+
+
+def _stats(done: Done) -> Mapping[str, int | float | str]:
+    manifest = done.artifact.manifest
+    return {
+        name: value
+        for name, value in {**manifest.stats, **read_work(done.artifact)}.items()
+        if isinstance(value, int | float | str)
+    }

@@ -1,146 +1,161 @@
-"""What the UI shows of a materialization: identity, counts, schema, sample rows, and pictures where they tell more."""
+"""What the UI shows of a materialization, in the order of interest: links, pictures, figures, tables, then hashes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.showing.figures import figures
+from megacpp_assets.defs.showing.figures import figures, other_figures
+from megacpp_assets.defs.showing.gallery import hang
 from megacpp_assets.defs.showing.identity import identity
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.paths import (
+    AUDIT_PAGE,
+    EARLIER_METADATA,
+    MANIFEST_METADATA,
+    PATH_METADATA,
+    REPORTS_PAGE,
+)
 from megacpp_assets.defs.showing.pictures import METRICS_FILE, pictures
+from megacpp_assets.defs.showing.rows import columns_and_sample
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.pipeline.execute import Done
+from megacpp_assets.pipeline.stages import CHECKPOINT, TOKENIZER
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.budgets import BUDGETS
-from megacpp_assets.storage.parquet import batches, read_schema
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 
-_SAMPLE_ROWS = 5
-_CELL_CHARACTERS = 120
-_PER_REPO = "_per_repo"
+_PER_REPO: Final = "_per_repo"
+_HEADS: Final = {
+    "documents_per_budget": ("budget (tokens)", "documents"),
+    "skipped_files_by_reason": ("reason", "files"),
+    "skipped": ("reason", "definitions"),
+}
+"""Heads of the tables of numbers by name; all others are of figures and values."""
 
 Metadata = dict[str, Any]
 
 
 def describe(corpus: Corpus, done: Done) -> Metadata:
-    """All metadata of a finished step."""
+    """All metadata of a finished step, in the order in which the UI shows it."""
     artifact = done.artifact
-    shown: Metadata = {**figures(done), **identity(corpus, artifact), **pictures(artifact)}
-    shown |= {
-        "path": dg.MetadataValue.path(str(artifact.directory)),
+    stats = artifact.manifest.stats
+    return {
+        **_links(artifact),
+        **hang(artifact, pictures(artifact)),
+        **figures(done),
+        **_losses(artifact),
+        **_warnings(done),
+        **columns_and_sample(artifact),
+        **_tables(stats),
+        **_budgets(stats.get(BUDGETS, {})),
+        **_pages(artifact),
+        **other_figures(done),
+        "dataset": corpus.dataset,
+        PATH_METADATA: dg.MetadataValue.path(artifact.path),
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
+        **identity(corpus, artifact),
         MANIFEST_METADATA: artifact.manifest.sha256,
-        "dataset": corpus.dataset,
+        **_earlier_manifests(artifact),
     }
-    shown |= _tables(artifact.manifest.stats) | _budgets(artifact.manifest.stats.get(BUDGETS, {}))
-    if done.receipt.warnings:
-        warned = (
-            f"- **{check.name}**: expected {check.expected}; found {check.found}" for check in done.receipt.warnings
-        )
-        shown["warnings"] = dg.MetadataValue.md("\n".join(warned))
-    parquet = artifact.files(".parquet")
-    if parquet:
-        shown |= _table(artifact)
+
+
+def _links(artifact: Artifact) -> Metadata:
+    if artifact.manifest.stage != CHECKPOINT:
+        return {}
+    return {
+        "audit page": dg.MetadataValue.url(f"{AUDIT_PAGE}/{artifact.manifest.sha256}"),
+        "reports of all partitions": dg.MetadataValue.url(REPORTS_PAGE),
+    }
+
+
+def _warnings(done: Done) -> Metadata:
+    warned = [f"- **{check.name}**: expected {check.expected}; found {check.found}" for check in done.receipt.warnings]
+    return {"warnings": dg.MetadataValue.md("\n".join(warned))} if warned else {}
+
+
+def _pages(artifact: Artifact) -> Metadata:
+    """Pages that the stage itself wrote, or that its statistics make."""
+    if artifact.manifest.stage == TOKENIZER:
+        return {"quality": dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))}
     if CATEGORIES in artifact.manifest.stats:
         page = category_page({artifact.manifest.partition: artifact.manifest.stats[CATEGORIES]})
-        shown[CATEGORIES] = dg.MetadataValue.md(page)
-    if artifact.manifest.stage == "tokenizer":
-        shown["quality"] = dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))
-    if artifact.manifest.stage == "trained_checkpoint":
-        shown |= _training(artifact)
-    return shown
+        return {CATEGORIES: dg.MetadataValue.md(page)}
+    return {}
 
 
 def _tables(stats: Mapping[str, Any]) -> Metadata:
-    """Numbers by name, such as the files that were left out by reason; what is told of each repository in one table."""
-    told = {
+    """Numbers by name, such as the files that were left out by reason; numbers of each repository in one table."""
+    found = {
         name: value
         for name, value in stats.items()
         if isinstance(value, dict) and value and all(isinstance(number, int | float) for number in value.values())
     }
-    by_repo = {name.removesuffix(_PER_REPO): value for name, value in told.items() if name.endswith(_PER_REPO)}
+    by_repo = {name.removesuffix(_PER_REPO): value for name, value in found.items() if name.endswith(_PER_REPO)}
     shown: Metadata = {
-        name: dg.MetadataValue.md("\n".join(["| | |", "|---|---|", *(f"| {key} | {value[key]} |" for key in value)]))
-        for name, value in told.items()
+        name.replace("_", " "): _markdown_table(_HEADS.get(name, ("figure", "value")), list(value.items()))
+        for name, value in found.items()
         if not name.endswith(_PER_REPO)
     }
     if by_repo:
         repos = sorted(set().union(*by_repo.values()))
-        rows = ({"repository": repo, **{name: by_repo[name].get(repo, 0) for name in by_repo}} for repo in repos)
-        shown["repositories"] = dg.MetadataValue.table([dg.TableRecord(row) for row in rows])
+        rows = [(repo, *(by_repo[name].get(repo, 0) for name in by_repo)) for repo in repos]
+        heads = ("repository", *(name.replace("_", " ") for name in by_repo))
+        shown["repositories"] = _markdown_table(heads, rows)
     return shown
 
 
-def _budgets(told: Mapping[str, Mapping[str, Any]]) -> Metadata:
+def _budgets(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
     """A table of the numbers of each document budget."""
-    if not told:
+    if not by_budget:
         return {}
-    names = [name for name, value in next(iter(told.values())).items() if isinstance(value, int | float)]
-    lines = [f"| | {' | '.join(told)} |", f"|---|{'---|' * len(told)}"]
-    lines += [f"| {name} | {' | '.join(str(stats[name]) for stats in told.values())} |" for name in names]
-    return {BUDGETS: dg.MetadataValue.md("\n".join(lines))}
+    names = [name for name, value in next(iter(by_budget.values())).items() if isinstance(value, int | float)]
+    rows = [(name.replace("_", " "), *(stats[name] for stats in by_budget.values())) for name in names]
+    heads = ("figure", *(f"documents of at most {budget} tokens" for budget in by_budget))
+    return {BUDGETS: _markdown_table(heads, rows)}
+
+
+def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.MarkdownMetadataValue:
+    """Names to the left, numbers to the right with separators of thousands."""
+    lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 1)}"]
+    lines += [f"| {row[0]} | {' | '.join(f'{number:,}' for number in row[1:])} |" for row in rows]
+    return dg.MetadataValue.md("\n".join(lines))
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
+    """Each file; its number of rows where it has rows."""
     records = [
-        dg.TableRecord({"file": entry.name, "bytes": entry.bytes, "rows": entry.rows or 0, "sha256": entry.sha256})
+        dg.TableRecord(
+            {
+                "file": entry.name,
+                "size (MB)": f"{entry.bytes / 1e6:,.3f}",
+                "rows": "" if entry.rows is None else f"{entry.rows:,}",
+                "sha256": entry.sha256,
+            }
+        )
         for entry in artifact.manifest.files
     ]
     return dg.MetadataValue.table(records)
 
 
-def _table(artifact: Artifact) -> Metadata:
-    names = [entry.name for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
-    path = artifact.file(names[0])
-    schema = read_schema(path)
-    schema_columns = [dg.TableColumn(field.name, str(field.type), DESCRIPTIONS.get(field.name)) for field in schema]
-    rows = next(batches(path, _SAMPLE_ROWS), None)
-    return {
-        "dagster/column_schema": dg.TableSchema(columns=schema_columns),
-        "sample": dg.MetadataValue.md(_markdown(schema.names, rows.to_pylist() if rows is not None else [])),
-    }
-
-
-def _markdown(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as markdown, one table of (column, value) per row: wide rows read better downwards."""
-    parts = []
-    for number, row in enumerate(rows):
-        lines = [f"**row {number}**", "", "| column | value |", "|---|---|"]
-        lines += [f"| {name} | `{_cell(row[name])}` |" for name in names]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        head = ", ".join(str(item) for item in value[:12])
-        value = f"{len(value)} values: {head}{', …' if len(value) > 12 else ''}"
-    text = str(value).replace("\n", "⏎").replace("|", "\\|").replace("`", "'")
-    return text if len(text) <= _CELL_CHARACTERS else text[:_CELL_CHARACTERS] + "…"
-
-
-def _training(artifact: Artifact) -> Metadata:
+def _losses(artifact: Artifact) -> Metadata:
+    if artifact.manifest.stage != CHECKPOINT:
+        return {}
     lines = artifact.file(METRICS_FILE).read_text(encoding="utf-8").splitlines()
     losses = [float(json.loads(line)["loss"]) for line in lines]
-    return {
-        "audit page": dg.MetadataValue.url(f"{AUDIT_PAGE}/{artifact.manifest.sha256}"),
-        "reports of all partitions": dg.MetadataValue.url(DOCS_PAGE),
-        EARLIER_METADATA: " ".join(_earlier_manifests(artifact)),
-        "first loss (nats)": losses[0],
-        "last loss (nats)": losses[-1],
-    }
+    return {"first loss (nats)": round(losses[0], 4), "last loss (nats)": round(losses[-1], 4)}
 
 
-def _earlier_manifests(artifact: Artifact) -> list[str]:
-    """Manifests of the checkpoints that this run saved on its way, so that each of them can be audited too."""
+def _earlier_manifests(artifact: Artifact) -> Metadata:
+    """Manifests of the checkpoints that this run saved before, so that each of them can be audited too."""
+    if artifact.manifest.stage != CHECKPOINT:
+        return {}
     folder = artifact.path.rpartition("/")[0]
     steps = sorted(path.name for path in (artifact.root / folder).glob("step_*") if path.is_dir())
-    found = [find_artifact(artifact.root, f"{folder}/{step}") for step in steps]
-    return [saved.manifest.sha256 for saved in found if saved is not None]
+    saved = [find_artifact(artifact.root, f"{folder}/{step}") for step in steps]
+    earlier = [each.manifest.sha256 for each in saved if each is not None and each.path != artifact.path]
+    return {EARLIER_METADATA: " ".join(earlier)} if earlier else {}

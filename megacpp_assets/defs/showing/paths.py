@@ -8,6 +8,7 @@ from typing import Final
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
 MANIFEST_METADATA: Final = "manifest_sha256"
+PATH_METADATA: Final = "path in the data root"
 EARLIER_METADATA: Final = "earlier_manifest_sha256"
 """Manifests of the steps that a training run saved before its last."""
 DATA_VERSION_TAG: Final = "dagster/data_version"
@@ -15,6 +16,10 @@ DATA_VERSION_TAG: Final = "dagster/data_version"
 
 AUDIT_PAGE: Final = "/megacpp/audit"
 """In `megacpp ui`: below it the audit page of each checkpoint, under the hash of its manifest."""
+PICTURE_PAGE: Final = "/megacpp/picture"
+"""In `megacpp ui`: below it the pictures of each materialization, under the hash of its manifest."""
+REPORTS_PAGE: Final = "/megacpp/reports"
+"""In `megacpp ui`: the summary that `megacpp quality` prints, with plots."""
 DOCS_PAGE: Final = "/megacpp/docs"
 """In `megacpp ui`: what dbt says of the reports."""
 

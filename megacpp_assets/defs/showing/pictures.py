@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import dagster as dg
-
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.defs.showing.charts import bars, category_shares, histogram, line_chart, svg
+from megacpp_assets.defs.showing.charts import bars, category_shares, histogram, line_chart
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS
@@ -25,12 +23,16 @@ METRICS_FILE: Final = "metrics.jsonl"
 _REPEATED = 12
 _FILL_STEP = 5
 _ROWS_AT_ONCE = 1024
+_SAMPLE_LINES = 24
+"""A third of a screen; `megacpp view` shows the whole document."""
 
-Pictures = dict[str, dg.MarkdownMetadataValue]
+Pictures = dict[str, str]
 
 
 def pictures(artifact: Artifact) -> Pictures:
-    """By title; none for a stage that has none."""
+    """SVG by title, the most telling first; empty for a stage without pictures. A picture that cannot be drawn, because
+    an input is missing, is a sentence.
+    """
     draw = _STAGES.get(artifact.manifest.stage)
     return draw(artifact) if draw else {}
 
@@ -42,8 +44,8 @@ def _replication(artifact: Artifact) -> Pictures:
         for times, path, name, _ in stats.get("most_repeated", [])[:_REPEATED]:
             repeated.setdefault(f"{name} ({path})", times)  # overloads share a name; the most repeated comes first
         if repeated:
-            label = f"documents that hold it; a byte stands in {stats['replication']:.2f} on average"
-            shown[f"replication, {budget} tokens"] = bars(repeated, label)
+            label = f"documents that contain it; {stats['replication']:.2f} on average for a byte"
+            shown[f"most repeated declarations, {budget} tokens"] = bars(repeated, label)
     return shown
 
 
@@ -59,7 +61,7 @@ def _lengths(artifact: Artifact) -> Pictures:
 def _structure(artifact: Artifact) -> Pictures:
     told = artifact.manifest.stats.get(CATEGORIES, {})
     shares = {"category shares": category_shares({name: each["tokens"] for name, each in told.items()})}
-    return shares | _sample(lambda: find_document(artifact, "0"))
+    return _sample(lambda: find_document(artifact, "0")) | shares
 
 
 def _packing(artifact: Artifact) -> Pictures:
@@ -70,10 +72,10 @@ def _packing(artifact: Artifact) -> Pictures:
     most = 100 // _FILL_STEP
     bins = [(step * _FILL_STEP, fill[step]) for step in range(min(fill, default=most), most + 1)]
     told = artifact.manifest.stats["tokens_per_repo"]
-    return {
-        "packing fill": histogram(bins, "% of the row that is filled, at most", "rows"),
+    return _sample(lambda: find_row(artifact, "0", TRAIN_SPLIT)) | {
+        "row fill": histogram(bins, "fill (%), upper bound", "rows"),
         "tokens by repository": bars(dict(Counter(told).most_common(_REPEATED)), "tokens in training rows"),
-    } | _sample(lambda: find_row(artifact, "0", TRAIN_SPLIT))
+    }
 
 
 def _losses(artifact: Artifact) -> Pictures:
@@ -87,8 +89,8 @@ def _sample(find: Callable[[], Shown]) -> Pictures:
     try:
         shown = find()
     except MegacppError as error:
-        return {"sample text": dg.MetadataValue.md(str(error))}
-    return {"sample text": svg(picture(shown), shown.title)}
+        return {"sample text": str(error)}
+    return {"sample text": picture(shown, _SAMPLE_LINES)}
 
 
 _STAGES: Final[Mapping[str, Callable[[Artifact], Pictures]]] = {

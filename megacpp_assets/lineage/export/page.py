@@ -14,7 +14,7 @@ from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.training.checkpoints.record import StepMetrics, weights_sha256
 
 _DIGITS: Final = 12
-_STYLE: Final = """
+STYLE: Final = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;margin:.5rem 0 1rem;display:block;overflow-x:auto}
@@ -51,7 +51,7 @@ def audit_page(chain: Chain, steps: Sequence[StepMetrics], listed: Sequence[str]
         ]
     )
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-    page = f'<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>'
+    page = f'<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>'
     return f"<!doctype html>\n{page}\n".encode()
 
 

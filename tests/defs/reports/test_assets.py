@@ -49,18 +49,20 @@ def test_a_failed_test_is_a_red_check_with_its_rows(made: dg.ExecuteInProcessRes
     evaluation = failed["every_folder_is_a_whole_artifact"]
     assert evaluation.severity is dg.AssetCheckSeverity.ERROR
     assert evaluation.metadata["failing rows"] == dg.MetadataValue.int(1)
-    assert "every_folder_is_a_whole_artifact" in str(evaluation.metadata["kept in"].value)
+    assert "every_folder_is_a_whole_artifact" in str(evaluation.metadata["failing rows are in"].value)
 
 
 def test_a_table_shows_its_first_rows_and_leads_to_its_docs(made: dg.ExecuteInProcessResult) -> None:
     made_of = {each.asset_key: each.metadata for each in made.asset_materializations_for_node("quality")}
     shown = made_of[report_key("stg_artifacts")]
     assert isinstance(shown["first rows"], dg.TableMetadataValue) and shown["first rows"].records
-    assert shown["docs"] == dg.MetadataValue.url(f"{DOCS_PAGE}#!/model/model.dbt_quality.stg_artifacts")
+    assert shown["columns and tests (dbt docs)"] == dg.MetadataValue.url(
+        f"{DOCS_PAGE}#!/model/model.dbt_quality.stg_artifacts"
+    )
 
 
 def test_every_report_is_described_column_by_column(tmp_path: Path) -> None:
     for spec in build_reports(tmp_path, []).specs:
-        assert spec.description and spec.description.endswith(".")
+        assert spec.description and "Built by `megacpp quality`" in spec.description
         for column in spec.metadata["dagster/column_schema"].columns:
             assert column.type and column.description and column.description.endswith(".")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -15,9 +14,10 @@ import pytest
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.showing.charts import bars, category_shares, line_chart
-from megacpp_assets.defs.showing.figures import MOST, REST
+from megacpp_assets.defs.showing.figures import MOST, REST, figure
+from megacpp_assets.defs.showing.gallery import picture_file
 from megacpp_assets.defs.showing.metadata import describe
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE
+from megacpp_assets.defs.showing.paths import AUDIT_PAGE, EARLIER_METADATA, PICTURE_PAGE
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
@@ -40,10 +40,10 @@ PATHS = {
     "trained_checkpoint": CHECKPOINT,
 }
 PICTURES = {
-    "semantic_jsonl": ["replication, 4096 tokens"],
+    "semantic_jsonl": ["most repeated declarations, 4096 tokens"],
     "tokenized_parquet": ["token lengths, 4096 tokens"],
     "v6_enriched": ["category shares", "sample text"],
-    "packed_rows": ["packing fill", "sample text", "tokens by repository"],
+    "packed_rows": ["row fill", "sample text", "tokens by repository"],
     "trained_checkpoint": ["loss curve"],
 }
 
@@ -61,10 +61,12 @@ def _described(root: Path, stage: str) -> dict[str, Any]:
     return describe(open_corpus(root, DATASET), Done(artifact, Receipt(artifact.manifest.sha256, 1.5, 2_000_000, ())))
 
 
-def _svg(shown: object) -> ET.Element | None:
-    text = shown.value if isinstance(shown, dg.MarkdownMetadataValue) else ""
-    found = re.fullmatch(r"!\[[^\]]*\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", text or "")
-    return ET.fromstring(base64.b64decode(found[1])) if found else None
+def _svg(root: Path, shown: object) -> ET.Element | None:
+    """The picture that markdown of at most 1,000 characters, which the UI shows without a click, links to."""
+    text = (shown.value if isinstance(shown, dg.MarkdownMetadataValue) else "") or ""
+    found = re.fullmatch(rf"!\[[^\]]*\]\({PICTURE_PAGE}/([0-9a-f]{{64}})/([a-z0-9_]+)\)", text)
+    assert found is None or len(text) < 1000
+    return ET.fromstring(picture_file(root, found[1], found[2]).read_text()) if found else None
 
 
 def test_every_stage_is_looked_at() -> None:
@@ -76,7 +78,7 @@ def test_at_most_twenty_figures_stand_alone_and_none_is_lost(root: Path, stage: 
     shown = _described(root, stage)
     alone = [name for name, value in shown.items() if isinstance(value, int | float | str)]
     assert len(alone) <= MOST
-    assert {"time (s)", "peak memory (MB)", "size (bytes)"} <= set(alone)
+    assert {"time (s)", "peak memory (MB)", "size (MB)"} <= set(alone)
     rest = {str(record.data["figure"]) for record in shown[REST].records} if REST in shown else set()
     stats = open_artifact(root, PATHS[stage]).manifest.stats
     counted = [name for name, value in stats.items() if isinstance(value, int | float | str)]
@@ -86,7 +88,7 @@ def test_at_most_twenty_figures_stand_alone_and_none_is_lost(root: Path, stage: 
 @pytest.mark.parametrize("stage", PATHS)
 def test_pictures_show_without_a_click(root: Path, stage: str) -> None:
     shown = _described(root, stage)
-    drawn = sorted(name for name, value in shown.items() if _svg(value) is not None)
+    drawn = sorted(name for name, value in shown.items() if _svg(root, value) is not None)
     assert drawn == PICTURES.get(stage, [])
 
 
@@ -96,13 +98,62 @@ def test_every_column_says_what_it_holds(root: Path, stage: str) -> None:
     assert schema is None or all(column.description for column in schema.columns)
 
 
+@pytest.mark.parametrize(
+    ("stat", "value", "shown"),
+    [
+        ("utilisation_ppm", 975_664, ("row fill (%)", 97.57)),
+        ("source_bytes", 22_135, ("source (MB)", 0.0221)),
+        ("documents", 1_234_567, ("documents", "1,234,567")),
+        ("calls_resolved_per_cent", 88.848, ("calls resolved (%)", 88.848)),
+        ("units_parsed", 3, ("units re-parsed because of a change", "3")),
+    ],
+)
+def test_figures_have_units_and_separators(stat: str, value: float, shown: tuple[str, object]) -> None:
+    assert figure(stat, value) == shown
+
+
+def test_the_page_begins_with_what_a_person_asks_first_and_ends_with_hashes(root: Path) -> None:
+    pages = {stage: list(_described(root, stage)) for stage in PATHS}
+    assert pages["semantic_jsonl"][:4] == [
+        "most repeated declarations, 4096 tokens",
+        "documents",
+        "calls resolved (%)",
+        "files left out",
+    ]
+    assert pages["trained_checkpoint"][:3] == ["audit page", "reports of all partitions", "loss curve"]
+    assert pages["packed_rows"][0] == "sample text"
+    for names in pages.values():
+        place = names.index("path in the data root")
+        assert not [name for name in names[:place] if name.endswith(("sha256", "_commit", "code_version"))]
+
+
+def test_a_copied_root_shows_no_path_of_the_original(root: Path) -> None:
+    assert _described(root, "packed_rows")["path in the data root"] == dg.MetadataValue.path(PATHS["packed_rows"])
+
+
+def test_files_without_rows_show_no_number_of_rows(root: Path) -> None:
+    files = _described(root, "trained_checkpoint")["files"].records
+    assert files and {record.data["rows"] for record in files} == {""}
+
+
+def test_the_semantic_stage_lists_the_columns_of_its_documents(root: Path) -> None:
+    shown = _described(root, "semantic_jsonl")
+    assert {"text", "roles", "chunk_boundaries"} <= {column.name for column in shown["dagster/column_schema"].columns}
+    assert "| text |" in shown["first rows"].value
+
+
+def test_a_checkpoint_does_not_name_itself_among_the_earlier_ones(root: Path) -> None:
+    own = open_artifact(root, CHECKPOINT).manifest.sha256
+    assert own not in _described(root, "trained_checkpoint").get(EARLIER_METADATA, "")
+
+
 def test_a_checkpoint_leads_to_its_audit_page(root: Path) -> None:
     shown = _described(root, "trained_checkpoint")["audit page"]
     assert shown == dg.MetadataValue.url(f"{AUDIT_PAGE}/{open_artifact(root, CHECKPOINT).manifest.sha256}")
 
 
 def test_the_sample_text_is_coloured_by_category(root: Path) -> None:
-    drawn = _svg(_described(root, "packed_rows")["sample text"])
+    drawn = _svg(root, _described(root, "packed_rows")["sample text"])
     assert drawn is not None
     colours = {span.get("fill") for span in drawn.iter(f"{SVG}tspan")}
     assert len(colours) >= 5 and "#include" in "".join(drawn.itertext())
@@ -117,17 +168,16 @@ def test_a_row_whose_documents_are_gone_is_recorded_with_a_sentence(root: Path, 
 
 def test_a_strangers_names_are_drawn_and_do_nothing() -> None:
     hostile = "$\\frac{a}{b}$ <script>alert(1)</script> \x1b[2J \u202e" + "x" * 10
-    drawn = _svg(bars({hostile: 3, "b": 1}, "documents"))
-    assert drawn is not None and not [node for node in drawn.iter() if node.tag.endswith("script")]
+    drawn = ET.fromstring(bars({hostile: 3, "b": 1}, "documents"))
+    assert not [node for node in drawn.iter() if node.tag.endswith("script")]
 
 
 def test_no_tokens_have_shares_too() -> None:
-    assert _svg(category_shares({})) is not None
+    assert ET.fromstring(category_shares({})) is not None
 
 
 def test_bars_are_as_long_as_their_numbers_and_in_the_colours_of_their_categories() -> None:
-    drawn = _svg(category_shares({"other": 3, "comment": 1}))
-    assert drawn is not None
+    drawn = ET.fromstring(category_shares({"other": 3, "comment": 1}))
     rects = {rect.get("style"): float(rect.get("width", "")) for rect in drawn.iter(f"{SVG}rect")}
     widths = [rects[f"fill:{CATEGORY_COLOURS[name]}"] for name in ("other", "comment", "typedef")]
     assert widths[0] == pytest.approx(3 * widths[1], abs=0.3) and widths[2] == 0
@@ -135,4 +185,4 @@ def test_bars_are_as_long_as_their_numbers_and_in_the_colours_of_their_categorie
 
 
 def test_a_curve_of_one_point_is_drawn_too() -> None:
-    assert _svg(line_chart([(1.0, 2.5)], "step", "loss")) is not None
+    assert ET.fromstring(line_chart([(1.0, 2.5)], "step", "loss")) is not None

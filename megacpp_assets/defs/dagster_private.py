@@ -1,0 +1,70 @@
+"""The names that Dagster keeps private and that we need all the same; no other module of `defs` imports `dagster._…`.
+
+Each stands here because Dagster has no public name for it. A new version of Dagster is checked against this list.
+"""
+
+from __future__ import annotations
+
+# What Dagster compares to say that an asset is out of date; it writes these tags for assets that emit their own events.
+from dagster._core.definitions.data_version import (
+    DATA_VERSION_IS_USER_PROVIDED_TAG,
+    NULL_EVENT_POINTER,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
+
+# With this metadata an output of an asset is not recorded as a second materialization.
+from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
+
+# The contents of events, for runs and steps that report to the event log themselves.
+from dagster._core.events import (
+    AssetMaterializationPlannedData,
+    AssetObservationData,
+    ComputeLogsCaptureData,
+    StepMaterializationData,
+)
+from dagster._core.execution.plan.objects import StepFailureData, StepSuccessData
+
+# The code location that a run belongs to: without it the UI finds neither its job nor its place on the timeline.
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.storage.compute_log_manager import CapturedLogContext, ComputeIOType
+from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
+from dagster._core.storage.tags import BACKFILL_ID_TAG, MAX_RETRIES_TAG
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._serdes import ConfigurableClassData
+from dagster_shared.error import SerializableErrorInfo
+
+__all__ = [
+    "BACKFILL_ID_TAG",
+    "DATA_VERSION_IS_USER_PROVIDED_TAG",
+    "INDEX_SHARD_NAME",
+    "MAX_RETRIES_TAG",
+    "NULL_EVENT_POINTER",
+    "SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION",
+    "AssetMaterializationPlannedData",
+    "AssetObservationData",
+    "CapturedLogContext",
+    "ComputeIOType",
+    "ComputeLogsCaptureData",
+    "ConfigurableClassData",
+    "DagsterSqliteStorage",
+    "LoadableTargetOrigin",
+    "LocalComputeLogManager",
+    "ManagedGrpcPythonEnvCodeLocationOrigin",
+    "RemoteJobOrigin",
+    "RemoteRepositoryOrigin",
+    "SerializableErrorInfo",
+    "SqliteEventLogStorage",
+    "StepFailureData",
+    "StepMaterializationData",
+    "StepSuccessData",
+    "get_input_data_version_tag",
+    "get_input_event_pointer_tag",
+]

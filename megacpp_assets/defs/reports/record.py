@@ -1,0 +1,45 @@
+"""`megacpp quality` in Dagster: a run of the reports' job, with materializations and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+
+from megacpp_assets.defs.build import build_definitions
+from megacpp_assets.defs.events import Event, materialization, reported_check
+from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.keys import REPORTS
+from megacpp_assets.defs.recorded_run import Command, RecordedRun, ending
+from megacpp_assets.defs.reports.assets import REPORTS_JOB
+from megacpp_assets.defs.reports.body import broken_tables, results_of
+from megacpp_assets.reports.build import Build, build
+
+
+def record_reports(root: Path) -> Build:
+    """Build every table, and record it in Dagster as a run of the reports' job. What failed is in the `Build`."""
+    command = Command(
+        "megacpp quality",
+        "quality",
+        REPORTS_JOB,
+        lambda: build_definitions(root).resolve_job_def(REPORTS_JOB),
+        (REPORTS,),
+    )
+    with open_instance(root) as instance:
+        run = RecordedRun(instance, command)
+        with ending(run.end):
+            report = build(root, lambda: run.start(REPORTS))
+            for result in results_of(root, report):
+                run.report(REPORTS, _events(result))
+            if broken := broken_tables(report):
+                run.fail(REPORTS, broken)
+            else:
+                run.succeed(REPORTS)
+        return report
+
+
+def _events(result: dg.MaterializeResult[None]) -> Iterator[Event]:
+    """What Dagster's executor would report of the result."""
+    yield materialization(dg.AssetMaterialization(result.asset_key or "", metadata=result.metadata))
+    yield from (reported_check(check) for check in result.check_results or ())
