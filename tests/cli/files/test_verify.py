@@ -123,7 +123,7 @@ def test_a_path_that_does_not_exist_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "verify", str(tmp_path / "nothing")) == 1
-    assert "nothing\n  expected a folder, or the pair" in capsys.readouterr().err
+    assert "nothing\n  expected a folder, or a pair nothing" in capsys.readouterr().err
 
 
 def test_a_folder_without_artifacts_is_refused(
