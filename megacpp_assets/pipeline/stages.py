@@ -56,6 +56,12 @@ class Quality(Protocol):
         """Assert every invariant; results in the order of `CHECKS`."""
 
 
+def _always(recipe: Recipe) -> bool:
+    """Whether a corpus has the stage: whatever its recipe says."""
+    del recipe
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A row. `description` says what one partition holds, `figures` its statistics in the order of interest;
@@ -73,7 +79,7 @@ class Stage:
     cores: int | Callable[[Recipe], int] = 1
     memory: int = 1_000_000_000
     resource: str | Callable[[Recipe], str] = ""
-    wanted: Callable[[Recipe], bool] = lambda _recipe: True
+    wanted: Callable[[Recipe], bool] = _always
 
     @property
     def implementation(self) -> Implementation:
@@ -228,9 +234,12 @@ def until(last: str, recipe: Recipe) -> tuple[Stage, ...]:
 
 @cache
 def chain(last: str) -> tuple[str, ...]:
-    """The stages that an artifact of `last` rests on, near or far, and `last` itself, in the order of the table."""
+    """The stages that every artifact of `last` rests on, near or far, and `last` itself, in the order of the table.
+
+    Stages that only some recipes want are not among them; where an artifact has one, its manifest names it.
+    """
     reached = {last}
     for name in reversed(STAGE_NAMES):
         if name in reached:
             reached.update(STAGES[name].upstream)
-    return tuple(name for name in STAGE_NAMES if name in reached)
+    return tuple(name for name in STAGE_NAMES if name in reached and STAGES[name].wanted is _always)
