@@ -50,6 +50,8 @@ def parse(command: click.Command, words: list[str], text: str) -> None:
         assert found is not None, f"{text}: no command {words[0]}"
         parse(found, words[1:], text)
         return
+    if command.context_settings.get("ignore_unknown_options"):
+        return  # `bench` passes them on to a benchmark
     known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help", "-h"}
     unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - known
     assert not unknown, f"{text}: no options {sorted(unknown)}"
