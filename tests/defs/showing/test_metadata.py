@@ -132,8 +132,9 @@ def test_a_copied_root_shows_no_path_of_the_original(root: Path) -> None:
 
 
 def test_files_without_rows_show_no_number_of_rows(root: Path) -> None:
-    files = _described(root, "trained_checkpoint")["files"].records
-    assert files and {record.data["rows"] for record in files} == {""}
+    entries = open_artifact(root, CHECKPOINT).manifest.files
+    shown = [record.data["rows"] for record in _described(root, "trained_checkpoint")["files"].records]
+    assert shown == ["" if entry.rows is None else f"{entry.rows:,}" for entry in entries] and "" in shown
 
 
 def test_the_semantic_stage_lists_the_columns_of_its_documents(root: Path) -> None:
