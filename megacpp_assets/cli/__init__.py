@@ -87,7 +87,7 @@ def main() -> None:
         missing = missing_extra(error)
         if missing is None:
             raise
-        click.secho(f"error: {missing}", fg="red", err=True)
+        click.secho(f"error: {missing.lines()}", fg="red", err=True)
         sys.exit(1)
     except OSError as error:
         click.secho(f"error: {disk_failure(error).lines()}", fg="red", err=True)

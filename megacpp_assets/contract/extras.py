@@ -39,11 +39,6 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
 class MissingExtra(EnvironmentLacks, ModuleNotFoundError):
     """A library of an extra that is not installed. Callers may catch it as an ImportError."""
 
-    def __init__(self, extra: str, module: str) -> None:
-        do = f"pip install 'megacpp-assets[{extra}]'"
-        super().__init__(f"extra {extra}", expected=f"the module {module}", found="none", do=do)
-        self.name = module
-
 
 def require(*extras: str) -> None:
     """`MissingExtra` for the first module of these extras that is not installed. Nothing is imported."""
@@ -51,7 +46,7 @@ def require(*extras: str) -> None:
         for module in EXTRAS[extra]:
             # The parent of a dotted name would be imported to look for it.
             if find_spec(module.partition(".")[0]) is None:
-                raise MissingExtra(extra, module)
+                raise _error(extra, module)
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
@@ -59,5 +54,12 @@ def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
     name = error.name or ""
     for extra, modules in EXTRAS.items():
         if any(name == module or name.startswith(f"{module}.") or module.startswith(f"{name}.") for module in modules):
-            return MissingExtra(extra, name)
+            return _error(extra, name)
     return None
+
+
+def _error(extra: str, module: str) -> MissingExtra:
+    do = f"pip install 'megacpp-assets[{extra}]'"
+    error = MissingExtra(f"extra {extra}", expected=f"the module {module}", found="none", do=do)
+    error.name = module
+    return error

@@ -71,7 +71,7 @@ def test_without_extras_all_that_reads_is_imported() -> None:
 def test_a_command_without_its_extra_names_it(command: str, extra: str) -> None:
     done = without_extras("", command)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: extra {extra}; expected the module ")
+    assert done.stderr.startswith(f"error: extra {extra}\n  expected the module ")
     assert done.stderr.endswith(f"what to do: pip install 'megacpp-assets[{extra}]'\n")
 
 
@@ -86,6 +86,7 @@ def test_a_package_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ImportError, match=r"extra train; expected the module torch; found none") as raised:
         require("build", "train")
     assert isinstance(raised.value, MissingExtra) and raised.value.name == "torch"
+    assert str(raised.value.within("here")).startswith("here: extra train; expected the module torch")
 
 
 def test_a_failed_import_that_no_extra_explains_stays_what_it_is() -> None:
