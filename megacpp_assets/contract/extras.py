@@ -39,6 +39,10 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
 class MissingExtra(EnvironmentLacks, ModuleNotFoundError):
     """A library of an extra that is not installed. Callers may catch it as an ImportError."""
 
+    def __str__(self) -> str:
+        """Return the parts of the error; ImportError would return the text of its constructor."""
+        return "; ".join(self._parts())
+
 
 def require(*extras: str) -> None:
     """`MissingExtra` for the first module of these extras that is not installed. Nothing is imported."""

@@ -78,6 +78,16 @@ def _repository(manifest: Manifest) -> Facts:
     yield f"repository {name}: removed files", manifest.stats.get("removed", 0)
 
 
+def _curated(manifest: Manifest) -> Facts:
+    yield from _keys("recipe curation", manifest.config)
+    yield from _keys(f"curated files of {manifest.partition.partition('@')[0]}", manifest.stats)
+
+
+def _commits(manifest: Manifest) -> Facts:
+    yield from _keys("recipe history", manifest.config)
+    yield from _keys(f"{manifest.stage} of {manifest.partition.partition('@')[0]}", manifest.stats)
+
+
 def _documents(manifest: Manifest) -> Facts:
     yield from _keys("recipe semantic", manifest.config)
     name = manifest.partition.partition("@")[0]
@@ -124,7 +134,10 @@ def _counts(manifest: Manifest) -> Facts:
 
 _FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
     "pinned_repos": _repository,
+    "curated_files": _curated,
+    "commits": _commits,
     "semantic_jsonl": _documents,
+    "commit_documents": _commits,
     "tokenizer": _tokenizer,
     "tokenized_parquet": _tokens,
     "v6_enriched": _nothing,

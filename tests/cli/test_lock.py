@@ -82,7 +82,10 @@ def test_a_reference_beside_the_pinned_one_is_made_shown_and_recorded_and_the_pi
     assert (root / "cpp_raw" / "sample-kernel@v1.1.0" / "_COMPLETE").exists()
     capsys.readouterr()
     _megacpp(monkeypatch, root, "lock", "show")
-    assert f"sample-kernel@v1.1.0             {after.beside[0].commit[:12]} (no mixture" in capsys.readouterr().out
+    assert (
+        f"sample-kernel@v1.1.0             {after.beside[0].commit[:12]} (not read by any mixture"
+        in capsys.readouterr().out
+    )
     _megacpp(monkeypatch, root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
     capsys.readouterr()
     _megacpp(monkeypatch, root, "lock", "history")

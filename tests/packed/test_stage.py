@@ -142,7 +142,7 @@ def test_a_phase_packs_the_documents_of_its_own_budget(tmp_path: Path) -> None:
     rows = _rows(run(replace(spec, document_tokens=65_536)), TRAIN_SPLIT)
     assert 40_000 in rows[c.SOURCE_DOC_TOKEN_LENGTHS][0].as_py() and rows.num_rows == 1
     with pytest.raises(
-        LineageGap, match=r"fmt@11.0.0; expected documents of 4096 tokens; found 65536; what to do: add"
+        LineageGap, match=r"fmt@11.0.0; expected documents of the set 4096; found 65536; what to do: add"
     ):
         run(replace(spec, document_tokens=4096))
 

@@ -40,10 +40,11 @@ def _document(text: str) -> Shown:
     half = len(data) // 2
     row: dict[str, Any] = {
         c.DOC_ID: "id", c.FILEPATH: text, c.LICENSE: "MIT", c.SPLIT: "train",
-        c.PLATFORM_IDS: [1, 109], c.ACTUAL_TOKEN_COUNT: len(data),
+        c.COMMIT: "c0ffee", c.PLATFORM_IDS: [1, 109], c.ACTUAL_TOKEN_COUNT: len(data),
         c.TEXT: text,
         c.TOKEN_STRUCTURE_IDS_COLUMN: [3] * half + [6] * (len(data) - half),
         c.TOKEN_ROLES_COLUMN: [0] * half + [1] * (len(data) - half),
+        c.EDIT_OP_PER_TOKEN_COLUMN: [0] * len(data),
         c.TOKEN_CHUNK_STARTS_COLUMN: [0], c.TOKEN_CHUNK_ENDS_COLUMN: [half], c.TOKEN_CHUNK_KINDS_COLUMN: [3],
         c.TOKEN_CHUNK_DEP_LEVELS_COLUMN: [0],
         c.TOKEN_CALL_EDGES_COLUMN: [{"from": 0, "to": 0}], c.TOKEN_TYPE_EDGES_COLUMN: [],
@@ -58,7 +59,7 @@ def _printed(shown: Shown, *, colour: bool) -> str:
 
 
 def test_a_document_says_which_platforms_it_is_for() -> None:
-    assert "a.cc (MIT, train; os=linux, cpp_std=c++17)" in _printed(_document("a.cc"), colour=False)
+    assert "a.cc at c0ffee (MIT, train; os=linux, cpp_std=c++17)" in _printed(_document("a.cc"), colour=False)
 
 
 def test_a_row_is_the_text_of_its_documents(root: Path) -> None:
@@ -115,7 +116,7 @@ def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path
         (("sample-format@v1.0.0", "nothing"), "expected an id, or a number below"),
         (("../../etc/4k", "0"), "expected a name of letters, digits"),
         (("a@../..", "0"), "expected NAME@REF of letters"),
-        (("base", "0"), "expected NAME@REF or SPECIALIST/PHASE"),
+        (("base", "0"), "expected SPECIALIST/PHASE"),
         (("absent/4k", "0"), "expected a directory with _COMPLETE"),
     ],
 )
