@@ -95,6 +95,30 @@ _INDEX: Final = {
     "kind": "Kind of declaration, as libclang calls it.",
     "definition": "Whether this declaration defines the symbol.",
 }
+_CURATION: Final = {
+    "blob": "Git object id of the file's bytes.",
+    "license_source": "Source of the licence: SPDX tag, head, directory, repository or none.",
+    "license_evidence": "Hash of the licence head, or path of the licence file.",
+    "license_detector": "Detector that classified the head; `unclassified` if none did.",
+    "lines": "Lines of the file.",
+    "longest_line": "Bytes of the longest line.",
+    "mean_line": "Mean bytes of a line.",
+    "letters": "Letters, in thousandths of the bytes.",
+    "digits": "Digits, in thousandths of the bytes.",
+    "white_space": "White space, in thousandths of the bytes.",
+    "distinct_lines": "Distinct lines, in thousandths of the lines.",
+    "rules": "Quality rules that the text breaks.",
+    "cluster": "Name of the cluster of equal and nearly equal files; empty for a file without copies.",
+    "benchmarks": "Benchmark items, SET:ID, whose text the file holds.",
+    "decision": "keep or drop.",
+    "detail": "What the reason rests on.",
+    "rule": "Rule that found the secret or the personal datum.",
+    "line": "Line of the find, from 1.",
+    "byte_start": "First byte of the find in the file.",
+    "byte_end": "Byte after the find.",
+    "sha256": "Hash of the find; its text is stored nowhere.",
+    "replaced": "Whether documents show a replacement of the same length.",
+}
 
-DESCRIPTIONS: Final = {**_INDEX, **_PROVENANCE, **_CHARACTERS, **_TOKENS, **_ROWS}
+DESCRIPTIONS: Final = {**_CURATION, **_INDEX, **_PROVENANCE, **_CHARACTERS, **_TOKENS, **_ROWS}
 """Column name -> what it holds, for every column of `contract/schemas.py` and of the semantic index."""

@@ -79,7 +79,11 @@ def git_records(
             yield from records
         code = process.wait()
         if late.is_set():
-            raise GitFailed(f"git {arguments[0]}", expected=f"an end within {seconds:g} s", found="none")
+            raise GitFailed(
+                f"git {arguments[0]}",
+                expected=f"an end within {seconds:g} s",
+                found=f"still running after {seconds:g} s",
+            )
         errors.seek(0)
         require_success(arguments[0], code, errors.read(_BLOCK))
 

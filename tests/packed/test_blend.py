@@ -108,5 +108,5 @@ def test_a_mixture_that_forgot_to_blend_is_caught_by_what_it_should_have_taken(s
 
 
 def test_a_budget_that_nobody_made_is_named(spec: PackedRowsSpec) -> None:
-    with pytest.raises(LineageGap, match="expected documents of 8192 tokens; found 4096, 16384"):
+    with pytest.raises(LineageGap, match="expected documents of the set 8192; found 4096, 16384"):
         run(replace(spec, blend=MappingProxyType({8192: 1.0})))

@@ -94,7 +94,7 @@ def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
     family = terminal.interrupt(number)
     said = terminal.watch(lambda _: False)
     assert terminal.process.wait(60) == 128 + number
-    assert said.rstrip().endswith("interrupted; run the same command again to go on")
+    assert said.rstrip().endswith("interrupted; run the same command again to continue")
     assert "Traceback" not in said
     assert family and not psutil.wait_procs(family, timeout=30)[1]
     saved = list((tmp_path / "data").glob("checkpoints/*/base/4k/step_*/_COMPLETE"))

@@ -33,7 +33,7 @@ def test_a_budget_has_the_shards_of_its_folder_and_no_others(tmp_path: Path) -> 
 
 
 def test_a_budget_that_nothing_was_made_for_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(LineageGap, match=r"fmt@1; expected documents of 8192 tokens; found 4096, 16384, 40960"):
+    with pytest.raises(LineageGap, match=r"fmt@1; expected documents of the set 8192; found 4096, 16384, 40960"):
         shards_of(_artifact(tmp_path), 8192, ".parquet")
 
 

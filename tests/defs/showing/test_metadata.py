@@ -132,8 +132,8 @@ def test_a_copied_root_shows_no_path_of_the_original(root: Path) -> None:
 
 
 def test_files_without_rows_show_no_number_of_rows(root: Path) -> None:
-    entries = open_artifact(root, CHECKPOINT).manifest.files
-    shown = [record.data["rows"] for record in _described(root, "trained_checkpoint")["files"].records]
+    entries = open_artifact(root, PATHS["tokenizer"]).manifest.files
+    shown = [record.data["rows"] for record in _described(root, "tokenizer")["files"].records]
     assert shown == ["" if entry.rows is None else f"{entry.rows:,}" for entry in entries] and "" in shown
 
 

@@ -94,5 +94,5 @@ def test_a_mirror_that_is_gone_or_never_answers_is_named(
     monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(references, "_SECONDS", 0.2)
     assert str(slow.parent) in git_module.environment()["PATH"]
-    with pytest.raises(SourceUnreachable, match=r"an end within 0\.2 s"):
+    with pytest.raises(SourceUnreachable, match=r"still running after 0\.2 s"):
         upstream_tags(entry, root)
