@@ -146,7 +146,7 @@ def test_an_api_that_fails_to_answer_in_the_middle_is_asked_again(tpu: FakeTpu, 
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [
-        (403, EnvironmentLacks, "expected the right to use it; found 40"),
+        (403, EnvironmentLacks, "expected permission to use it; found 40"),
         (429, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: .*429"),
         (500, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: "),
     ],

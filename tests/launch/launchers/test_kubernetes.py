@@ -142,8 +142,8 @@ def test_a_server_that_fails_to_answer_in_the_middle_is_asked_again(cluster: Fak
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [
-        (401, EnvironmentLacks, "expected the right to use it; found 401"),
-        (422, TrainingFailed, "expected a job that it takes; found 422"),
+        (401, EnvironmentLacks, "expected permission to use it; found 401"),
+        (422, TrainingFailed, "expected an accepted job; found 422"),
         (503, TrainingFailed, r"expected an answer within 1 s .*; found Kubernetes: 503"),
     ],
 )
