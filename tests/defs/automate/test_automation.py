@@ -231,7 +231,7 @@ def test_a_branch_added_in_the_ui_is_not_made_under_a_name_that_moves(root: Path
     (failure,) = [event for event in done.all_events if event.is_step_failure]
     stays = f"lib@tip-{git(tmp_path / 'lib', 'rev-parse', 'HEAD')[:12]}"
     data = failure.step_failure_data.user_failure_data
-    assert data is not None and f"materialise the partition {stays}" in str(data.description)
+    assert data is not None and f"materialize the partition {stays}" in str(data.description)
     with open_instance(root) as instance:
         assert stays in instance.get_dynamic_partitions("repo_ref__mine")
 
