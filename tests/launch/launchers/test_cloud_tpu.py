@@ -192,7 +192,7 @@ def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Pat
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_a_device_that_no_tpu_machine_is_for_is_refused(tpu: FakeTpu, tmp_path: Path, device: str) -> None:
     recipe = recipe_in(tpu)
-    said = rf"training.device on the launcher cloud_tpu; expected tpu; found {device}; what to do: set training.device, or choose anoth"
+    said = rf"training.device on the launcher cloud_tpu; expected tpu; found {device}; what to do: set training.dev"
     with pytest.raises(SpecError, match=said):
         launcher_for(recipe, tpu_spec(tmp_path, device=device).recipe)
 
