@@ -68,16 +68,18 @@ def is_below(path: str, folders: Sequence[str]) -> bool:
     return any(path.startswith(f"{folder.strip('/')}/") for folder in folders)
 
 
-def drawn(artifact: Artifact, count: int, headers: Sequence[str]) -> list[Mapping[str, Any]]:
+def drawn(
+    artifact: Artifact, count: int, headers: Sequence[str], budget: int = DOCUMENT_TOKENS
+) -> list[Mapping[str, Any]]:
     """`count` documents, drawn the same in every run, in their order; none that was made for one of `headers`."""
-    records = [each for each in read_records(artifact, DOCUMENT_TOKENS) if not is_below(each[c.FILEPATH], headers)]
+    records = [each for each in read_records(artifact, budget) if not is_below(each[c.FILEPATH], headers)]
     chosen = sorted(random.Random(SEED).sample(range(len(records)), min(count, len(records))))
     return [records[number] for number in chosen]
 
 
 @contextmanager
 def made(
-    entry: CatalogueEntry, work: Path | None, settings: Sequence[str]
+    entry: CatalogueEntry, work: Path | None, settings: Sequence[str], budgets: tuple[int, ...] = (DOCUMENT_TOKENS,)
 ) -> Iterator[tuple[Artifact, Path, Toolchain]]:
     """The documents of `entry`, its tree, and the compiler."""
     recipe = load_recipe("upstream", settings).semantic
@@ -91,7 +93,7 @@ def made(
         curate(CuratedFilesSpec(root, BENCH, pinned.partition, pinned.license))
         with blob_reader(raw) as blobs:
             export(tree, source_files(raw), blobs, recipe.file_bytes)
-        repo, budgets = pinned.partition, (DOCUMENT_TOKENS,)
+        repo = pinned.partition
         spec = SemanticJsonlSpec(root, BENCH, repo, pinned.commit, pinned.license, recipe, toolchain, budgets)
         yield index(spec), tree, toolchain
 

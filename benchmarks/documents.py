@@ -6,6 +6,10 @@ fullest, and in proportion more for the others. All are measured on the same tex
 that nobody trained on, in the form of each corpus's documents; only bytes of roots count. With --work what was measured
 is kept, and the same command goes on from there. `--set training.KEY=VALUE` makes another model, `--set
 training.device=cuda` trains it on a GPU.
+
+`--compile [SOURCE ...]` trains nothing. For each repository (URL@REF or PATH@REF; without any, fmt and googletest) and
+each `--budget` it draws `--documents` documents and prints the share that libclang parses without an error, alone and
+with the toolchain's headers only, then the share with each kind of error. `--errors` also prints the messages.
 """
 
 from __future__ import annotations
@@ -310,7 +314,19 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--arm", dest="arms", action="append", choices=[arm.name for arm in ARMS], help="default: all")
     parser.add_argument("--structure", choices=STRUCTURE, help="default: each")
+    parser.add_argument("--compile", action="store_true", help="the share of documents that compile")
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="repositories of --compile")
+    parser.add_argument("--documents", type=positive, default=60, help="documents that --compile draws")
+    parser.add_argument("--budget", dest="budgets", type=positive, action="append", help="of --compile; default: 4096")
+    parser.add_argument("--errors", action="store_true", help="print the messages of --compile")
     options = parser.parse_args(arguments)
+    if options.sources and not options.compile:
+        parser.error("a SOURCE is for --compile")
+    if options.compile:
+        from _compile import report_compiling
+
+        report_compiling(options)
+        return
     planned = trials(options.seeds, options.arms or (), [options.structure] if options.structure else STRUCTURE)
     with tempfile.TemporaryDirectory() as scratch:
         folder: Path = (options.work or Path(scratch)).resolve()

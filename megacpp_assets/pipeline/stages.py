@@ -138,7 +138,7 @@ _TABLE: Final = (
         (
             "documents", "calls_resolved_per_cent", "skipped_files", "units_failed", "units", "units_parsed",
             "units_reused", "changed_header", "changed_header_units", "characters", "source_characters", "chunks",
-            "symbols", "unlabelled_per_cent", "documents_alone_per_cent",
+            "symbols", "unlabelled_per_cent", "documents_alone_per_cent", "documents_compiled_per_cent",
         ),
         cores=ELASTIC, resource="parsing",
     ),

@@ -34,6 +34,8 @@ NEAREST_PER_CENT: Final = 40
 """Units of no target are headers for the most part, whose templates are not instantiated: 56 % on fmt, 91 % on
 googletest, and 41 % on abseil in an earlier measurement. Inferred units are sources too: 89 % and 97 %, and 73 to 77 %
 on the sample's expression templates and futures, whose calls wait for template arguments."""
+COMPILED_PER_CENT: Final = 45
+"""A document that does not compile names what it does not show. benchmarks/DOCUMENTS.md has the shares of libraries."""
 FEW_UNITS: Final = 10
 FEW_LEFT_OUT: Final = 3
 """So many definitions may be left out of any repository: of a small one they are a large share."""
@@ -190,6 +192,14 @@ class _Resolved:
         return Verdict(resolved * 100 >= self.least * calls, f"{resolved} of {calls} in {len(rows)} files")
 
 
+def _compile(semantic: Semantic) -> Verdict:
+    stats = semantic.artifact.manifest.stats
+    parsed, clean = int(stats.get("documents_parsed", 0)), int(stats.get("documents_compiled", 0))
+    kinds = ", ".join(f"{kind} in {count}" for kind, count in stats.get("documents_compile_errors", {}).items())
+    enough = clean * 100 >= COMPILED_PER_CENT * parsed or parsed < FEW_UNITS
+    return Verdict(enough, f"{clean} of {parsed}; {kinds or 'no errors'}")
+
+
 def _as_asked(semantic: Semantic) -> Verdict:
     from megacpp_assets.semantic.commands.configured import CONFIGURE_DONE
 
@@ -289,6 +299,13 @@ CHECKS: Final = (
         "nearest_calls_resolved",
         f"at least {NEAREST_PER_CENT} % of the calls resolved in units with a neighbour's",
         _Resolved("nearest", NEAREST_PER_CENT),
+        False,
+    ),
+    Check(
+        "documents_compile",
+        f"of {FEW_UNITS} drawn documents or more at least {COMPILED_PER_CENT} % without an error, alone with the "
+        "toolchain's headers",
+        _compile,
         False,
     ),
     Check("arguments_as_asked", "a database from --configure, where one was asked for", _as_asked, False),

@@ -29,8 +29,10 @@ from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
-from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
+from megacpp_assets.semantic.documents.alone import count_alone, names_defined
+from megacpp_assets.semantic.documents.compiles import count_compiling
 from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.drawn import Draw, Drawn
 from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
@@ -60,7 +62,7 @@ from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, se
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "47"
+VERSION = "48"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -277,7 +279,8 @@ def _write(
             worth.add(entry)
             made = record(entry, repository, origin, spec.recipe.chars_per_token)
             if budget == spec.budgets[0]:
-                draw.add(made[c.DOC_ID], entry.text)
+                facts = repository.files[entry.file]
+                draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
             yield made
 
     told = {}
@@ -291,7 +294,7 @@ def _write(
     skipped = account.settle(spec.budgets)
     write_skipped(publication, skipped)
     sums = by_budget(told, ("documents", "characters"))
-    parsed = _alone(draw.texts, spec, names_defined(symbols.declared), known) if draw.texts else {}
+    parsed = _parsed_alone(draw.documents, spec, names_defined(symbols.declared), known) if draw.documents else {}
     left = left_out(skipped)
     return {
         "symbols": symbols.rows,
@@ -303,13 +306,18 @@ def _write(
     }
 
 
-def _alone(texts: Sequence[str], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache) -> dict[str, Any]:
-    """How many documents were parsed by themselves, and the share that lacks no name of the repository."""
+def _parsed_alone(
+    drawn: Sequence[Drawn], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache
+) -> dict[str, Any]:
+    """How many documents were parsed by themselves, the share that lacks no name of the repository, and the share that
+    compiles."""
+    limits, texts = options_of(spec.recipe).limits, [each.text for each in drawn]
     with open_executor() as executor:
-        limits = options_of(spec.recipe).limits
         parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
+        compiled = count_compiling(drawn, spec.toolchain, executor, limits, store=known)
     per_cent = round(100 * alone / parsed, 3) if parsed else 0.0
-    return {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
+    told = {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
+    return {**told, **compiled.as_stats()}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

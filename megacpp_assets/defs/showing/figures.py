@@ -22,6 +22,7 @@ _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
     "unlabelled_per_cent": "unlabelled characters (%)",
     "documents_alone_per_cent": "documents that declare every repository name they use (%)",
+    "documents_compiled_per_cent": "documents that compile (%)",
     "units_parsed": "units re-parsed because of a change",
     "units_reused": "units reused from an earlier run",
     "changed_header": "changed header that most units include",

@@ -8,7 +8,6 @@ What a text lacks, or that it ends its parser, is remembered: most documents of 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import os
 import re
 import tempfile
@@ -34,11 +33,11 @@ from megacpp_assets.storage.caching.code import code_identity
 SYSTEM = "bits/stdc++.h"
 """The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
 _COMPILED = "system.pch"
-_DOCUMENT = KEEP_GOING | INCOMPLETE
+DOCUMENT = KEEP_GOING | INCOMPLETE
 """A header that is not there ends no parse; what is instantiated at the end of a text says nothing of names in it."""
-_SERIALIZED = _DOCUMENT | 0x10 | SKIP_BODIES
+_SERIALIZED = DOCUMENT | 0x10 | SKIP_BODIES
 """The system's headers as they are saved, without the bodies of functions: 0.9 CPU seconds in place of 1.5."""
-_TEXT_CPU_S = 5
+TEXT_CPU_S = 5
 """CPU seconds that a text may take beside the system's headers: one of 4,096 tokens takes 0.02, or has no end."""
 _MISSING = re.compile(
     r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
@@ -58,27 +57,8 @@ class Trial:
     text: str
     toolchain: Toolchain
     limits: Limits
-
-
-class Draw:
-    """Of all texts that are added, the `count` whose ids' hashes are the smallest: the same for the same documents."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._kept: list[tuple[int, str]] = []
-
-    def add(self, identity: str, text: str) -> None:
-        """Take the text of the document `identity` into account."""
-        key = -int.from_bytes(hashlib.sha256(identity.encode()).digest())
-        if len(self._kept) < self._count:
-            heapq.heappush(self._kept, (key, text))
-        elif self._kept and key > self._kept[0][0]:
-            heapq.heapreplace(self._kept, (key, text))
-
-    @property
-    def texts(self) -> list[str]:
-        """Those drawn, in the order of their hashes."""
-        return [text for _, text in sorted(self._kept, reverse=True)]
+    language: str = "c++"
+    standard: str = ""
 
 
 def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
@@ -87,20 +67,20 @@ def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 class Finding(NamedTuple):
-    """The names that a text lacks; None if it ends its parser."""
+    """Words about a text, such as the names that it lacks; None if the text ended its parser."""
 
-    lacks: tuple[str, ...] | None
+    words: tuple[str, ...] | None
 
 
 class Findings:
-    """What was found of texts, kept in `store` under everything that decides it; with none, nothing is known."""
+    """What the module `code` found of texts. Findings are kept in `store` under everything that decides them."""
 
-    def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits) -> None:
+    def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits, code: str = __name__) -> None:
         self._store = store
         if store is None:
             return
         facts = {
-            "code": code_identity(__name__),
+            "code": code_identity(code),
             "compiler": dict(toolchain.identity),
             "headers": header_state(toolchain.header_roots, toolchain.library),
             "visible": toolchain.visible,
@@ -110,17 +90,17 @@ class Findings:
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
     def find(self, text: str) -> Finding | None:
-        """What `text` lacks, if that is known."""
+        """What was found of `text`; None if nothing is known."""
         found = self._store.get(self._key(text)) if self._store else None
         if found is None:
             return None
-        lacks = orjson.loads(found)
-        return Finding(None if lacks is None else tuple(lacks))
+        words = orjson.loads(found)
+        return Finding(None if words is None else tuple(words))
 
     def keep(self, text: str, found: Finding) -> None:
-        """Remember what `text` lacks."""
+        """Remember what was found of `text`."""
         if self._store:
-            self._store.put(self._key(text), orjson.dumps(found.lacks))
+            self._store.put(self._key(text), orjson.dumps(found.words))
 
     def _key(self, text: str) -> str:
         return hashlib.sha256(self._base + text.encode()).hexdigest()
@@ -144,7 +124,7 @@ def count_alone(
     for text, found in _tried([text for text in texts if text not in known], toolchain, executor, limits):
         findings.keep(text, found)
         known[text] = found
-    parsed = [lacks for text in texts if text in known and (lacks := known[text].lacks) is not None]
+    parsed = [lacks for text in texts if text in known and (lacks := known[text].words) is not None]
     return len(parsed), sum(map(defined.isdisjoint, parsed))
 
 
@@ -154,14 +134,11 @@ def _tried(
     """What each of `texts` lacks, but for those whose parser ended by what may be the machine's doing."""
     if not texts:
         return
-    with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
-        folder = os.path.realpath(Path(scratch, "tree"))
-        os.mkdir(folder)
-        write_view(folder, toolchain.visible)
+    with trial_folder(toolchain) as folder:
         (compiled,) = executor.run(compile_system, [Trial(folder, "", toolchain, limits)], timeout_s=limits.wall_s)
         if compiled.failure is not None:
             return
-        limits = replace(limits, cpu_s=min(limits.cpu_s, _TEXT_CPU_S))
+        limits = replace(limits, cpu_s=min(limits.cpu_s, TEXT_CPU_S))
         trials = [Trial(folder, text, toolchain, limits) for text in texts]
         for outcome in executor.run(try_document, trials, timeout_s=limits.wall_s):
             if outcome.value is not None or not is_machines(outcome.failure or ""):
@@ -170,7 +147,7 @@ def _tried(
 
 def compile_system(trial: Trial) -> None:
     """In a worker: the standard library's headers, compiled once for all documents."""
-    with _confined(trial):
+    with confined(trial):
         Path("system.h").write_text(f"#include <{SYSTEM}>\n")
         arguments = ["-x", "c++-header", *_arguments(trial), "-Xclang", "-fno-pch-timestamp"]
         cindex.Index.create().parse("system.h", arguments, options=_SERIALIZED).save(_COMPILED)
@@ -178,7 +155,7 @@ def compile_system(trial: Trial) -> None:
 
 def try_document(trial: Trial) -> tuple[str, ...]:
     """In a worker: the names that the text lacks."""
-    with _confined(trial):
+    with confined(trial):
         arguments = ["-x", "c++", *_arguments(trial), "-include-pch", _COMPILED]
         return tuple(lacks(trial.text, arguments))
 
@@ -186,7 +163,7 @@ def try_document(trial: Trial) -> tuple[str, ...]:
 def lacks(text: str, arguments: Sequence[str]) -> list[str]:
     """The names that `text` uses and that the parser does not find, sorted."""
     unit = cindex.Index.create().parse(
-        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=_DOCUMENT
+        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=DOCUMENT
     )
     code = text.encode()
     errors = (each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error)
@@ -205,7 +182,18 @@ def _arguments(trial: Trial) -> list[str]:
 
 
 @contextmanager
-def _confined(trial: Trial) -> Iterator[None]:
+def trial_folder(toolchain: Toolchain) -> Iterator[str]:
+    """An empty folder whose parses see the headers of `toolchain` and nothing else of this machine."""
+    with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
+        folder = os.path.realpath(Path(scratch, "tree"))
+        os.mkdir(folder)
+        write_view(folder, toolchain.visible)
+        yield folder
+
+
+@contextmanager
+def confined(trial: Trial) -> Iterator[None]:
+    """Let this worker parse in the folder of `trial`, within its limits."""
     if not cindex.Config.loaded:
         cindex.Config.set_library_file(trial.toolchain.library)
     with working_directory(Path(trial.folder)):

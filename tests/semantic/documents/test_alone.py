@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.documents import alone
-from megacpp_assets.semantic.documents.alone import Draw, count_alone, names_defined
+from megacpp_assets.semantic.documents.alone import count_alone, names_defined
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import InProcess, toolchain
@@ -68,7 +67,7 @@ def test_a_text_whose_parser_was_killed_is_tried_again(tmp_path: Path) -> None:
 def test_a_text_that_takes_far_longer_than_any_is_not_among_the_parsed_and_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alone, "_TEXT_CPU_S", 0)
+    monkeypatch.setattr(alone, "TEXT_CPU_S", 0)
     sums = "constexpr int sum(int n) { return n < 2 ? n : sum(n - 1) + sum(n - 2); }\n"
     long = sums + "".join(f"static_assert(sum(22) > {number});\n" for number in range(1000))
     executor = LocalPool(1)
@@ -100,17 +99,6 @@ def test_texts_of_an_earlier_run_are_not_parsed_again_and_count_by_the_names_of_
 
 def test_no_text_is_no_parse() -> None:
     assert count_alone([], DEFINED, toolchain(), InProcess(), LOCAL) == (0, 0)
-
-
-def test_the_same_documents_are_drawn_whatever_their_order() -> None:
-    documents = [(f"id {number}", f"text {number}") for number in range(50)]
-    shuffled = random.Random(1).sample(documents, len(documents))
-    draws = [Draw(7), Draw(7)]
-    for draw, entries in zip(draws, (documents, shuffled), strict=True):
-        for identity, text in entries:
-            draw.add(identity, text)
-    assert draws[0].texts == draws[1].texts and len(set(draws[0].texts)) == 7
-    assert Draw(0).texts == []
 
 
 def test_names_are_what_stands_outside_of_functions() -> None:

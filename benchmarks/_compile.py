@@ -1,0 +1,63 @@
+"""The share of documents that compile: drawn documents of a repository, each parsed alone by libclang."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow.parquet as pq
+from _harness import Figure, report
+from _libclang import load_library
+from alone import drawn, made
+from semantic import entries
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.semantic.documents.compiles import ERROR_KINDS, errors_of, kind_of
+from megacpp_assets.semantic.documents.drawn import Drawn
+from megacpp_assets.semantic.documents.symbols import FILES_FILE
+from megacpp_assets.storage.artifact import Artifact
+
+
+def report_compiling(options: argparse.Namespace) -> None:
+    """Print the share of each repository and budget that `options` name, then the documents with each kind of error."""
+    budgets = tuple(sorted(set(options.budgets or [DOCUMENT_TOKENS])))
+    for entry in entries(options.sources):
+        with made(entry, options.work, options.settings, budgets) as (artifact, _, toolchain):
+            load_library(toolchain)
+            standards = _standards(artifact)
+            for budget in budgets:
+                records = drawn(artifact, options.documents, (), budget)
+                arguments = ["-resource-dir", toolchain.resource_dir]
+                found = [errors_of(_document(each, standards), arguments) for each in records]
+                _report(entry, budget, found)
+                if options.errors:
+                    _print_errors(records, found)
+
+
+def _report(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[str]]) -> None:
+    what = f"of {entry.name} {entry.ref}, {budget} tokens, {len(found)} drawn"
+    clean = sum(not errors for errors in found)
+    report(Figure("documents", f"documents that compile {what}", "per cent"), 100 * clean / len(found))
+    kinds = Counter(kind for errors in found for kind in {kind_of(message) for message in errors})
+    for kind in ERROR_KINDS:
+        report(
+            Figure("documents", f"documents with an error {kind} {what}", "per cent"), 100 * kinds[kind] / len(found)
+        )
+
+
+def _print_errors(records: Sequence[Mapping[str, Any]], found: Sequence[Sequence[str]]) -> None:
+    for each, errors in zip(records, found, strict=True):
+        print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(errors)}: {'; '.join(errors[:5])}")
+
+
+def _standards(artifact: Artifact) -> dict[str, str]:
+    table = pq.read_table(artifact.file(FILES_FILE), columns=["filepath", "standard"])
+    return {row["filepath"]: row["standard"] for row in table.to_pylist()}
+
+
+def _document(record: Mapping[str, Any], standards: Mapping[str, str]) -> Drawn:
+    return Drawn(record[c.TEXT], record["language"], standards.get(record[c.FILEPATH], ""))
