@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
@@ -15,7 +17,7 @@ from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, 
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.items import Item, Items
-from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.layout import Layout
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
@@ -37,6 +39,11 @@ _LEAST_BELOW = 3
 _TOKENS_PER_CHUNK = 32
 """A row has a chunk slot for every so many tokens. Small declarations share one, so that documents stay below that."""
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
+
+_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors of our own code over one document. Those of the machine (memory, disk) stop the run."""
+NOT_ASSEMBLED = "document_is_assembled"
+"""The rule that a document breaks whose assembly raised an error."""
 
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
@@ -146,24 +153,32 @@ class _Assembly:
         sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._most / self._replication) if self._replication else self._most
         for group in self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share)):
-            document = self._document(group, validate=validate)
-            if self._judge.fault(document) is None:
-                yield document
+            made = self._sound(group, validate=validate)
+            if isinstance(made, Document):
+                yield made
             else:
                 yield from (self._alone(place, validate=validate) for place in group)
 
     def _alone(self, place: PlacedRoot, *, validate: bool) -> Document | Skipped:
         """A root whose document breaks a rule, by itself or without context; skipped if it breaks a rule even so."""
-        document = self._document([place], validate=validate)
-        if self._judge.fault(document) is None:
-            return document
-        document = self._document([place], validate=validate, bare=True)
-        fault = self._judge.fault(document)
-        if fault is None:
-            return document
+        made = self._sound([place], validate=validate)
+        if isinstance(made, Fault):
+            made = self._sound([place], validate=validate, bare=True)
+        if isinstance(made, Document):
+            return made
         path = self._repository.files[place.file].source.path
-        reason = f"{LEFT_OUT}{fault.rule}: {fault.place}"
+        reason = f"{LEFT_OUT}{made.rule}: {made.place}"
         return Skipped(path, place.root.name, place.span.start, place.span.end, reason)
+
+    def _sound(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document | Fault:
+        """The document of `roots`, or the first rule that it breaks. An error in its assembly is such a fault too: it
+        costs these roots, never the repository."""
+        try:
+            document = self._document(roots, validate=validate, bare=bare)
+            return self._judge.fault(document) or document
+        except _ERRORS as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            return Fault(NOT_ASSEMBLED, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}")
 
     def _document(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document:
         items = [place.unit for place in roots]

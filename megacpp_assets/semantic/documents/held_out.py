@@ -62,17 +62,19 @@ def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> 
 def validating(paths: Collection[str], name: str, recipe: HoldoutRecipe) -> frozenset[str]:
     """Those of `paths`, files of the repository called `name`, that validate.
 
-    Those whose lot is below the recipe's share, whatever else there is; all where the recipe holds out the repository,
-    none where its share is 0. Where that is none of several files, the one with the lowest lot: no rule that asks each
-    path alone leaves every small repository one, and this is the one case in which a later file may take its place.
+    Those whose lot is below the recipe's share, whatever other files exist; all where the recipe holds out the
+    repository, none where its share is 0. Where no lot of several files is below the share, the file with the lowest
+    lot validates. Where every lot is below it, the file with the highest lot trains. No rule that asks each path alone
+    leaves every small repository both sides; in these two cases a later file may change the side of another.
     """
     if name in recipe.repositories:
         return frozenset(paths)
     if recipe.share == 0:
         return frozenset()
     lots = {path: draw(name, path, recipe.salt) for path in sorted(paths)}
-    chosen = {path for path, lot in lots.items() if lot < recipe.share}
-    return frozenset(chosen or sorted(lots, key=lambda path: lots[path])[: int(len(lots) > 1)])
+    chosen = sum(lot < recipe.share for lot in lots.values())
+    ascending = sorted(lots, key=lambda path: lots[path])
+    return frozenset(ascending[: min(max(chosen, 1), len(lots) - 1)] if lots else ())
 
 
 def draw(name: str, path: str, salt: str) -> float:

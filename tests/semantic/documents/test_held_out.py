@@ -129,6 +129,8 @@ def test_a_file_below_the_share_validates_and_no_other_whatever_files_there_are(
     recipe = HoldoutRecipe(share=share)
     before, after = (validating(paths, "library", recipe) for paths in (old, old | new))
     below = {path for path in old | new if draw("library", path, "") < share}
+    if below >= old:  # else the file with the highest lot trains although its lot is below the share
+        return
     assert below <= after and below & old <= before
     if below & old:
         assert before == after & old == below & old
@@ -140,6 +142,14 @@ def test_where_no_lot_is_below_the_share_the_lowest_of_several_validates(paths: 
     kept = frozenset(path for path, lot in lots.items() if lot >= share)
     lowest = {min(kept, key=lambda path: lots[path])} if len(kept) > 1 else set()
     assert validating(kept, "library", HoldoutRecipe(share=share)) == lowest
+
+
+@given(PATHS, SHARES)
+def test_where_every_lot_is_below_the_share_the_highest_trains(paths: frozenset[str], share: float) -> None:
+    lots = {path: draw("library", path, "") for path in paths}
+    below = frozenset(path for path, lot in lots.items() if lot < share)
+    highest = {max(below, key=lambda path: lots[path])} if below else set()
+    assert validating(below, "library", HoldoutRecipe(share=share)) == below - highest
 
 
 def test_lots_are_spread_evenly() -> None:

@@ -12,7 +12,7 @@ from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticReci
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.constituents import Constituent
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import SHORT, Skipped, documents
+from megacpp_assets.semantic.documents.documents import NOT_ASSEMBLED, SHORT, Skipped, documents
 from megacpp_assets.semantic.documents.held_out import draw, hold_out
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.rules import RULES
@@ -65,6 +65,19 @@ def test_a_root_that_breaks_a_rule_even_alone_is_skipped_with_the_rule_and_the_p
     reason = f"{LEFT_OUT}bytes_stand_once: a.cc:7"
     assert skipped == Skipped("a.cc", "two", start, len(SOURCES["a.cc"]) - 1, reason)
     assert left_out([skipped]) == {"bytes_stand_once": 1} and set(by_root(entries)) == {"one", "three"}
+
+
+def test_an_error_in_the_assembly_of_a_document_costs_its_root_alone(tmp_path: Path) -> None:
+    class Failing(Judge):
+        def fault(self, document: Document) -> Fault | None:
+            if any(self._repository.nodes[first].chunk.name == "two" for first, _ in document.roots):
+                raise IndexError("list index out of range")
+            return super().fault(document)
+
+    entries = _entries(tmp_path, Failing)
+    [skipped] = [entry for entry in entries if isinstance(entry, Skipped)]
+    assert skipped.name == "two" and skipped.reason.startswith(f"{LEFT_OUT}{NOT_ASSEMBLED}: IndexError in test_judge.py")
+    assert set(by_root(entries)) == {"one", "three"} and left_out([skipped]) == {NOT_ASSEMBLED: 1}
 
 
 def _moved(part: Constituent) -> Constituent:
