@@ -76,7 +76,9 @@ def test_an_error_in_the_assembly_of_a_document_costs_its_root_alone(tmp_path: P
 
     entries = _entries(tmp_path, Failing)
     [skipped] = [entry for entry in entries if isinstance(entry, Skipped)]
-    assert skipped.name == "two" and skipped.reason.startswith(f"{LEFT_OUT}{NOT_ASSEMBLED}: IndexError in test_judge.py")
+    assert skipped.name == "two" and skipped.reason.startswith(
+        f"{LEFT_OUT}{NOT_ASSEMBLED}: IndexError in test_judge.py"
+    )
     assert set(by_root(entries)) == {"one", "three"} and left_out([skipped]) == {NOT_ASSEMBLED: 1}
 
 
