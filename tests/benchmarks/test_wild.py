@@ -22,7 +22,7 @@ def test_a_library_that_fails_is_a_row_and_ends_no_other(tmp_path: Path) -> None
     gone, empty = map(json.loads, lines[:2])
     assert "gone" in gone["failed"] and gone["units"] == 0
     assert (empty["library"], empty["tag"], empty["units"]) == ("empty", "v1", 0)
-    assert empty["failed"].startswith("semantic_jsonl.has_documents: ") and empty["cpu_seconds"] > 0
+    assert empty["failed"].startswith("pinned_repos.has_sources: ") and empty["cpu_seconds"] > 0
     assert len(lines) == 2 + 2 + 2 and lines[-1].startswith("| empty | v1 | 0 |")
     assert done.returncode == 1 and "2 of 2 failed" in done.stderr
 

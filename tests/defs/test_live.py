@@ -50,7 +50,7 @@ def test_metrics_and_attempts_are_observed_while_it_trains(tmp_path: Path) -> No
     metrics.parent.mkdir(parents=True)
     with dg.DagsterInstance.ephemeral() as instance:
         run = instance.add_run(DagsterRun(job_name="job"))
-        told = DagsterRecords(instance, run, Live(pause=0.0))
+        told = DagsterRecords(instance, run, live=Live(pause=0.0))
         told.goes_on(step)
         assert seen(instance) == [], "nothing was written yet"
         metrics.write_text(StepMetrics(1, 2.5, 100).to_line() + StepMetrics(2, 2.25, 90).to_line() + '{"half a li')

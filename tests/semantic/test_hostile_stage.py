@@ -116,7 +116,7 @@ def test_good_files_give_the_same_documents_as_without_the_bad_ones(base: Path, 
 def test_nothing_is_written_outside_the_stages_folder(attack: Attack) -> None:
     assert attack.after == attack.before
     tops = {path.name for path in attack.artifact.root.iterdir()}
-    assert tops == {"cache", "cpp_raw", "jsonl", "receipts", "manifests", ".locks"}
+    assert tops == {"cache", "cpp_raw", "curated", "jsonl", "receipts", "manifests", ".locks"}
 
 
 def test_no_file_of_the_host_reaches_an_output_a_log_or_the_metadata(attack: Attack) -> None:

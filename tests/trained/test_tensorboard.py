@@ -60,7 +60,7 @@ def test_every_step_and_every_measured_checkpoint_stands_in_the_event_files(spec
     assert events_folder(spec) == spec.root / "tensorboard/tiny_v1/base/4k"
 
 
-def test_how_fast_it_trains_is_told_of_the_steps_between_two_looks(spec: TrainedCheckpointSpec, tmp_path: Path) -> None:
+def test_speed_is_written_for_the_steps_since_the_last_call(spec: TrainedCheckpointSpec, tmp_path: Path) -> None:
     spec = replace(spec, launch=replace(spec.launch, peak_teraflops=0.5))
     metrics, folder, work = tmp_path / "metrics.jsonl", tmp_path / "events", work_of(spec)
     model = GPT(model_config(spec.recipe, VOCABULARY))
@@ -69,11 +69,11 @@ def test_how_fast_it_trains_is_told_of_the_steps_between_two_looks(spec: Trained
     assert 0 < work.tokens <= spec.recipe.batch_rows * ROW_TOKENS and work.peak == 0.5e12 * spec.recipe.processes
     writer = SummaryWriter(str(folder))
     events = Events(spec, metrics, writer, work)
-    events.heard()
+    events.write_new_steps()
     for steps, at in ((2, 1000.0), (2, 1000.5), (6, 1002.0)):
         metrics.write_text("".join(StepMetrics(step, 1.0, 7).to_line() for step in range(1, steps + 1)))
         os.utime(metrics, (at, at))
-        events.heard()
+        events.write_new_steps()
     writer.close()
     found = scalars(folder)
     tokens = work.tokens * 4 / 2.0
