@@ -33,7 +33,9 @@ def test_a_reference_is_made_beside_the_pinned_one_and_mixtures_follow_when_the_
         name: value for name, value in before.items() if name != "corpus.lock"
     }
     new = {tuple(name.split("/")[:-1]) for name in beside.keys() - before.keys() if name.endswith("manifest.json")}
-    assert new == {("cpp_raw", NEW)} | {(folder, dataset, NEW) for folder in ("curated", "jsonl", "parquet", "enriched")}
+    assert new == {("cpp_raw", NEW)} | {
+        (folder, dataset, NEW) for folder in ("curated", "jsonl", "parquet", "enriched")
+    }
     assert "Nothing to do" in succeed(root, *RUN)
     assert "Nothing to do: 8 steps" in succeed(root, "run", "--refs", NEW)
 

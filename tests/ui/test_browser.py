@@ -250,7 +250,7 @@ def test_the_command_records_the_reports_and_their_table_plots_and_docs_open(
     expect(opened.get_by_text("of calls resolved").first).to_be_visible()
     shoot("first page of dbt's docs")
     opened.goto("/assets")
-    expect(opened.get_by_text("browsed / v6_enriched")).to_be_visible()
+    expect(opened.get_by_text("browsed / v6_enriched").first).to_be_visible()
     expect(opened.get_by_text("Never materialized")).to_have_count(0)
     shoot("catalogue")
     opened.goto("/assets/z_reports/corpus_by_repository")
