@@ -200,5 +200,6 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     command = [sys.executable, "-c", _ONE_AFTER_ANOTHER, json.dumps(asked)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert json.loads(done.stdout.splitlines()[-1]) == [1, 1], done.stderr
-    lines = [line for line in done.stderr.splitlines() if "what to do" in line]
-    assert lines == [f"  what to do: {remedy}" for _, _, remedy in rejected], done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.split()[0] for line in lines] == ["error:", "expected", "found", "what"] * 2, done.stderr
+    assert lines[3::4] == [f"  what to do: {remedy}" for _, _, remedy in rejected]
