@@ -44,13 +44,13 @@ class Compiled:
 
     parsed: int = 0
     clean: int = 0
-    errors: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
 
     def as_stats(self) -> dict[str, Any]:
         """The figures of a repository in its statistics."""
         per_cent = round(100 * self.clean / self.parsed, 3) if self.parsed else 0.0
         return {
+            "documents_compile_parsed": self.parsed,
             "documents_compiled": self.clean,
             "documents_compiled_per_cent": per_cent,
             "documents_compile_errors": dict(self.kinds),
@@ -75,7 +75,7 @@ def count_compiling(
     parsed = [words for each in documents if each in known and (words := known[each].words) is not None]
     kinds = Counter(kind for words in parsed for kind in set(words))
     told = {kind: kinds[kind] for kind in ERROR_KINDS if kinds[kind]}
-    return Compiled(len(parsed), sum(not words for words in parsed), sum(map(len, parsed)), told)
+    return Compiled(len(parsed), sum(not words for words in parsed), told)
 
 
 def _identity(document: Drawn) -> str:

@@ -29,6 +29,7 @@ def test_each_kind_of_error_is_counted_once_for_a_document() -> None:
     found = _count(CLEAN, *(Drawn(text, "c++", "c++17") for text in ERRORS.values()))
     assert (found.parsed, found.clean) == (6, 1)
     assert {kind: found.kinds[kind] for kind in ERRORS} == dict.fromkeys(ERRORS, 1)
+    assert found.as_stats()["documents_compile_parsed"] == 6
     assert found.as_stats()["documents_compiled_per_cent"] == round(100 / 6, 3)
 
 
