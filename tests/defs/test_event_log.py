@@ -145,4 +145,4 @@ def test_a_disk_that_is_full_under_the_log_is_named_and_what_it_lacks_is_recorde
     assert lines[3].startswith("what to do: free room")
     assert data_hashes(tmp_path) == made
     again = megacpp(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
-    assert "Recorded in Dagster's event log, which lacked them: 1 steps" in again.stdout, again.stderr
+    assert "Recorded in Dagster's event log, which lacked them: 1 step\n" in again.stdout, again.stderr
