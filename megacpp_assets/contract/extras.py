@@ -9,6 +9,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "build": (
+        "charset_normalizer",
         "clang",
         "dbt",
         "detect_secrets",

@@ -32,10 +32,12 @@ CONSTITUENT: Final = pa.struct(
         ("char_end", pa.int32()),
         ("role", pa.uint8()),
         ("blob", pa.string()),
+        ("encoding", pa.string()),
     ]
 )
 """Where a stretch of a document's text, [char_start, char_end), came from, and its role (names.ROOT_ROLE, …). `blob` is
-the object id of the file's version; "" is the version of the document's own commit."""
+the object id of the file's version; "" is the version of the document's own commit. The bytes [byte_start, byte_end) of
+the file are the characters in `encoding`, a codec of Python's."""
 CHUNK_BOUNDARY: Final = pa.struct(
     [
         ("char_offset", pa.int32()),

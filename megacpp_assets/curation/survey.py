@@ -13,7 +13,7 @@ from megacpp_assets.curation.copies import Copies
 from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences, licence_files
 from megacpp_assets.curation.secrets import Find, finds_of
-from megacpp_assets.semantic.tree.text import refusal
+from megacpp_assets.semantic.tree.text import decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _NOT_READ = dict.fromkeys(FIGURES, 0)
@@ -62,12 +62,16 @@ class Survey:
             # Generated or no text: no document is made of it, and generated files form clusters of their own.
             self.files.append(Surveyed(file, figures, broken_rules(figures)))
             return
-        text = data.decode()
+        source = decode(file.path, data)
         if new:
-            self._copies.add(file.blob, text)
-        items = self.benchmarks.found_in(text, self.benchmark_share)
-        self.files.append(Surveyed(file, figures, broken_rules(figures), finds_of(data), items))
+            self._copies.add(file.blob, source.text)
+        items = self.benchmarks.found_in(source.text, self.benchmark_share)
+        finds = [
+            find._replace(start=source.in_blob(find.start), end=source.in_blob(find.end))
+            for find in finds_of(source.data)
+        ]
+        self.files.append(Surveyed(file, figures, broken_rules(figures), finds, items))
 
     def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
         """Pairs of nearly equal contents; those that share a band are read again and compared."""
-        return self._copies.near(lambda blob: blobs.read(blob).decode(), least)
+        return self._copies.near(lambda blob: decode(blob, blobs.read(blob)).text, least)

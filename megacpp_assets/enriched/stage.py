@@ -25,7 +25,7 @@ from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION: Final = "10"
+VERSION: Final = "11"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,8 @@ def _chunk(document: dict[str, Any], start: int) -> str:
 
 def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
     """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there."""
-    before = document[c.TEXT][part["char_start"] : start].encode()
+    encoding = part["encoding"]
+    before = document[c.TEXT][part["char_start"] : start].encode(encoding, "replace")
     byte = int(part["byte_start"]) + len(before)
     raw, blob, replaced = _objects(tokenized, part)
     with blob_reader(raw, replaced) as blobs:
@@ -158,7 +159,7 @@ def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any]
     if data[part["byte_start"] : byte] != before:
         where = f"{raw.path}: {part['filepath']}"
         raise LineageGap(where, expected=f"the document's text at byte {part['byte_start']}", found="other bytes")
-    return byte, data.count(b"\n", 0, byte) + 1
+    return byte, data[:byte].decode(encoding, "replace").count("\n") + 1
 
 
 def _objects(tokenized: Artifact, part: dict[str, Any]) -> tuple[Artifact, str, Spans]:

@@ -62,7 +62,7 @@ from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, se
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "50"
+VERSION = "51"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -253,7 +253,7 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: C
         if analysed is None or cpu_budget.refuses(item.path):
             analysed = unread(item, OVER_BUDGET)
         if analysed.reason:
-            lost.append(Skipped(item.path, "", 0, len(item.source.data), analysed.reason))
+            lost.append(Skipped(item.path, "", 0, len(item.source.blob), analysed.reason))
         files.append(analysed.facts)
     return _Index(build_repository(files), store.seal(), tuple(lost))
 

@@ -92,7 +92,7 @@ def _constituents(row: _Row, begin: int, end: int) -> list[_Row]:
 def _byte_range(part: _Row, text: str, start: int, stop: int) -> dict[str, int]:
     """The file bytes of text[start:stop], which lies in `part`; all of the part's where it is not the file's bytes."""
     ranges = ((part["char_start"], start), (start, stop), (stop, part["char_end"]))
-    before, inside, after = (len(text[low:high].encode()) for low, high in ranges)
+    before, inside, after = (len(text[low:high].encode(part["encoding"], "replace")) for low, high in ranges)
     if before + inside + after != part["byte_end"] - part["byte_start"]:
         return {}
     return {"byte_start": part["byte_start"] + before, "byte_end": part["byte_start"] + before + inside}

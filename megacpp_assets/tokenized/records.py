@@ -78,18 +78,20 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise SchemaViolation(where, expected=kind, found=str(error)) from error
     if name == c.CONSTITUENTS:
-        column = _with_blobs(column)
+        column = _with_defaults(column)
     if _holds_null(column):
         raise SchemaViolation(where, expected="every value present", found="a null or a missing field")
     return column
 
 
-def _with_blobs(column: pa.ListArray) -> pa.ListArray:
-    """Constituents of which those without a blob, as semantic records have them, say so."""
+def _with_defaults(column: pa.ListArray) -> pa.ListArray:
+    """Constituents with what their records leave out: the blob in those of the pinned commit, the encoding in those of
+    a history, which are UTF-8."""
     parts = column.values
     fields = [parts.field(field.name) for field in CONSTITUENT]
-    place = CONSTITUENT.get_field_index("blob")
-    fields[place] = fields[place].fill_null("")
+    for name, default in (("blob", ""), ("encoding", "utf-8")):
+        place = CONSTITUENT.get_field_index(name)
+        fields[place] = fields[place].fill_null(default)
     return pa.ListArray.from_arrays(
         column.offsets, pa.StructArray.from_arrays(fields, fields=list(CONSTITUENT)), mask=column.is_null()
     )

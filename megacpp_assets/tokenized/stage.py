@@ -37,7 +37,7 @@ from megacpp_assets.tokenized.split import Limits
 from megacpp_assets.tokenized.stats import SUMS, Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "10"
+VERSION: Final = "11"
 BATCH_DOCUMENTS: Final = 256
 """Documents of the least budget in memory at a time, fewer of a larger one."""
 

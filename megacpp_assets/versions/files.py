@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.tree.text import refusal
+from megacpp_assets.contract.sources.file_policy import NOT_UTF8
+from megacpp_assets.semantic.tree.encodings import UTF8
+from megacpp_assets.semantic.tree.text import decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _KEPT_BYTES: Final = 64 << 20
@@ -47,12 +49,18 @@ class FileVersions:
             self._kept.move_to_end(blob)
             return self._kept[blob]
         data = self._blobs.read(blob)
-        version = FileVersion(data, line_starts(data), refusal(data, self._most))
+        version = FileVersion(data, line_starts(data), _reason(data, self._most))
         self._kept[blob] = version
         self._bytes += len(data)
         while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
             self._bytes -= len(self._kept.popitem(last=False)[1].data)
         return version
+
+
+def _reason(data: bytes, most_bytes: int) -> str:
+    """Why no document is made of a version, or "". Documents of commits hold the bytes of both sides, in UTF-8."""
+    reason = refusal(data, most_bytes)
+    return reason or ("" if decode("", data).encoding == UTF8 else NOT_UTF8)
 
 
 def line_starts(data: bytes) -> NDArray[np.int64]:

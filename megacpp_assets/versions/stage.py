@@ -36,7 +36,7 @@ from megacpp_assets.versions.build import Barred, Builder
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.records import Origin
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 SHARD_DOCUMENTS: Final = 5000
 
 

@@ -22,10 +22,10 @@ LEFT_OUT = {
     "pointer.cc": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", policy.LFS_POINTER),
     "large.cc": (b"// filler\n" * 100_001, policy.TOO_LARGE),
     "line.cc": (b"int a;\n// " + b"x" * policy.LINE_BYTES, policy.LONG_LINE),
-    "wide.cc": (CODE.format(n=1).encode("utf-16"), policy.UTF16),
+    "wide.cc": (CODE.format(n=1).encode("utf-32"), policy.UTF16),
     "binary.cc": (b"int a\0;\n", policy.BINARY),
     "generated.cc": (b"// @generated\nint a();\n", policy.GENERATED),
-    "latin1.cc": (b"// caf\xe9\nint a();\n", policy.NOT_UTF8),
+    "no_encoding.cc": (b"// \x98\xff\x8d\x81\nint a();\n", policy.NOT_UTF8),
     "back\\slash.cc": (b"int a();\n", policy.UNSAFE_PATH),
     "a/.megacpp/b.cc": (b"int a();\n", policy.NOT_PLAIN_PATH),
 }
@@ -34,6 +34,9 @@ TAKEN = {
     "bom.cc": (b"\xef\xbb\xbf" + CODE.format(n=3).encode(), [policy.BOM]),
     "crlf.cc": (CODE.format(n=4).replace(" return", "\n return").replace("\n", "\r\n").encode(), [policy.CRLF]),
     "bidi.cc": (("// \u202e\n" + CODE.format(n=5)).encode(), [policy.BIDI]),
+    "latin1.cc": (("// Größe des Cafés\n" + CODE.format(n=6)).encode("latin-1"), [policy.TRANSCODED]),
+    "gbk.cc": (("// 返回两个数的和用于检查编码\n" + CODE.format(n=7)).encode("gbk"), [policy.TRANSCODED]),
+    "utf16.cc": (("// größe\n" + CODE.format(n=8)).encode("utf-16"), [policy.BOM, policy.TRANSCODED]),
 }
 
 
@@ -66,7 +69,10 @@ def test_a_file_taken_keeps_its_bytes_and_is_flagged(
     data, flags = TAKEN[path]
     assert (rows[path]["status"], rows[path]["flags"]) == ("clean", flags)
     (record,) = (record for record in read_records(artifact, DOCUMENT_TOKENS) if record[c.FILEPATH] == path)
-    assert record[c.TEXT].encode() == data[record[c.BYTE_START] : record[c.BYTE_END]]
+    (part,) = record[c.CONSTITUENTS]
+    assert (part["encoding"], part["byte_start"]) == (rows[path]["encoding"], record[c.BYTE_START])
+    assert record[c.TEXT].encode(part["encoding"]) == data[record[c.BYTE_START] : record[c.BYTE_END]]
+    assert "\ufeff" not in record[c.TEXT] and rows[path]["bytes"] == len(data)
 
 
 def test_the_statistics_count_each_reason_and_every_check_passes(artifact: Artifact) -> None:

@@ -48,9 +48,8 @@ SHORT_BOMBS = (
     "crash",
 )
 REASONS = {
-    "nul.cc": policy.BINARY, "utf16.cc": policy.UTF16, "utf16be.cc": policy.UTF16,
-    "utf32.cc": policy.UTF16, "utf16_no_mark.cc": policy.BINARY, "latin1.cc": policy.NOT_UTF8,
-    "surrogate.cc": policy.NOT_UTF8, "overlong.cc": policy.NOT_UTF8, "pointer.cc": policy.LFS_POINTER,
+    "nul.cc": policy.BINARY, "utf32.cc": policy.UTF16, "utf16_no_mark.cc": policy.BINARY,
+    "no_encoding.cc": policy.NOT_UTF8, "pointer.cc": policy.LFS_POINTER,
     "generated.cc": policy.GENERATED, "blank.cc": policy.EMPTY, "huge.cc": policy.TOO_LARGE,
 }  # fmt: skip
 

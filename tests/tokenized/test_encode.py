@@ -111,6 +111,15 @@ def test_a_constituent_of_file_bytes_keeps_the_bytes_of_its_part() -> None:
     assert (two["byte_start"], two["byte_end"], two["char_start"]) == (100 + cut, 116, 0)
 
 
+def test_a_constituent_of_a_transcoded_file_counts_the_bytes_of_its_encoding() -> None:
+    document = record("d", "é b c d e f g h")
+    document[c.CONSTITUENTS][0].update(encoding="utf-16-le", byte_end=100 + 30)
+    first, second = rows([document], 11)
+    (one,), (two,) = first[c.CONSTITUENTS], second[c.CONSTITUENTS]
+    cut = 100 + 2 * len(first[c.TEXT])
+    assert [(part["byte_start"], part["byte_end"]) for part in (one, two)] == [(100, cut), (cut, 130)]
+
+
 def test_a_constituent_that_is_not_file_bytes_keeps_its_whole_range() -> None:
     document = record("d", "a b c d e f g h")
     document[c.CONSTITUENTS][0]["byte_end"] += 3
@@ -168,6 +177,6 @@ def test_records_keep_every_value(documents: list[dict[str, Any]]) -> None:
     given = [name for name in table.column_names if name not in (*c.CHANGE_COLUMNS, c.CONSTITUENTS)]
     wanted = [{name: document[name] for name in given} for document in documents]
     assert wanted == table.select(given).to_pylist()
-    blobs = [[{**part, "blob": ""} for part in document[c.CONSTITUENTS]] for document in documents]
+    blobs = [[{**part, "blob": "", "encoding": "utf-8"} for part in document[c.CONSTITUENTS]] for document in documents]
     assert table[c.CONSTITUENTS].to_pylist() == blobs
     assert all(column == [[]] * len(documents) for column in table.select(c.CHANGE_COLUMNS).to_pydict().values())

@@ -22,7 +22,7 @@ LFS_POINTER = "LFS pointer"
 TOO_LARGE = "over the size limit"
 NO_ROOM = "tree over 8 GiB"
 LONG_LINE = "line over the length limit"
-UTF16 = "UTF-16 or UTF-32"
+UTF16 = "broken UTF-16, or UTF-32"
 BINARY = "binary (NUL byte)"
 GENERATED = "generated"
 REMOVED = "removed"
@@ -30,12 +30,13 @@ LICENCE = "licence not permitted"
 QUALITY = "quality rule"
 COPY = "copy of another file"
 BENCHMARK = "benchmark item"
-NOT_UTF8 = "not UTF-8"
+NOT_UTF8 = "unknown encoding"
 
 OTHER_LANGUAGES: Final = frozenset({OBJECTIVE_C, OPENCL, PREPROCESSED})
 """Reasons of files that hold C or C++ in part: unlike a text or an image, they are listed as left out."""
 
 BOM = "bom"
+TRANSCODED = "transcoded"
 CRLF = "crlf"
 BIDI = "bidi"
 RESPONSE_FILE = "response file not read"
@@ -62,16 +63,18 @@ POLICY: Final = {
     TOO_LARGE: "above the recipe's `file_bytes`: tables and amalgamations; still there for those who include it",
     NO_ROOM: f"the files before it in path order fill the {TREE_BYTES} bytes that a tree may take; no real one does",
     LONG_LINE: f"a line above {LINE_BYTES} bytes; still there for those who include it",
-    UTF16: "a compiler reads it as nothing; decoding it would break the offsets into the blob",
-    BINARY: "has a NUL byte; UTF-16 without its mark ends here too",
+    UTF16: "begins with the mark of UTF-16 and is none, or is UTF-32, which no compiler reads",
+    BINARY: "has a NUL byte, or is UTF-16 without its mark",
     GENERATED: "says in a comment before its first code that a tool wrote it; still there for those who include it",
     REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
     LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",
     BENCHMARK: "holds an item of a benchmark that the recipe names; still there for those who include it",
     COPY: "another file of the repository is equal or nearly so, and stays; still there for those who include it",
     QUALITY: "breaks a quality rule by which the recipe drops files; still there for those who include it",
-    NOT_UTF8: "the text of a document is the blob's bytes; another encoding has no such text",
-    BOM: "taken; the mark stays in the text and is blank to lexer and parser",
+    NOT_UTF8: "neither UTF-8 nor in an encoding of semantic/tree/encodings.py that gives the same bytes again; of a "
+    "commit's documents, not UTF-8",
+    BOM: "taken; the mark is part of no text, and offsets count its bytes",
+    TRANSCODED: "taken: lexer, parser and documents have the text in UTF-8, offsets are those of the commit's bytes",
     CRLF: "taken as it is, line ends included: nothing is normalised",
     RESPONSE_FILE: "parsed without the options of a response file (`@flags.rsp`) that its command line names: it is "
     "missing, outside the tree, too large or names itself",

@@ -23,6 +23,7 @@ from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
 from megacpp_assets.semantic.documents.lost import Ranges, lost_bodies
 from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
+from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.curated import replaced_spans
@@ -263,10 +264,11 @@ class Semantic:
         A body without a definition is one whose head the outline took for something else.
         """
         return [
-            f"a body ({row['filepath']}:{start}) at {budget} tokens"
-            for budget, accounted in self._accounted.items()
+            f"a body ({row['filepath']}:{source.in_blob(start)}) at {budget} tokens"
             for row in self.read_files
-            for start, _ in lost_bodies(self.scan.data(row["filepath"]), accounted.get(row["filepath"], ()))
+            for source in [decode(row["filepath"], self.scan.data(row["filepath"]))]
+            for budget, accounted in self._accounted.items()
+            for start, _ in lost_bodies(source.data, source.from_blob(accounted.get(source.path, ())))
         ]
 
     def lost_definitions(self) -> tuple[list[str], int]:

@@ -58,13 +58,14 @@ def left_out(skipped: Iterable[Skipped]) -> dict[str, int]:
 
 def _lost(facts: FileFacts, placed: Ranges) -> Iterator[Skipped]:
     """The definitions of a file, then the bodies, that lie in none of the `placed` ranges."""
-    entities, ranges, reached = facts.entities, merged(placed), 0
+    source, entities, placed, reached = facts.source, facts.entities, facts.source.from_blob(placed), 0
+    ranges = merged(placed)
     wanted = np.flatnonzero(entities.definition & ~np.isin(entities.kind, _ASIDE)).tolist()
     for number in wanted:
         start, end = int(entities.start[number]), int(entities.end[number])
         if end > reached and not holds(ranges, start, end):  # what a lost definition holds is lost with it
-            yield Skipped(facts.source.path, entities.name[number], start, end, _PLACED)
+            yield Skipped(source.path, entities.name[number], source.in_blob(start), source.in_blob(end), _PLACED)
             placed.append((start, end))
             reached = end
-    for start, end in lost_bodies(facts.source.data, placed):
-        yield Skipped(facts.source.path, "", start, end, _PLACED)
+    for start, end in lost_bodies(source.data, placed):
+        yield Skipped(source.path, "", source.in_blob(start), source.in_blob(end), _PLACED)

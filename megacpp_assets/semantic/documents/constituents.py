@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Constituent:
-    """Where the characters [char_start, char_end) of a document came from."""
+    """Where the characters [char_start, char_end) of a document came from: the bytes of the file in the commit, which
+    are the characters in `encoding`."""
 
     filepath: str
     byte_start: int
@@ -15,6 +16,7 @@ class Constituent:
     char_start: int
     char_end: int
     role: int
+    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,8 @@ class DocumentWriter:
         begin = self.size
         self._append(source.text[span.char_start : span.char_end], role)
         self.parts.append(Part(begin, file, span.char_start, span.char_end))
-        self._constituents.append(Constituent(source.path, span.start, span.end, begin, self.size, role))
+        start, end = source.in_blob(span.start), source.in_blob(span.end)
+        self._constituents.append(Constituent(source.path, start, end, begin, self.size, role, source.encoding))
         self._taken.add((file, span.start))
         return begin
 
@@ -179,13 +180,14 @@ class DocumentWriter:
     def finish(self, roots: Sequence[PlacedRoot], *, validates: bool, recall: Recall) -> Document:
         """The document of these `roots`, the first of which gives it its place."""
         leading = roots[0]
+        source = self._repository.files[leading.file].source
         values, lengths = zip(*self._roles, strict=True)
         return Document(
             file=leading.file,
             root=leading.root,
             roots=tuple(place.unit for place in roots),
-            byte_start=leading.span.start,
-            byte_end=leading.span.end,
+            byte_start=source.in_blob(leading.span.start),
+            byte_end=source.in_blob(leading.span.end),
             validates=validates,
             text="".join(self._texts),
             store=self._store,

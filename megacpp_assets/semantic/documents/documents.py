@@ -52,7 +52,7 @@ _LEAST_CHARS_OTHERWISE = 20
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A definition or a file that no document has as its root, and why."""
+    """A definition or a file that no document has as its root, and why. Bytes are those of the commit."""
 
     path: str
     name: str
@@ -77,8 +77,7 @@ def documents(
     kept: list[PlacedRoot] = []
     for place, reason in _judged(repository, held):
         if reason:
-            path = repository.files[place.file].source.path
-            yield Skipped(path, place.root.name, place.span.start, place.span.end, reason)
+            yield _skipped(repository, place, reason)
         else:
             kept.append(place)
     assembly = _Assembly(repository, chars, recipe, budget, judge)
@@ -112,6 +111,12 @@ def _long_roots(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedR
     for place in repository.roots:
         if place.file in held.files and place.span.end - place.span.start >= DEFINITION_BYTES:
             yield place, _text(repository, place)
+
+
+def _skipped(repository: Repository, place: PlacedRoot, reason: str) -> Skipped:
+    source = repository.files[place.file].source
+    start, end = source.in_blob(place.span.start), source.in_blob(place.span.end)
+    return Skipped(source.path, place.root.name, start, end, reason)
 
 
 def _digest(text: str) -> bytes:
@@ -166,9 +171,7 @@ class _Assembly:
             made = self._sound([place], validate=validate, bare=True)
         if isinstance(made, Document):
             return made
-        path = self._repository.files[place.file].source.path
-        reason = f"{LEFT_OUT}{made.rule}: {made.place}"
-        return Skipped(path, place.root.name, place.span.start, place.span.end, reason)
+        return _skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
 
     def _sound(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document | Fault:
         """The document of `roots`, or the first rule that it breaks. An error in its assembly is such a fault too: it

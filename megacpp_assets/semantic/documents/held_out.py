@@ -50,7 +50,8 @@ def runs_of_definition(text: str, size: int) -> Shingles:
 
 def where(repository: Repository, place: PlacedRoot) -> str:
     """The path and the offset of a root."""
-    return f"{repository.files[place.file].source.path}:{place.span.start}"
+    source = repository.files[place.file].source
+    return f"{source.path}:{source.in_blob(place.span.start)}"
 
 
 def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> frozenset[int]:

@@ -27,7 +27,7 @@ class Judge:
     def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD) -> None:
         self.held = held
         self._repository = repository
-        self._data = {facts.source.path: facts.source.data for facts in repository.files}
+        self._data = {facts.source.path: facts.source.blob for facts in repository.files}
         roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
         self._withheld = Withheld([runs for _, runs in roots])
         self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]

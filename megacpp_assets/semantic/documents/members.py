@@ -84,7 +84,7 @@ class Members:
             return None
         source = self._repository.files[node.file].source
         end = self._repository.nodes[item[1] - 1].chunk.end
-        brace = _BRACE.match(source.code, node.signature.end, end)
+        brace = _BRACE.match(source.data, node.signature.end, end)
         if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
             return None
         found = list(self._cut(node, brace.end(), end))
@@ -95,7 +95,7 @@ class Members:
     def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
         """The declarations between the braces that the parser saw and that hold no directive."""
         facts = self._repository.files[node.file]
-        code = facts.source.code
+        code = facts.source.data
         reached, label = start, ""
         for first, *held in _outermost(_places(facts.entities, start, end)):
             labels = _LABEL.findall(_ASIDE.sub(b" ", code[reached : first.start]))

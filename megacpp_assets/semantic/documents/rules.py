@@ -69,14 +69,15 @@ def levels_follow_edges(shown: Shown, data: FileBytes) -> str:
 
 
 def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
-    """Each constituent is equal to the bytes of its file; between them stand joints and closings alone."""
+    """Each constituent, in its encoding, is equal to the bytes of its file; between are joints and closings alone."""
     text, at = shown.text, 0
     told: set[str] = set()
     slices = [text[part.char_start : part.char_end] for part in shown.constituents]
     for part, found in zip(shown.constituents, slices, strict=True):
         stored = data(part.filepath)[part.byte_start : part.byte_end]
         gap = text[at : part.char_start]
-        if found.encode() != stored or not stored or part.char_start < at or not _joins(gap, told, slices):
+        is_equal = found.encode(part.encoding, "replace") == stored
+        if not is_equal or not stored or part.char_start < at or not _joins(gap, told, slices):
             return _place(part)
         told.update(line.strip() for line in found.splitlines())
         at = part.char_end

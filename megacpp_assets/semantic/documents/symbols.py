@@ -14,6 +14,7 @@ from megacpp_assets.semantic.documents.coverage import coverage_of
 from megacpp_assets.semantic.documents.documents import Skipped
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, Entities, without_place
+from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication
 
@@ -49,6 +50,8 @@ FILES = pa.schema(
         ("resolved_calls", pa.int64()),
         ("candidate_calls", pa.int64()),
         ("unlabelled_characters", pa.int64()),
+        ("encoding", pa.string()),
+        ("encoding_certainty", pa.float64()),
     ]
 )
 """One row per C/C++ file of the commit; status "skipped" for a file that was not read as text."""
@@ -78,7 +81,7 @@ def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> Symbo
     with publication.file(SYMBOLS_FILE) as pending:
         with RowGroupWriter(pending.path, SYMBOLS) as writer:
             for facts in files:
-                writer.write(_places(facts.source.path, facts.entities))
+                writer.write(_places(facts.source, facts.entities))
                 placed.update(facts.entities.declared())
                 used.update(facts.entities.used)
             writer.write(_table(SYMBOLS, without_place(used - placed)))
@@ -86,12 +89,13 @@ def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> Symbo
     return Symbols(writer.rows, placed)
 
 
-def _places(path: str, entities: Entities) -> pa.Table:
+def _places(source: SourceText, entities: Entities) -> pa.Table:
     """The rows of a file."""
     kinds = pa.DictionaryArray.from_arrays(entities.kind, pa.array(KINDS)).cast(pa.string())
-    names, paths = pa.array(entities.name, pa.string()), pa.repeat(path, len(entities.id))
+    names, paths = pa.array(entities.name, pa.string()), pa.repeat(source.path, len(entities.id))
     arrays = [pa.array(entities.id), names, kinds, pa.array(entities.definition), paths]
-    return pa.Table.from_arrays([*arrays, pa.array(entities.start), pa.array(entities.end)], schema=SYMBOLS)
+    places = [pa.array(source.all_in_blob(offsets), pa.int64()) for offsets in (entities.start, entities.end)]
+    return pa.Table.from_arrays([*arrays, *places], schema=SYMBOLS)
 
 
 def write_coverage(
@@ -108,17 +112,21 @@ def write_coverage(
             list(facts.source.flags),
             facts.parsed.standard,
             facts.parsed.errors,
-            len(facts.source.data),
+            len(facts.source.blob),
             len(facts.source.text),
             roots[number],
             facts.links.calls,
             facts.links.resolved,
             facts.links.candidates,
             facts.unlabelled,
+            facts.source.encoding,
+            facts.source.certainty,
         )
         for number, facts in enumerate(files)
     ]
-    rows += [(file.path, "skipped", "", reason, [], "", 0, file.bytes, 0, 0, 0, 0, 0, 0) for file, reason in refused]
+    rows += [
+        (file.path, "skipped", "", reason, [], "", 0, file.bytes, 0, 0, 0, 0, 0, 0, "", 0.0) for file, reason in refused
+    ]
     _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
     return coverage_of(dict(zip(FILES.names, row, strict=True)) for row in rows)
 

@@ -57,7 +57,7 @@ class FileFacts:
 @gc_disabled
 def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[FileFacts, NDArray[np.void]]:
     """Facts of one file, and its painted characters (paint.CHAR_DTYPE, one per character of its text)."""
-    code = source.code
+    code = source.data
     lexed = lex(code)
     outline = outline_file(code, lexed, parsed)
     nodes, cursors = outline.nodes, parsed.cursors
@@ -95,6 +95,6 @@ def _includes(lexed: Lexed, dropped: Sequence[tuple[int, int]]) -> list[tuple[in
 
 
 def _signatures(source: SourceText, lexed: Lexed, nodes: Outline, chunks: Sequence[Chunk]) -> Iterator[Span | None]:
-    ranges = signatures_of(source.code, lexed, nodes, chunks)
+    ranges = signatures_of(source.data, lexed, nodes, chunks)
     spans = iter(spans_of(source, [range_ for range_ in ranges if range_ != NO_SIGNATURE]))
     return (None if range_ == NO_SIGNATURE else next(spans) for range_ in ranges)

@@ -57,15 +57,15 @@ def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> 
     starts = {node.start for node in nodes}
     found: dict[int, list[Node]] = {}
     for node in nodes:
-        found.setdefault(opening_end(source.code, node, macros, starts), []).append(node)
+        found.setdefault(opening_end(source.data, node, macros, starts), []).append(node)
     openings = spans_of(source, [(together[0].start, end) for end, together in found.items()])
     return [
         Space(
             opening,
-            _closing(source.code, together, closers),
+            _closing(source.data, together, closers),
             together[-1].end,
             together[-1].name,
-            _macro(source.code, together[0], macros),
+            _macro(source.data, together[0], macros),
         )
         for opening, together in zip(openings, found.values(), strict=True)
     ]

@@ -77,7 +77,7 @@ def _called(files: Sequence[FileFacts], names: set[str]) -> dict[str, int]:
 def _code(facts: FileFacts, number: int) -> bytes:
     """The text of a chunk without comments and literals."""
     chunk = facts.chunks[number]
-    return _ASIDE.sub(b" ", facts.source.code[chunk.start : chunk.end])
+    return _ASIDE.sub(b" ", facts.source.data[chunk.start : chunk.end])
 
 
 def _words(code: bytes) -> set[str]:
@@ -92,7 +92,7 @@ def _macros(files: Sequence[FileFacts]) -> Pairs:
     defining = frozenset(words)
     for base, facts in _numbered(files):
         for root in facts.roots:
-            if conditions := _CONDITION.findall(facts.source.code, root.start, root.end):
+            if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
                 found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
                 words[base + root.first] = words.get(base + root.first, set()) | found
     called = _called(files, set().union(*words.values()))
@@ -115,10 +115,10 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
     """The using-declarations and namespace aliases of a file, from where their names are spelled in their scopes."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        end = spaces[-1].end if spaces else len(facts.source.code)
+        end = spaces[-1].end if spaces else len(facts.source.data)
         for number, name in _aliases_in(facts, root):
             pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
-            for match in pattern.finditer(facts.source.code, facts.chunks[number].end, end):
+            for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
                 user = bisect_right(starts, match.start()) - 1
                 if match.start() < facts.chunks[user].end:
                     yield base + user, base + number
@@ -152,7 +152,7 @@ def _templates(files: Sequence[FileFacts]) -> Pairs:
 
 def _specialises(facts: FileFacts, number: int) -> bool:
     chunk, signature = facts.chunks[number], facts.signatures[number]
-    head = facts.source.code[signature.start : signature.end] if signature else _code(facts, number)
+    head = facts.source.data[signature.start : signature.end] if signature else _code(facts, number)
     if chunk.kind != "class_decl":
         return _SPECIAL.search(head) is not None
     name = re.escape(_last(chunk.name).encode())
@@ -242,7 +242,7 @@ def _unseen(facts: FileFacts) -> Iterator[int]:
         return
     ranges = sorted(facts.parsed.skipped_ranges)
     for number, chunk in enumerate(facts.chunks):
-        place = bisect_right(ranges, (chunk.start, len(facts.source.code))) - 1
+        place = bisect_right(ranges, (chunk.start, len(facts.source.data))) - 1
         if place >= 0 and chunk.start < ranges[place][1]:
             yield number
 

@@ -57,14 +57,14 @@ def paint_file(
         operators = _operator_names(cursors, table)
         owner = _innermost(size, cursors, operators)
         _paint_tree(chars, owner, cursors)
-        tokens = _tokens(source.code, lexed)
+        tokens = _tokens(source.data, lexed)
         _paint_symbols(chars, tokens, owner, cursors, table)
         called = callees(cursors, table.operator)
         _operators(owner, cursors, table, (operators, called), chars)
         keywords = tokens.starts[is_operator_keyword(tokens.hashes)]
-        _paint_named(chars, operator_names(source.code, keywords, cursors, table, called), table, symbols=True)
+        _paint_named(chars, operator_names(source.data, keywords, cursors, table, called), table, symbols=True)
         words = (tokens.starts, tokens.ends, tokens.hashes)
-        _paint_named(chars, constructor_tokens(source.code, words, cursors, table), table, symbols=False)
+        _paint_named(chars, constructor_tokens(source.data, words, cursors, table), table, symbols=False)
     chars[c.AST_NODE_TYPE][lexed.directed] = k.BUCKET_PREPROCESSOR
     if source.is_ascii:
         return Painted(chars, int(outline.unclaimed.sum()))

@@ -75,11 +75,14 @@ def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Ta
         # Before it is read: git keeps gigabytes of zeros in a few kilobytes.
         reason = reason or (file_policy.TOO_LARGE if file.bytes > limit else folder.lacks_room(file))
         data = b"" if reason else folder.blobs.read(file.blob)
-        reason = reason or refusal(data, limit) or folder.write(file.path, data)
-        if reason:
+        reason = reason or refusal(data, limit)
+        source = None if reason else decode(file.path, data)
+        if source is not None:
+            reason = folder.write(file.path, source.data)
+        if reason or source is None:
             refused.append((file, reason))
         else:
-            taken.append((file, decode(file.path, data)))
+            taken.append((file, source))
     return taken, refused
 
 

@@ -1,20 +1,22 @@
 """Bytes of a blob to the text of a source file, by policy: refused with a stated reason, or decoded with its flags.
 
-Stored offsets are characters, libclang's are bytes; `SourceText.chars` converts, vectorised.
+Offsets in documents are characters, libclang's are bytes of the text in UTF-8, and those of the commit are bytes of the
+blob; `SourceText` converts.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.semantic.tree.encodings import UTF8, decoded, offsets_in_blob
 
-_BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LFS = b"version https://git-lfs.github.com/spec/"
 _HEAD_BYTES = 1024
@@ -27,14 +29,26 @@ _GENERATED = re.compile(
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
+class Stored(NamedTuple):
+    """How the commit stores a text whose bytes are not those of `SourceText.data`: the blob, its encoding, how certain
+    that is (encodings.Decoded), and the offset in the blob of each byte of `data` and of its end."""
+
+    blob: bytes
+    encoding: str
+    certainty: float
+    offsets: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A decoded file. `data` is the blob as it is in git; `text` its characters, a byte order mark included."""
+    """A decoded file. `text` has no byte order mark; `data` is the text in UTF-8, which lexer and parser read, and to
+    which offsets in bytes belong. `stored` is None where the blob is equal to `data`."""
 
     path: str
     data: bytes
     text: str
     flags: tuple[str, ...] = ()
+    stored: Stored | None = field(default=None, compare=False)
 
     @property
     def is_ascii(self) -> bool:
@@ -42,9 +56,19 @@ class SourceText:
         return len(self.data) == len(self.text)
 
     @property
-    def code(self) -> bytes:
-        """The bytes to analyse: as `data`, a byte order mark blanked out."""
-        return b"   " + self.data[3:] if file_policy.BOM in self.flags else self.data
+    def blob(self) -> bytes:
+        """The bytes of the file in the commit."""
+        return self.data if self.stored is None else self.stored.blob
+
+    @property
+    def encoding(self) -> str:
+        """Python's name of the codec that gives the bytes of the commit, but for a byte order mark."""
+        return UTF8 if self.stored is None else self.stored.encoding
+
+    @property
+    def certainty(self) -> float:
+        """How certain the encoding is (encodings.Decoded)."""
+        return 1.0 if self.stored is None else self.stored.certainty
 
     def flagged(self, flag: str) -> SourceText:
         """The same text with one more flag."""
@@ -58,6 +82,21 @@ class SourceText:
         before = np.concatenate(([0], np.cumsum(lead_bytes(self.data))))
         return np.asarray(before[wanted], dtype=np.int64)
 
+    def in_blob(self, offset: int) -> int:
+        """The offset in the blob of a byte offset."""
+        return offset if self.stored is None else int(self.stored.offsets[offset])
+
+    def all_in_blob(self, offsets: NDArray[np.integer]) -> NDArray[np.integer]:
+        """As `in_blob`, of many."""
+        return offsets if self.stored is None else self.stored.offsets[offsets]
+
+    def from_blob(self, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Ranges of the blob as ranges of `data`."""
+        if self.stored is None:
+            return list(ranges)
+        both = np.searchsorted(self.stored.offsets, np.array(list(ranges), dtype=np.int64).reshape(-1, 2))
+        return [(start, end) for start, end in both.tolist()]
+
 
 def lead_bytes(data: bytes) -> NDArray[np.bool_]:
     """True where a byte of UTF-8 `data` starts a character."""
@@ -66,16 +105,28 @@ def lead_bytes(data: bytes) -> NDArray[np.bool_]:
 
 def refusal(data: bytes, limit: int) -> str:
     """Why a blob is left out ("" if it is taken), in words of contract/sources/file_policy.py; `limit` is in bytes."""
-    head = data[:_HEAD_BYTES]
+    if reason := _refusal_of_bytes(data, limit):
+        return reason
+    found = decoded(data)
+    if found is None:
+        return file_policy.UTF16 if data.startswith(_UTF16) else file_policy.NOT_UTF8
+    text = data if found.encoding == UTF8 and not found.mark else found.text.encode()
+    verdicts = (
+        (not text.strip(), file_policy.EMPTY),
+        (b"\0" in text, file_policy.BINARY),
+        (_is_generated(text[:_HEAD_BYTES]), file_policy.GENERATED),
+        (_has_long_line(text), file_policy.LONG_LINE),
+    )
+    return next((reason for refused, reason in verdicts if refused), "")
+
+
+def _refusal_of_bytes(data: bytes, limit: int) -> str:
+    """As `refusal`, by what needs no decoding."""
     verdicts = (
         (not data.strip(), file_policy.EMPTY),
         (data.startswith(_LFS), file_policy.LFS_POINTER),
         (len(data) > limit, file_policy.TOO_LARGE),
-        (data.startswith(_UTF16), file_policy.UTF16),
-        (b"\0" in data, file_policy.BINARY),
-        (_is_generated(head.removeprefix(_BOM)), file_policy.GENERATED),
-        (not _decodes(data), file_policy.NOT_UTF8),
-        (_has_long_line(data), file_policy.LONG_LINE),
+        (b"\0" in data and not data.startswith(_UTF16), file_policy.BINARY),
     )
     return next((reason for refused, reason in verdicts if refused), "")
 
@@ -94,20 +145,20 @@ def _has_long_line(data: bytes) -> bool:
     return len(data) > file_policy.LINE_BYTES and max(map(len, data.split(b"\n"))) > file_policy.LINE_BYTES
 
 
-def _decodes(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def decode(path: str, data: bytes) -> SourceText:
-    """The text of an accepted blob; raises `UnicodeDecodeError` for one that `refusal` would turn away."""
-    text = data.decode()
+    """The text of an accepted blob; raises `ValueError` for one without a text, which `refusal` turns away."""
+    found = decoded(data)
+    if found is None:
+        raise ValueError(f"{path}: no known encoding")
+    text = found.text
     present = (
-        (file_policy.BOM, data.startswith(_BOM)),
-        (file_policy.CRLF, b"\r\n" in data),
+        (file_policy.BOM, bool(found.mark)),
+        (file_policy.TRANSCODED, found.encoding != UTF8),
+        (file_policy.CRLF, "\r\n" in text),
         (file_policy.BIDI, _BIDI.search(text) is not None),
     )
-    return SourceText(path, data, text, tuple(flag for flag, found in present if found))
+    flags = tuple(flag for flag, is_present in present if is_present)
+    if found.encoding == UTF8 and not found.mark:
+        return SourceText(path, data, text, flags)
+    stored = Stored(data, found.encoding, found.certainty, offsets_in_blob(found))
+    return SourceText(path, text.encode(), text, flags, stored)

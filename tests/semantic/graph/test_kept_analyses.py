@@ -29,7 +29,7 @@ SOURCES = {
     "spaces.cc": b'#include "none.h"\nnamespace outer { namespace inner {\n#define TWICE(x) (2 * x)\n'
     b"class Box { public: int width() const { return TWICE(width_); } int width_; };\n"
     b"int area(const Box& box) { return box.width() * strlen(0); }\n} }\n",
-    "words.cc": "\ufeff// grüß\nint größe() { return 1; }\n".encode(),
+    "words.cc": "// grüß\nint größe() { return 1; }\n".encode(),
     "empty.h": b"#pragma once\n",
 }
 
