@@ -141,10 +141,17 @@ def _run_line(library: Library, mirror: str, seconds: int, folder: Path) -> str:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return f"over {seconds} wall seconds"
-    if process.returncode == 0:
-        return ""
-    lines = [line for line in words.splitlines() if line.strip()] or [f"exit code {process.returncode}"]
-    return next((line for line in lines if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
+    return failure_of(words, process.returncode) if process.returncode else ""
+
+
+def failure_of(words: str, code: int) -> str:
+    """One line that says why `megacpp run` failed, taken from its standard error: the line of its own error message.
+
+    For a crash that is the last line, which names the exception. The first line says only "Traceback".
+    """
+    lines = [line for line in words.splitlines() if line.strip()] or [f"exit code {code}"]
+    reason = next((line for line in lines if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
+    return lines[-1].strip() if reason.startswith("Traceback") else reason
 
 
 def _row(library: Library, root: Path, cpu_seconds: float, failed: str) -> Row:

@@ -80,7 +80,8 @@ def run_command(
     verify: bool,
     data_root: str | None,
 ) -> None:
-    """Arguments to a corpus and a plan; the rest is `_run`."""
+    """Turn the arguments into a corpus and a plan, then run the plan."""
+    require("build")  # A missing library is an error now, not hours later in the stage that needs it.
     if refs:
         others = {"--recipe": recipe, "--repos": repos, "--set": settings, "--configure": configure}
         _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})

@@ -21,6 +21,7 @@ from typing import Any, Final
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract import errors
 from megacpp_assets.contract.disk import disk_failure
+from megacpp_assets.contract.extras import MissingExtra, missing_extra
 from megacpp_assets.contract.progress import Progress
 
 Message = Mapping[str, Any]
@@ -130,8 +131,16 @@ def _answer(handle: Handle, task: Message, progress: Progress) -> Message:
         return {"error": [type(error).__name__, str(error)]}
     except OSError as error:
         return {"error": [errors.DiskFailure.__name__, str(disk_failure(error))]}
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        return {"error": [MissingExtra.__name__, str(missing)]} if missing else _unexpected()
     except Exception:  # noqa: BLE001 - the boundary of a process: the parent raises it
-        return {"error": [errors.WorkerDied.__name__, traceback.format_exc()]}
+        return _unexpected()
+
+
+def _unexpected() -> Message:
+    """The answer for an exception that nobody foresaw, called while it is handled."""
+    return {"error": [errors.WorkerDied.__name__, traceback.format_exc()]}
 
 
 class _Channel:
@@ -155,5 +164,7 @@ class _Channel:
 
 def raised(error: tuple[str, str]) -> errors.MegacppError:
     """Return the error of a worker's `{"error": …}` message."""
+    if error[0] == MissingExtra.__name__:
+        return MissingExtra(error[1])
     kind = getattr(errors, error[0], errors.WorkerDied)
     return kind(error[1])  # type: ignore[no-any-return]

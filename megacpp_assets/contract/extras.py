@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks
@@ -54,8 +56,20 @@ def require(*extras: str) -> None:
                 raise _error(extra, module)
 
 
+def import_or_name_extra(name: str) -> ModuleType:
+    """Import a module of this package. `MissingExtra` if it needs a library of an extra that is not installed."""
+    try:
+        return import_module(name)
+    except MissingExtra:
+        raise
+    except ModuleNotFoundError as error:
+        if missing := missing_extra(error):
+            raise missing from error
+        raise
+
+
 def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
-    """What a failed import says of an extra; None if no extra brings the module."""
+    """Return the error that names the extra of the module that was not found; None if no extra brings that module."""
     name = error.name or ""
     for extra, modules in EXTRAS.items():
         if any(name == module or name.startswith(f"{module}.") or module.startswith(f"{name}.") for module in modules):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.extras import import_or_name_extra
 from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture
@@ -24,6 +25,8 @@ from megacpp_assets.storage.layout import data_root, megatron_path, packed_path
 if TYPE_CHECKING:
     from megacpp_assets.interop.torch_data import RowDataset, RowStream
     from megacpp_assets.tokenizer.encoder import Encoder
+
+_TORCH_DATA = "megacpp_assets.interop.torch_data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class MixtureData:
 
     def torch_rows(self, split: str = TRAIN_SPLIT, **channels: bool) -> RowDataset:
         """A map-style `torch.utils.data.Dataset`: row i as a dict of tensors. `channels` are the options of `rows`."""
+        import_or_name_extra(_TORCH_DATA)
         from megacpp_assets.interop.torch_data import RowDataset
 
         return RowDataset(partial(self.rows, split, **channels))
@@ -64,6 +68,7 @@ class MixtureData:
 
         Each of `ranks` processes takes `batch_rows` rows a step; `channels` are the options of `rows`.
         """
+        import_or_name_extra(_TORCH_DATA)
         from megacpp_assets.interop.torch_data import Order, RowStream
 
         return RowStream(partial(self.rows, split, **channels), Order(batch_rows, seed, rank, ranks))

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.compute.tokenizer_device import CUDA, tokenizer_device
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.extras import import_or_name_extra
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.quality.table import Check
@@ -83,13 +83,13 @@ class Stage:
 
     @property
     def implementation(self) -> Implementation:
-        """The stage's own module, imported when it is first needed."""
-        return cast(Implementation, import_module(f"megacpp_assets.{self.folder}.stage"))
+        """The stage's own module, imported when it is first needed. `MissingExtra` if its libraries are missing."""
+        return cast(Implementation, import_or_name_extra(f"megacpp_assets.{self.folder}.stage"))
 
     @property
     def quality(self) -> Quality:
         """The module of its checks."""
-        return cast(Quality, import_module(f"megacpp_assets.quality.{self.folder}"))
+        return cast(Quality, import_or_name_extra(f"megacpp_assets.quality.{self.folder}"))
 
     def cores_for(self, recipe: Recipe) -> int:
         """The cores that one partition takes, or `ELASTIC`."""

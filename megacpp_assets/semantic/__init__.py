@@ -1,1 +1,5 @@
 """Stage 2: toolchain, compile database, parsing, structure, chunks, graph, documents."""
+
+from megacpp_assets.contract.extras import require
+
+require("build")

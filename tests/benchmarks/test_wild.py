@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.benchmarks.conftest import FOLDER
 from tests.repos.git_tree import make_repository
 
@@ -25,6 +27,21 @@ def test_a_library_that_fails_is_a_row_and_ends_no_other(tmp_path: Path) -> None
     assert empty["failed"].startswith("pinned_repos.has_sources: ") and empty["cpu_seconds"] > 0
     assert len(lines) == 2 + 2 + 2 and lines[-1].startswith("| empty | v1 | 0 |")
     assert done.returncode == 1 and "2 of 2 failed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("error: pinned_repos lib@v1\n  expected 1\n  found 0\n", "pinned_repos lib@v1"),
+        ("error: Traceback (most recent call last):\n  File x\nKeyError: 'lib'\n\n", "KeyError: 'lib'"),
+        ("Traceback (most recent call last):\n  File x\nValueError: planted\n", "ValueError: planted"),
+        ("", "exit code -9"),
+    ],
+)
+def test_the_reason_of_a_crash_is_its_last_line_and_not_the_word_traceback(words: str, reason: str) -> None:
+    import wild
+
+    assert wild.failure_of(words, -9) == reason
 
 
 def test_a_malformed_list_is_an_error_that_names_the_line(tmp_path: Path) -> None:

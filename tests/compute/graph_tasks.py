@@ -32,6 +32,8 @@ def _do(task: Message, progress: Progress) -> None:
             raise CheckFailed("a check", expected="1", found="2", do="mend it")
         case "blunder":
             raise RuntimeError("nobody foresaw this")
+        case "miss a library":
+            raise ModuleNotFoundError("No module named 'rensa'", name="rensa")
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "sleep":

@@ -22,6 +22,7 @@ from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.compute.tasks import Budget, Slots, Task, critical_order, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.errors import CheckFailed, SpecError, WorkerDied
+from megacpp_assets.contract.extras import MissingExtra
 from megacpp_assets.storage.slots import SlotLocks
 
 GIB = 1 << 30
@@ -199,6 +200,11 @@ def test_what_the_watch_refuses_has_failed(log: Path) -> None:
 def test_an_unforeseen_error_comes_with_its_traceback(log: Path) -> None:
     with pytest.raises(WorkerDied, match="nobody foresaw this"):
         run([task(log, "a", does="blunder")], Budget(1, GIB), Heard())
+
+
+def test_a_library_that_is_missing_in_the_worker_is_an_error_that_names_its_extra(log: Path) -> None:
+    with pytest.raises(MissingExtra, match=r"^extra build; expected the module rensa; found none; what to do: pip"):
+        run([task(log, "a", does="miss a library")], Budget(1, GIB), Heard())
 
 
 def test_a_worker_that_dies_fails_its_task_alone(log: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,26 @@ import_module("megacpp_assets.cli").main()
 """
 
 
+STAGES = """
+import sys
+
+for name in sys.argv[1].split():
+    sys.modules[name] = None
+from megacpp_assets.contract.extras import MissingExtra
+from megacpp_assets.pipeline.stages import STAGES
+
+for stage in STAGES.values():
+    try:
+        stage.implementation
+    except MissingExtra as missing:
+        print(stage.name, missing)
+"""
+"""Prints the stages that do not load without the extras. Any other error of theirs ends it."""
+PACKAGE = Path(__file__).parents[2] / "megacpp_assets"
+BASE = {re.match(r"\w+", requirement).group() for requirement in PROJECT["dependencies"]}  # type: ignore[union-attr]
+"""Modules that are always installed. Each has the name of its package."""
+UNLISTED = {"absl", "boolean", "dagster_shared", "licensedcode", "megatron", "transformer_engine_torch", "triton"}
+"""Modules that the user installs, or that come with a library of an extra and are imported after it."""
 ALL = " ".join(module for modules in EXTRAS.values() for module in modules)
 
 
@@ -75,9 +98,11 @@ def test_a_command_without_its_extra_names_it(command: str, extra: str) -> None:
     assert done.stderr.endswith(f"what to do: pip install 'megacpp-assets[{extra}]'\n")
 
 
-def test_a_run_without_torch_is_rejected_before_its_first_stage(tmp_path: Path) -> None:
-    done = without_extras("", f"run --data-root {tmp_path / 'data'}", missing="torch")
-    assert done.returncode == 1 and "megacpp-assets[train]" in done.stderr
+@pytest.mark.parametrize(("library", "extra"), [("torch", "train"), ("rensa", "build")])
+def test_a_run_without_a_library_is_rejected_before_its_first_stage(library: str, extra: str, tmp_path: Path) -> None:
+    done = without_extras("", f"run --data-root {tmp_path / 'data'}", missing=library)
+    assert (done.returncode, done.stderr.splitlines()[:1]) == (1, [f"error: extra {extra}"])
+    assert f"expected the module {library}" in done.stderr and f"megacpp-assets[{extra}]" in done.stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -87,6 +112,37 @@ def test_a_package_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -
         require("build", "train")
     assert isinstance(raised.value, MissingExtra) and raised.value.name == "torch"
     assert str(raised.value.within("here")).startswith("here: extra train; expected the module torch")
+
+
+def test_every_import_of_the_package_is_of_its_dependencies_or_of_a_named_extra() -> None:
+    known = BASE | UNLISTED | sys.stdlib_module_names | {"megacpp_assets"}
+    files = [path for path in PACKAGE.rglob("*.py") if not path.is_relative_to(PACKAGE / "sample" / "repos")]
+    imported = {name: path for path in files for name in _imports(ast.parse(path.read_text()))}
+    optional = {name: path for name, path in imported.items() if name.partition(".")[0] not in known}
+    assert "rensa" in optional and "torch" in optional
+    named = {name: missing_extra(ModuleNotFoundError(name=name)) for name in optional}
+    assert {name: optional[name] for name, missing in named.items() if missing is None} == {}
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # What is imported from google.cloud is itself a module, and google.cloud is of more than one extra.
+            yield from (
+                (f"google.cloud.{alias.name}" for alias in node.names)
+                if node.module == "google.cloud"
+                else (node.module,)
+            )
+
+
+def test_a_stage_without_its_extra_names_it() -> None:
+    done = subprocess.run([sys.executable, "-c", STAGES, ALL], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    named = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert {"curated_files", "semantic_jsonl", "tokenizer", "tokenized_parquet"} <= named.keys()
+    assert all("pip install 'megacpp-assets[build]'" in words for words in named.values())
 
 
 def test_a_failed_import_that_no_extra_explains_stays_what_it_is() -> None:
