@@ -30,12 +30,12 @@ class Live:
 
     pause: float = _PAUSE_SECONDS
     _since: float = field(default_factory=time.time)
-    _told: dict[str, float] = field(default_factory=dict)
+    _reported: dict[str, float] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
 
     def goes_on(self, step: Step) -> Iterator[Event]:
         """What there is to say of a step that has got further."""
-        if step.stage.name != CHECKPOINT or time.monotonic() < self._told.get(step.name, 0.0) + self.pause:
+        if step.stage.name != CHECKPOINT or time.monotonic() < self._reported.get(step.name, 0.0) + self.pause:
             return
         yield from self.ended(step)
         file = stage.scratch_folder(stage.spec(step.corpus, step.partition)) / LIVE_METRICS_FILE
@@ -44,7 +44,7 @@ class Live:
         except FileNotFoundError:  # not begun, or just ended
             return
         if metrics := parse_metrics(data[: data.rfind(b"\n") + 1], str(file)):
-            self._told[step.name] = time.monotonic()
+            self._reported[step.name] = time.monotonic()
             yield _observation(
                 step, f"step {metrics[-1].step} of {step.corpus.recipe.training.steps}", _of(metrics[-1])
             )

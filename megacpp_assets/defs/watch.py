@@ -15,7 +15,7 @@ class LogWatch:
 
     def __init__(self, log: dg.DagsterLogManager) -> None:
         self._log = log
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
 
     def step_done_before(self, step: Step, done: Done) -> None:
         """See `Watch`."""
@@ -32,8 +32,8 @@ class LogWatch:
     def step_goes_on(self, step: Step, done: int, total: int) -> None:
         """See `Watch`."""
         part = _PARTS * done // max(1, total)
-        if part > self._told.get(step.name, 0):
-            self._told[step.name] = part
+        if part > self._reported.get(step.name, 0):
+            self._reported[step.name] = part
             self._log.info(f"{step.name}: {done} of {total}")
 
     def step_ended(self, step: Step, done: Done) -> None:

@@ -147,7 +147,7 @@ def _rearranged(packed: Packed) -> Verdict:
     return Verdict(holds and not packed.marks[VALID_SPLIT], found)
 
 
-def _told(packed: Packed) -> Verdict:
+def _duplicates_recorded(packed: Packed) -> Verdict:
     return Verdict(not packed.duplicates, packed.duplicates or "as expected")
 
 
@@ -205,7 +205,11 @@ CHECKS: Final[tuple[Check[Packed], ...]] = (
         "four marks a rearranged document, where the recipe asks for it, and none that validates",
         _rearranged,
     ),
-    Check("duplicates_recorded", "the clusters of documents that several repositories have, if asked for", _told),
+    Check(
+        "duplicates_recorded",
+        "the clusters of documents that several repositories have, if asked for",
+        _duplicates_recorded,
+    ),
     Check("overflow_is_kept", "each document that no row holds, whole, in the file that the recipe asks for", _kept),
     Check(
         "no_validation_leak",

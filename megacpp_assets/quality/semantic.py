@@ -18,7 +18,7 @@ from megacpp_assets.semantic.documents.rules import (
     chunks_are_ordered,
     edges_inside_chunks,
     levels_follow_edges,
-    roles_are_told,
+    roles_recorded,
     text_is_the_commits,
 )
 from megacpp_assets.storage.artifact import Artifact
@@ -88,7 +88,7 @@ def _is_pinned(record: Record, scan: Scan) -> bool:
     return found == scan.pinned and scan.has(record[c.FILEPATH])
 
 
-def _platforms_are_told(record: Record, scan: Scan) -> bool:
+def _platforms_recorded(record: Record, scan: Scan) -> bool:
     from megacpp_assets.semantic.documents.platform_rules import in_range, told_by
 
     ids, files = record[c.PLATFORM_IDS], [part["filepath"] for part in record[c.CONSTITUENTS]]
@@ -170,7 +170,7 @@ def _clean(semantic: Semantic) -> Verdict:
     return Verdict(clean > 0 or len(read) < FEW_UNITS, f"{clean} of {len(read)} clean")
 
 
-def _told(semantic: Semantic) -> Verdict:
+def _coverage_recorded(semantic: Semantic) -> Verdict:
     from megacpp_assets.semantic.documents.coverage import coverage_of
 
     table, stats = coverage_of(semantic.files), semantic.artifact.manifest.stats
@@ -232,14 +232,14 @@ CHECKS: Final = (
     ),
     Check("bytes_stand_once", "no byte of a file twice in a document", _rule(bytes_stand_once)),
     Check(
-        "roles_are_told",
+        "roles_recorded",
         "root or context for what is of a file, one root at least, synthetic for the rest",
-        _rule(roles_are_told),
+        _rule(roles_recorded),
     ),
     Check(
-        "platforms_are_told",
+        "platforms_recorded",
         "platforms in ascending order, the standard of the parse and what conditionals, headers and suffixes tell",
-        _Records(_platforms_are_told),
+        _Records(_platforms_recorded),
     ),
     Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned, head=True)),
     Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),
@@ -272,7 +272,7 @@ CHECKS: Final = (
         "a reason of contract/sources/file_policy.py for each file left out, its flags for each other",
         _stated,
     ),
-    Check("coverage_is_told", "the statistics' coverage equal to the table's", _told),
+    Check("coverage_recorded", "the statistics' coverage equal to the table's", _coverage_recorded),
     # What follows warns. What a repository depends on may be missing here, it may be made of templates, whose
     # dependent calls no compiler resolves before they are instantiated, or of text that no grammar covers.
     Check(

@@ -14,7 +14,7 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, LEFT_OUT, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.quality.reading import semantic_records
-from megacpp_assets.quality.reading.known_records import as_told, key_of
+from megacpp_assets.quality.reading.known_records import equals_known_record, key_of
 from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.documents import held_out
@@ -137,19 +137,19 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "a byte of a file twice": (_twice, "bytes_stand_once"),
     "context that claims to be a root's end": (
         lambda records: _document(records, "main")[c.ROLES].__setitem__(0, SYNTHETIC_ROLE),
-        "roles_are_told",
+        "roles_recorded",
     ),
     "a platform that no line tells": (
         lambda records: records[0][c.PLATFORM_IDS].insert(0, 2),
-        "platforms_are_told",
+        "platforms_recorded",
     ),
     "another standard than the parse's": (
         lambda records: records[0].update({c.PLATFORM_IDS: [110]}),
-        "platforms_are_told",
+        "platforms_recorded",
     ),
     "a platform twice": (
         lambda records: records[0].update({c.PLATFORM_IDS: [109, 109]}),
-        "platforms_are_told",
+        "platforms_recorded",
     ),
     "another commit": (
         lambda records: records[0].update({c.COMMIT: "0" * 40}),
@@ -211,9 +211,9 @@ def test_a_record_is_known_under_another_reference_and_beside_the_same_files_alo
         key_of(head, behind, ["c++20"]),
     ]
     assert key not in others and len(set(others)) == len(others)
-    assert as_told(head, behind, line.record())
-    assert not as_told(head, behind[:-2] + b',"ref":"v1"}', line.record())
-    assert not as_told(head, behind, line.record() | {c.LICENSE: "MIT, or not"})
+    assert equals_known_record(head, behind, line.record())
+    assert not equals_known_record(head, behind[:-2] + b',"ref":"v1"}', line.record())
+    assert not equals_known_record(head, behind, line.record() | {c.LICENSE: "MIT, or not"})
 
 
 def test_an_edge_past_the_chunks_is_caught(artifact: Artifact) -> None:
@@ -271,17 +271,17 @@ def _with_failed(artifact: Artifact, number: int) -> Artifact:
 
 
 def test_too_many_failed_files_are_caught(artifact: Artifact) -> None:
-    assert _failed(_with_failed(artifact, 2)) == ["files_parsed", "coverage_is_told"]
+    assert _failed(_with_failed(artifact, 2)) == ["files_parsed", "coverage_recorded"]
 
 
 def test_one_file_may_fail_beside_others(artifact: Artifact) -> None:
-    assert _failed(_with_failed(artifact, 1)) == ["coverage_is_told"]
+    assert _failed(_with_failed(artifact, 1)) == ["coverage_recorded"]
 
 
 def test_the_recipe_says_how_many_files_may_fail(artifact: Artifact) -> None:
     changed = _with_failed(artifact, 2)
     lenient = replace(changed.manifest, config={**changed.manifest.config, "failed_files_per_cent": 100.0})
-    assert _failed(replace(changed, manifest=lenient)) == ["coverage_is_told"]
+    assert _failed(replace(changed, manifest=lenient)) == ["coverage_recorded"]
 
 
 def test_a_compiler_that_reads_nothing_cleanly_is_caught(artifact: Artifact) -> None:
@@ -297,7 +297,7 @@ def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifac
     def change(rows: list[Row]) -> None:
         next(row for row in rows if row["status"] != "skipped")["candidate_calls"] += 1
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told"]
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_recorded"]
 
 
 @pytest.mark.parametrize(("count", "failed"), [(FEW_LEFT_OUT, []), (FEW_LEFT_OUT + 1, ["left_out_share"])])
@@ -332,7 +332,7 @@ def test_a_file_left_out_for_no_stated_reason_is_caught(artifact: Artifact) -> N
     def change(rows: list[Row]) -> None:
         next(row for row in rows if row["status"] == "skipped")["reason"] = ""
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["reasons_are_stated", "coverage_is_told"]
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["reasons_are_stated", "coverage_recorded"]
 
 
 @pytest.mark.parametrize("mode", ["database", "inferred", "nearest"])
@@ -344,7 +344,7 @@ def test_calls_that_stay_unresolved_warn_by_provenance(artifact: Artifact, mode:
 
     warned = [result for result in check(rewrite(artifact, "files.parquet", change)) if not result.passed]
     assert [(result.name, result.blocking) for result in warned] == [
-        ("coverage_is_told", True),
+        ("coverage_recorded", True),
         (f"{mode}_calls_resolved", False),
     ]
 
@@ -360,4 +360,4 @@ def test_too_many_unlabelled_characters_are_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
         rows[0]["unlabelled_characters"] = 10**6
 
-    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_is_told", "characters_labelled"]
+    assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_recorded", "characters_labelled"]

@@ -99,7 +99,7 @@ def key_of(head: Mapping[str, Any], behind: bytes, beside: Any) -> bytes:
     return digest.digest()
 
 
-def as_told(head: Mapping[str, Any], behind: bytes, record: Mapping[str, Any]) -> bool:
+def equals_known_record(head: Mapping[str, Any], behind: bytes, record: Mapping[str, Any]) -> bool:
     """Whether `record` says what its `head` does, and would with another reference: no key comes twice."""
     again = any(f'"{name}":'.encode() in behind for name in OF_REFERENCE)
     return not again and all(record[name] == value for name, value in head.items())

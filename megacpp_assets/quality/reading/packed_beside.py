@@ -23,7 +23,7 @@ _BLOCK_DOCUMENTS = 256
 _SHOWN_CHARS = 200
 
 
-def duplicates_told(packed: Artifact, inputs: Sequence[Artifact]) -> str:
+def recorded_duplicates(packed: Artifact, inputs: Sequence[Artifact]) -> str:
     """What is wrong with the file of clusters beside the rows; "" for nothing."""
     told = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
     if packed.manifest.config["duplicates"] == "ignore":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.quality.reading.packed_beside import duplicates_told, overflow_misfits
+from megacpp_assets.quality.reading.packed_beside import overflow_misfits, recorded_duplicates
 from megacpp_assets.quality.reading.packed_blocks import Block
 from megacpp_assets.quality.reading.packed_sources import Sources, Upstream, first_of, outside_and_sides, sources_of
 from megacpp_assets.quality.reading.sides import Sides
@@ -56,7 +56,7 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
     width = int(artifact.manifest.config["row_tokens"])
     upstream = Upstream.of(artifact, inputs)
     found = Packed(artifact, dict.fromkeys(rules, 0), outside_and_sides(upstream)[1])
-    found.duplicates = duplicates_told(artifact, inputs)
+    found.duplicates = recorded_duplicates(artifact, inputs)
     for split in SPLITS:
         sources = found.sources[split] = sources_of(upstream, split)
         if artifact.manifest.config["packing"]["overflow"] == "file":

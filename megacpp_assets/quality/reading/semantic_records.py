@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.names import LEFT_OUT, ROOT_ROLE, VALID_SPLIT
-from megacpp_assets.quality.reading.known_records import Found, KnownRecords, as_told, key_of
+from megacpp_assets.quality.reading.known_records import Found, KnownRecords, equals_known_record, key_of
 from megacpp_assets.quality.reading.sides import Leaked, Sides
 from megacpp_assets.quality.reading.symbols import lost_definitions, nameless
 from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
@@ -104,7 +104,7 @@ class Scan:
             self._judge(head, self._rules.of_head)
         else:
             record = line.record()
-            sound = bool(key) and as_told(head, behind, record)
+            sound = bool(key) and equals_known_record(head, behind, record)
             head = record | {name: np.asarray(record[name]) for name in c.CHAR_COLUMNS}
             sound &= self._judge(head, (*self._rules.of_head, *self._rules.of_all))
             found = self._found(head)

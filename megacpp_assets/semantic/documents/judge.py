@@ -38,8 +38,8 @@ class Judge:
         for name, rule in RULES.items():
             if place := rule(shown, self._bytes):
                 return Fault(name, place)
-        if not self._platforms_are_told(document):
-            return Fault("platforms_are_told", document.constituents[0].filepath)
+        if not self._platforms_recorded(document):
+            return Fault("platforms_recorded", document.constituents[0].filepath)
         if not document.validates:
             whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
             if whole is not None:
@@ -49,7 +49,7 @@ class Judge:
     def _bytes(self, path: str) -> bytes:
         return self._data.get(path, b"")
 
-    def _platforms_are_told(self, document: Document) -> bool:
+    def _platforms_recorded(self, document: Document) -> bool:
         standard = self._repository.files[document.file].parsed.standard
         files = [part.filepath for part in document.constituents]
         return told_by(platform_ids(document.text, standard, files), document.text, standard, files)

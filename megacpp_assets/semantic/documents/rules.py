@@ -110,7 +110,7 @@ def bytes_stand_once(shown: Shown, _: FileBytes) -> str:
     return next(map(_place, twice), "")
 
 
-def roles_are_told(shown: Shown, _: FileBytes) -> str:
+def roles_recorded(shown: Shown, _: FileBytes) -> str:
     """All characters of a constituent are of a root, or all context; those of no file are synthetic; one root is
     there."""
     roles, at, has_root = shown.roles, 0, False
@@ -137,6 +137,6 @@ RULES: Final[dict[str, Rule]] = {
     "levels_follow_edges": levels_follow_edges,
     "text_is_the_commits": text_is_the_commits,
     "bytes_stand_once": bytes_stand_once,
-    "roles_are_told": roles_are_told,
+    "roles_recorded": roles_recorded,
 }
 """By the name of the check that asks again."""

@@ -92,7 +92,7 @@ def _moved(part: Constituent) -> Constituent:
         ("text_is_the_commits", lambda document: {"constituents": (*map(_moved, document.constituents),)}),
         ("text_is_the_commits", lambda document: {"text": document.text[:-1] + "x"}),
         ("bytes_stand_once", lambda document: {"constituents": document.constituents * 2}),
-        ("roles_are_told", lambda document: {"roles": document.roles * 0 + 2}),
+        ("roles_recorded", lambda document: {"roles": document.roles * 0 + 2}),
         ("chunks_are_ordered_in_text", lambda document: {"boundaries": document.boundaries[::-1]}),
         ("edges_inside_chunks", lambda document: {"edges": ((0, 99, 0, "exact"),)}),
         ("levels_follow_edges", lambda document: {"edges": ((0, 1, 0, "exact"),)}),
