@@ -37,7 +37,11 @@ look() {
     package all git "no repository can be read" command -v git
     package part bubblewrap "\`megacpp run --configure\` is refused and the tests of its sandbox are skipped" \
         command -v bwrap
+    package test mesa-vulkan-drivers "the tests of the tokenizer's GPU kernels are skipped" \
+        has_file "${VULKAN_DRIVERS:-/usr/share/vulkan/icd.d}"/lvp_icd.*
 }
+
+has_file() { [ -e "$1" ]; }
 
 # Asked before the environment is made only: later it has its own.
 python_has() { [ -e .venv/.installed ] || "$python" -c "$1"; }

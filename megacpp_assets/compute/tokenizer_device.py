@@ -10,7 +10,8 @@ from megacpp_assets.contract.errors import SpecError
 VARIABLE: Final = "MEGACPP_TOKENIZER_DEVICE"
 CPU: Final = "cpu"
 CUDA: Final = "cuda"
-DEVICES: Final = (CPU, CUDA, "interpreter")
+GPU: Final = "gpu"
+DEVICES: Final = (CPU, CUDA, GPU, "interpreter")
 
 
 def tokenizer_device() -> str:

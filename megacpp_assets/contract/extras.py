@@ -33,6 +33,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "kubernetes": ("kubernetes", "urllib3", "yaml"),
     "tpu": ("jax",),
     "grain": ("grain",),
+    "gpu": ("wgpu",),
     "dask": ("distributed",),
     "tensorboard": ("tensorboardX",),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from megacpp_assets.compute.select import worker_count
-from megacpp_assets.compute.tokenizer_device import CPU, tokenizer_device
+from megacpp_assets.compute.tokenizer_device import CPU, GPU, tokenizer_device
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter
@@ -24,7 +24,7 @@ def load_encoder(directory: Path) -> TextEncoder:
     On the CPU it encodes on as many threads as there are workers.
     """
     encoder = Encoder.load(directory, threads=worker_count())
-    if (name := tokenizer_device()) == CPU:
+    if (name := tokenizer_device()) in {CPU, GPU}:
         return encoder
     device = _open(name)
     from megacpp_assets.tokenizer.gpu.encode import GpuEncoder
@@ -34,7 +34,7 @@ def load_encoder(directory: Path) -> TextEncoder:
 
 def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
     """The words of `texts`, counted on the chosen device. `EnvironmentLacks` if there is none."""
-    if (name := tokenizer_device()) == CPU:
+    if (name := tokenizer_device()) in {CPU, GPU}:
         return count_words(recipe, texts, threads=worker_count())
     device = _open(name)
     from megacpp_assets.tokenizer.gpu.train import count_on
@@ -48,6 +48,10 @@ def train_counted(
     """The model of counted words, merged on the chosen device; `SpecError` if there are none."""
     if (name := tokenizer_device()) == CPU:
         return train_model(counter, recipe, report)
+    if name == GPU:
+        from megacpp_assets.tokenizer.webgpu.train import train_on_gpu
+
+        return train_on_gpu(counter, recipe, report)
     device = _open(name)
     from megacpp_assets.tokenizer.gpu.train import train_on
 

@@ -42,5 +42,6 @@ def test_a_stage_takes_a_slot_of_what_it_uses(monkeypatch: pytest.MonkeyPatch) -
     assert _resources() == always
     assert _resources("training.device=cuda") == {**always, CHECKPOINT: "accelerator"}
     assert _resources("launch.launcher=slurm") == {**always, CHECKPOINT: "accelerator"}
-    monkeypatch.setenv(VARIABLE, "cuda")
-    assert _resources() == {**always, TOKENIZER: "accelerator", "tokenized_parquet": "accelerator"}
+    for device in ("cuda", "gpu"):
+        monkeypatch.setenv(VARIABLE, device)
+        assert _resources() == {**always, TOKENIZER: "accelerator", "tokenized_parquet": "accelerator"}

@@ -38,7 +38,9 @@ class Machine:
 
     def look(self, caller: str = "run", python: str = "") -> subprocess.CompletedProcess[str]:
         command = ["/bin/sh", str(self.script), caller]
-        environment = {"PATH": str(self.programs)} | ({"PYTHON": python} if python else {})
+        environment = {"PATH": str(self.programs), "VULKAN_DRIVERS": str(self.programs)} | (
+            {"PYTHON": python} if python else {}
+        )
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def asked(self) -> list[str]:
@@ -59,7 +61,7 @@ def machine(tmp_path: Path) -> Machine:
     (programs / "python3.11").symlink_to(sys.executable)
     for name in ("dirname", "chmod", "cat"):
         (programs / name).symlink_to(f"/usr/bin/{name}")
-    for name in ("g++", "git", "bwrap"):
+    for name in ("g++", "git", "bwrap", "lvp_icd.x86_64.json"):
         made.program(name)
     made.program("id", "echo 0")
     made.program(
@@ -172,3 +174,12 @@ def test_what_only_tests_need_is_no_matter_of_a_run(machine: Machine) -> None:
     machine.without("bwrap")
     assert (machine.look("run").stderr, machine.asked()) == ("", [])
     assert "Installing system packages: bubblewrap" in machine.look("test").stderr
+
+
+def test_the_tests_alone_need_a_vulkan_driver(machine: Machine) -> None:
+    machine.without("lvp_icd.x86_64.json")
+    assert (machine.look("run").stderr, machine.asked()) == ("", [])
+    assert (
+        "mesa-vulkan-drivers: without it the tests of the tokenizer's GPU kernels are skipped"
+        in machine.look("test").stderr
+    )

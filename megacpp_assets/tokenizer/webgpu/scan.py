@@ -1,0 +1,20 @@
+"""Exclusive prefix sums on the device, in three passes: within blocks of 256, over the blocks, and both together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
+
+
+def scan_calls(gpu: Gpu, values: Any, sums: Any, lengths: Any, most: int) -> list[Call]:
+    """Calls that replace `values` (u32) by their exclusive prefix sums.
+
+    `lengths[0]` says how many values there are, at most `most`; `lengths[1]` becomes their sum, and stays as it was
+    where there are none. `sums` is scratch with a word for each 256 values.
+    """
+    return [
+        gpu.call("scan_pass1", [values, sums, lengths], most),
+        gpu.call("scan_pass2", [sums, lengths], LANES),
+        gpu.call("scan_pass3", [values, sums, lengths], most),
+    ]

@@ -1,0 +1,16 @@
+"""One device for all tests: its kernels are compiled once."""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.tokenizer.webgpu.gpu import Gpu
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Gpu:
+    try:
+        return Gpu()
+    except EnvironmentLacks:
+        pytest.skip("no GPU adapter (apt-get install mesa-vulkan-drivers)")
