@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Final
 
 from megacpp_assets.commits.log import NO_OBJECT
+from megacpp_assets.contract.sources.commit import Commit
 from megacpp_assets.repos.git import environment, require_success
 
 CONTEXT: Final = 32
@@ -97,6 +98,22 @@ def read_patches(git_dir: Path, commits: Iterable[str], context: int) -> Iterato
                 process.kill()
             errors.seek(0)
             require_success("diff-tree", process.wait(), errors.read(_BLOCK))
+
+
+BlobPair = tuple[str, str]
+"""The blobs before and after."""
+
+
+def patches_of(git_dir: Path, commits: Sequence[Commit], context: int) -> Iterator[dict[BlobPair, Patch]]:
+    """The patches of each of `commits`; none for a commit without any difference, which git leaves out."""
+    patches = read_patches(git_dir, (commit.commit for commit in commits), context)
+    following = next(patches, None)
+    for commit in commits:
+        if following is not None and following[0] == commit.commit:
+            yield {(patch.blob_pre, patch.blob_post): patch for patch in following[1]}
+            following = next(patches, None)
+        else:
+            yield {}
 
 
 def _sections(stream: IO[bytes]) -> Iterator[bytes]:

@@ -43,6 +43,8 @@ class Pieces:
     _roles: list[tuple[int, int]] = field(default_factory=list)
     _parts: list[dict[str, Any]] = field(default_factory=list)
     _chunks: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """Call edges between chunks, by their numbers."""
 
     def synthetic(self, text: str, edit: Edit = NO_EDIT) -> None:
         """Add text that stands in no file."""
@@ -77,13 +79,13 @@ class Pieces:
             else:
                 runs.append((count, value))  # type: ignore[arg-type]
 
-    def chunk(self, start: int, kind: str, name: str) -> None:
-        """The text from `start` on is a chunk; nothing where that is empty."""
+    def chunk(self, start: int, kind: str, name: str, level: int = 0) -> None:
+        """The text from `start` on is a chunk of the dependency `level`; nothing where that is empty."""
         if start < self.length:
             self._chunks.append(
                 {
-                    "char_offset": start, "char_end": self.length, "kind": kind, "name": name, "dep_level": 0,
-                    "is_leaf": True,
+                    "char_offset": start, "char_end": self.length, "kind": kind, "name": name, "dep_level": level,
+                    "is_leaf": level == 0,
                 }
             )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,13 +20,18 @@ from megacpp_assets.versions.pieces import Pieces
 _CHARS_PER_TOKEN: Final = 4
 
 
+def names_of(change: Change) -> tuple[str, ...]:
+    """Every path that the file of `change` has had."""
+    return (change.path, change.old_path, *change.names)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the documents of a repository share: the licence of a path, and whether a file validates."""
+    """What the documents of a repository share: by the names of a file its licence, and whether it validates."""
 
     repo: RepoRef
-    license_of: Callable[[Change], str]
-    validates: Callable[[Change], bool]
+    license_of: Callable[[Sequence[str]], str]
+    validates: Callable[[Sequence[str]], bool]
 
 
 def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin: Origin) -> bytes:
@@ -41,8 +46,8 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
         c.FILEPATH: change.path,
         c.BYTE_START: min((part["byte_start"] for part in pieces.constituents), default=0),
         c.BYTE_END: max((part["byte_end"] for part in pieces.constituents), default=0),
-        c.LICENSE: origin.license_of(change),
-        c.SPLIT: VALID_SPLIT if origin.validates(change) else TRAIN_SPLIT,
+        c.LICENSE: origin.license_of(names_of(change)),
+        c.SPLIT: VALID_SPLIT if origin.validates(names_of(change)) else TRAIN_SPLIT,
         c.CONSTITUENTS: pieces.constituents,
         "language": change.language,
         c.PLATFORM_IDS: platform_ids(text, "", [change.path]),
@@ -50,7 +55,7 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
         **dict.fromkeys(c.PAINTED_COLUMNS, ()),
         c.ROLES: pieces.roles,
         c.CHUNK_BOUNDARIES: pieces.chunks,
-        c.CALL_EDGES: (),
+        c.CALL_EDGES: pieces.calls,
         c.TYPE_EDGES: (),
         "token_estimate": len(text) // _CHARS_PER_TOKEN,
     }

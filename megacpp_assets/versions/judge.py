@@ -1,0 +1,105 @@
+"""Which changes of commits become documents: both sides of a change, or the name of the rule that leaves it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from megacpp_assets.contract.lock.removal import takes
+from megacpp_assets.contract.recipe.history import HistoryRecipe
+from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.commit import Change, Commit
+from megacpp_assets.curation.secrets import finds_of
+from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.inline import Sides
+from megacpp_assets.versions.patches import ADDED, REMOVED, Line, Patch
+from megacpp_assets.versions.records import names_of
+
+NO_DIFFERENCE: Final = "no difference of lines"
+WHITESPACE: Final = "white space only"
+DENIED_SYMBOL: Final = "denied symbol"
+DROPPED: Final = "dropped by curated_files"
+SECRET: Final = "secret or personal data"
+
+
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """Texts that no document has.
+
+    `removed` are patterns of paths; `dropped` are files that curation dropped at the pinned commit. With
+    `without_secrets` no text with a secret or a personal datum is used.
+    """
+
+    removed: tuple[str, ...] = ()
+    dropped: frozenset[str] = frozenset()
+    without_secrets: bool = False
+
+    def rule_of(self, names: Sequence[str]) -> str:
+        """The name of the rule that bars the file with these names, "" for none."""
+        if any(takes(self.removed, name) for name in names):
+            return file_policy.REMOVED
+        return "" if self.dropped.isdisjoint(names) else DROPPED
+
+    def has_secret(self, text: bytes) -> bool:
+        """Whether `text` has a secret that must not be in a document."""
+        return self.without_secrets and bool(finds_of(text))
+
+
+@dataclass(slots=True)
+class Judge:
+    """Applies the rules of a recipe to the changes of the repository `name`."""
+
+    name: str
+    recipe: HistoryRecipe
+    files: FileVersions
+    barred: Barred = field(default_factory=Barred)
+
+    def sides_of(self, commit: Commit, change: Change, patch: Patch | None) -> Sides | str:
+        """Both versions of the file and the hunks between them, or the rule that leaves the change out."""
+        pre, post = (self.files.get(blob) for blob in change.sides)
+        if reason := pre.reason or post.reason:
+            return reason
+        hunks = list(patch.hunks()) if patch else []
+        if not hunks:
+            return NO_DIFFERENCE
+        if change.status in "MR" and _same_words(hunks):
+            return WHITESPACE
+        return Sides(commit, change, pre, post, hunks)
+
+    def bars(self, change: Change, patch: Patch | None) -> str:
+        """The rule that bars the file or its difference, "" for none.
+
+        It is `DENIED_SYMBOL` if the difference, or the function that git names for it, has a denied symbol.
+        """
+        return self.bars_text(names_of(change), patch.section if patch else b"")
+
+    def bars_text(self, names: Sequence[str], text: bytes) -> str:
+        """The rule that bars `text` of the file with these names, "" for none."""
+        if rule := self.barred.rule_of(names):
+            return rule
+        if self.barred.has_secret(text):
+            return SECRET
+        return DENIED_SYMBOL if self.has_denied_symbol(names, text) else ""
+
+    def has_denied_symbol(self, names: Sequence[str], text: bytes) -> bool:
+        """Whether `text` has a symbol that the recipe denies for the file with these names."""
+        return any(symbol.search(text) for symbol in self._denied(names))
+
+    def _denied(self, names: Iterable[str]) -> list[re.Pattern[bytes]]:
+        known, found = frozenset(names), []
+        for entry in self.recipe.denied_symbols:
+            repository, path, symbol = entry.split(":", 2)
+            if repository == self.name and path in known:
+                found.append(re.compile(rb"\b" + re.escape(symbol.rpartition("::")[2].encode()) + rb"\b"))
+        return found
+
+
+def _same_words(hunks: Sequence[Sequence[Line]]) -> bool:
+    """Whether both sides of every hunk are the same but for white space."""
+    return all(_words(hunk, REMOVED) == _words(hunk, ADDED) for hunk in hunks)
+
+
+def _words(hunk: Sequence[Line], kind: int) -> bytes:
+    return b"".join(word for line in hunk if line.kind == kind for word in line.text.split())

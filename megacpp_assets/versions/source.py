@@ -1,0 +1,151 @@
+"""A history as the stages above `commits` read it: commits, blobs, licences, hold-out, and what is barred."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.recipe.curation import REPLACE
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe
+from megacpp_assets.contract.recipe.history import HistoryRecipe
+from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.contract.sources.commit import COMMITS_LIST, Commit, load_commit
+from megacpp_assets.contract.sources.source_file import OBJECTS, SourceFile
+from megacpp_assets.semantic.documents.held_out import draw
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import budgets_of
+from megacpp_assets.storage.curated import curated_files
+from megacpp_assets.storage.git_objects import blob_reader, source_files
+from megacpp_assets.storage.jsonl import json_lines, read_lines
+from megacpp_assets.storage.layout import commits_path, curated_path, jsonl_path, raw_path
+from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.judge import Barred, Judge
+from megacpp_assets.versions.records import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySpec:
+    """A pinned repository of a dataset, and what the recipe says of documents that are made of its commits.
+
+    `removed` are the patterns of paths of which no text is in any document.
+    """
+
+    root: Path
+    dataset: str
+    repo: RepoRef
+    license: str
+    recipe: HistoryRecipe
+    holdout: HoldoutRecipe
+    without_secrets: bool = False
+    removed: tuple[str, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The artifacts that `opened` reads, in its order."""
+        repo = self.repo
+        return (
+            commits_path(self.dataset, repo),
+            raw_path(repo),
+            curated_path(self.dataset, repo),
+            jsonl_path(self.dataset, repo),
+        )
+
+    def config(self, *keys: str) -> dict[str, Any]:
+        """What decides documents, given the listed commits; `keys` are those of the section `[history]`."""
+        history = as_config(self.recipe)
+        denied = [entry for entry in self.recipe.denied_symbols if entry.startswith(f"{self.repo.name}:")]
+        return {
+            "dataset": self.dataset,
+            "repo": self.repo.name,
+            "ref": self.repo.ref,
+            "license": self.license,
+            "history": {**{name: history[name] for name in keys}, "denied_symbols": denied},
+            "holdout": as_config(self.holdout),
+            "without_secrets": self.without_secrets,
+            **({"removed": list(self.removed)} if self.removed else {}),
+        }
+
+
+def history_spec(corpus: Corpus, partition: str) -> HistorySpec:
+    """What the partition `NAME@REF` of `corpus` says of its history."""
+    pin, recipe = corpus.pin(partition), corpus.recipe
+    return HistorySpec(
+        corpus.root,
+        corpus.dataset,
+        pin.partition,
+        pin.license,
+        recipe.history,
+        recipe.holdout,
+        without_secrets=recipe.curation.secrets == REPLACE,
+        removed=corpus.lock.removed_paths(pin.name),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A history that can be read: its commits, oldest first, its objects, the rules, and what documents share."""
+
+    commits: list[Commit]
+    git_dir: Path
+    judge: Judge
+    origin: Origin
+
+
+@contextmanager
+def opened(spec: HistorySpec, inputs: Sequence[Artifact]) -> Iterator[Opened]:
+    """Open the artifacts of `spec.inputs`. Raises `LineageGap` for objects that changed since they were published."""
+    commits, raw, curated, semantic = inputs
+    listed_files = source_files(raw)
+    tip = curated_files(listed_files, curated)
+    dropped = {file.path for file in tip if file.skipped} - {file.path for file in listed_files if file.skipped}
+    listed = [load_commit(line) for line in json_lines(commits.file(COMMITS_LIST), commits.path)][::-1]
+    origin = Origin(spec.repo, _licences(spec, tip), _hold_out(spec, semantic))
+    barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets)
+    with blob_reader(commits) as blobs:
+        judge = Judge(spec.repo.name, spec.recipe, FileVersions(blobs, spec.recipe.file_bytes), barred)
+        yield Opened(listed, commits.folder(OBJECTS), judge, origin)
+
+
+def _licences(spec: HistorySpec, tip: list[SourceFile]) -> Callable[[Sequence[str]], str]:
+    """The licence of a file by its names: the one it has at the pinned commit, else that of the most files there."""
+    by_path = {file.path: file.license for file in tip if not file.skipped}
+    common = Counter(by_path.values()).most_common(1)
+    default = common[0][0] if common else spec.license
+    return lambda names: next((by_path[name] for name in names if name in by_path), default)
+
+
+def _hold_out(spec: HistorySpec, semantic: Artifact) -> Callable[[Sequence[str]], bool]:
+    """Whether a file validates: one that validates at the pinned commit does so all through its history.
+
+    A path that does not exist at the pinned commit is drawn as every path is.
+    """
+    held = set(_held_at_tip(semantic))
+    known: dict[str, bool] = {}
+
+    def validates(names: Sequence[str]) -> bool:
+        for name in names:
+            if name not in known:
+                whole = spec.repo.name in spec.holdout.repositories
+                low = draw(spec.repo.name, name, spec.holdout.salt) < spec.holdout.share
+                known[name] = whole or low or name in held
+            if known[name]:
+                return True
+        return False
+
+    return validates
+
+
+def _held_at_tip(semantic: Artifact) -> Iterator[str]:
+    """The files that validate at the pinned commit."""
+    for line in read_lines(semantic, budgets_of(semantic)[0]):
+        facts = line.head()[0] or line.record()
+        if facts[c.SPLIT] == VALID_SPLIT:
+            yield from (part["filepath"] for part in facts[c.CONSTITUENTS] if part["role"] == ROOT_ROLE)
