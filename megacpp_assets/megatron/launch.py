@@ -53,7 +53,9 @@ class Launch:
     def arguments(self) -> list[str]:
         """One option with its values each, for `pretrain_gpt.py`. Attention does not cross documents.
 
-        The BOS of a document belongs to the document before it, and positions count from the token after BOS.
+        Only the local implementation with its unfused softmax reads the mask of documents; Transformer Engine's kernels
+        are causal and ignore it. The BOS of a document belongs to the document before it, and positions count from the
+        token after BOS.
         `training.megatron.embedding` has neither deviation.
         """
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
@@ -69,6 +71,9 @@ class Launch:
             "--reset-position-ids",
             "--reset-attention-mask",
             "--eod-mask-loss",
+            "--transformer-impl local",
+            "--no-masked-softmax-fusion",
+            "--recompute-activations",
             f"--data-cache-path {self.cache}",
             *counts,
         ]

@@ -38,6 +38,11 @@ def padded(size: int) -> int:
     return -(-size // _MULTIPLE) * _MULTIPLE
 
 
+def feed_forward_width(hidden: int) -> int:
+    """Channels between the two products of a SwiGLU: 8/3 of `hidden`, padded."""
+    return padded(8 * hidden // 3)
+
+
 class Block(nn.Module):
     """Pre-norm mixer and SwiGLU, each added to the residual stream; the block `number` of the model, from 0."""
 
@@ -88,7 +93,7 @@ class SwiGlu(nn.Module):
 
     def __init__(self, widths: Widths) -> None:
         super().__init__()
-        hidden, inner = widths.hidden, padded(8 * widths.hidden // 3)
+        hidden, inner = widths.hidden, feed_forward_width(widths.hidden)
         self.norm = nn.Parameter(torch.ones(hidden))
         self.gate_up = nn.Parameter(torch.empty(2 * inner, hidden))
         self.down = nn.Parameter(torch.empty(hidden, inner))

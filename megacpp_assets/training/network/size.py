@@ -39,7 +39,7 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
             platform_embed_enabled=recipe.platform_embedding,
         ),
         kv_heads=recipe.kv_heads,
-        rope_base=recipe.rope_base or _ROPE_BASE * max(1.0, row_tokens / _ROPE_TOKENS),
+        rope_base=rope_base(recipe, row_tokens),
         softcap=recipe.softcap,
         dtype=recipe.dtype,
         ngrams=NgramConfig(recipe.ngram_heads, table_size=recipe.ngram_table),
@@ -47,6 +47,11 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         relation_bias=recipe.relation_bias,
         tree_steps=recipe.tree_steps,
     )
+
+
+def rope_base(recipe: TrainingRecipe, row_tokens: int) -> float:
+    """The base of the rotary positions for rows of `row_tokens` tokens."""
+    return recipe.rope_base or _ROPE_BASE * max(1.0, row_tokens / _ROPE_TOKENS)
 
 
 def require_memory(config: ModelConfig, device: torch.device, processes: int, parts: int = 1, nodes: int = 1) -> None:

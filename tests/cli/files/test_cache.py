@@ -43,13 +43,19 @@ def test_it_prints_what_a_pair_holds_and_arguments_ready_to_paste(
     assert "training samples 20 of 16 tokens\n" in said
     words = said[said.index("--data-path") :].replace("\\\n", " ").split()
     assert words[:5] == ["--data-path", "0.25", str(prefix), "0.75", str(prefix)]
-    flags = {"--reset-position-ids", "--reset-attention-mask", "--eod-mask-loss"}
+    flags = {
+        "--reset-position-ids",
+        "--reset-attention-mask",
+        "--eod-mask-loss",
+        "--no-masked-softmax-fusion",
+        "--recompute-activations",
+    }
     assert flags <= set(words)
     words = [word for word in words if word not in flags]
     options = dict(zip(words[5::2], words[6::2], strict=True))
     assert list(options) == [
         "--tokenizer-type", "--tokenizer-model", "--vocab-size", "--make-vocab-size-divisible-by",
-        "--split", "--seq-length", "--seed", "--data-cache-path",
+        "--split", "--seq-length", "--seed", "--transformer-impl", "--data-cache-path",
     ]  # fmt: skip
     assert options["--tokenizer-type"] == "HuggingFaceTokenizer"
     assert Path(options["--tokenizer-model"]) == Path(options["--data-cache-path"]) / "tokenizer"
