@@ -9,7 +9,7 @@ import pytest
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.pipeline.corpus import open_corpus
 from tests.cli.commands import exit_code
-from tests.cli.conftest import LONG
+from tests.cli.conftest import LONG, make_root, make_upstream
 from tests.repos.git_tree import commit, git
 
 
@@ -17,6 +17,14 @@ from tests.repos.git_tree import commit, git
 def root(lib_root: Path) -> Path:
     """A data root whose dataset `mine` reads lib@v1.0."""
     return lib_root
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for tests that change nothing in it."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    with pytest.MonkeyPatch.context() as patch:
+        return make_root(folder, make_upstream(folder), patch)
 
 
 def _backfill(monkeypatch: pytest.MonkeyPatch, root: Path, tags: str, *words: str) -> int | str | None:
@@ -31,20 +39,20 @@ def _files(root: Path) -> dict[Path, bytes]:
 
 
 def test_a_dry_run_says_what_would_be_made_and_changes_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    unchanged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = _files(root)
-    assert not _backfill(monkeypatch, root, "*", "--dry-run")
+    before = _files(unchanged)
+    assert not _backfill(monkeypatch, unchanged, "*", "--dry-run")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [(line[0], line[2], line[5:]) for line in lines] == [
         ("lib@v1.0", "known", ["curated_files,", "semantic_jsonl"]),
         ("lib@v1.1", "new", ["pinned_repos,", "curated_files,", "semantic_jsonl"]),
         ("lib@v2.0", "new", ["pinned_repos,", "curated_files,", "semantic_jsonl"]),
     ]
-    assert _files(root) == before
+    assert _files(unchanged) == before
 
 
-def test_the_chosen_releases_are_made_beside_what_mixtures_read_and_a_second_time_nothing_is(
+def test_chosen_releases_are_made_once_beside_what_mixtures_read_and_a_tag_that_moved_changes_nothing(
     root: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not _backfill(monkeypatch, root, "v1.1,v2.*")
@@ -58,12 +66,13 @@ def test_the_chosen_releases_are_made_beside_what_mixtures_read_and_a_second_tim
     assert not _backfill(monkeypatch, root, "v1.1,v2.*")
     said = capsys.readouterr().out
     assert said.count("nothing, complete") == 2 and "Nothing to do: 6 steps" in said
+    _assert_a_moved_tag_is_named_and_its_documents_stay(root, upstream, monkeypatch, capsys)
 
 
-def test_a_tag_that_moved_is_told_and_what_was_made_of_it_stays(
+def _assert_a_moved_tag_is_named_and_its_documents_stay(
     root: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not _backfill(monkeypatch, root, "v1.1")
+    """lib@v1.1, which was made, becomes another commit upstream."""
     pinned = open_corpus(root).pin("lib@v1.1").commit
     made = {file: file.stat().st_mtime_ns for file in (root / "jsonl").rglob("*")}
     moved = commit(upstream, {"lib.cc": LONG + b"// other\n"}, "v1.1")
@@ -97,16 +106,16 @@ def test_a_release_that_cannot_be_made_does_not_keep_the_others_from_it(
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence_and_the_lock_stays(
-    root: Path,
+    unchanged: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     said: str,
 ) -> None:
-    before = (root / "corpus.lock").read_bytes()
-    assert exit_code(monkeypatch, "backfill", *words, "--data-root", str(root)) == 1
+    before = (unchanged / "corpus.lock").read_bytes()
+    assert exit_code(monkeypatch, "backfill", *words, "--data-root", str(unchanged)) == 1
     assert said in capsys.readouterr().err
-    assert (root / "corpus.lock").read_bytes() == before
+    assert (unchanged / "corpus.lock").read_bytes() == before
 
 
 def test_a_mirror_that_goes_away_in_the_middle_loses_nothing_and_the_same_command_goes_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from megacpp_assets.repos.sample import TAGS, make_sample_repositories
 from megacpp_assets.repos.upstream.references import remote_references
 
 SAMPLE = Path(megacpp_assets.sample.__file__).parent / "repos"
+QUICK = ("sample-expr", TAGS[-1])
+"""The repository and tag that `make test` builds: the quickest of all. `make test-full` builds all of them."""
 
 
 def test_the_eight_sample_repositories_are_those_of_the_catalogue(tmp_path: Path) -> None:
@@ -52,8 +53,15 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("tag", TAGS if os.environ.get("MEGACPP_FULL_TESTS") else TAGS[-1:])
-@pytest.mark.parametrize("name", sorted(path.name for path in SAMPLE.iterdir()))
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [
+        # Compiling all of them takes minutes, and they change only with the sample.
+        pytest.param(name, tag, marks=[] if (name, tag) == QUICK else pytest.mark.campaign)
+        for name in sorted(path.name for path in SAMPLE.iterdir())
+        for tag in TAGS
+    ],
+)
 def test_every_sample_repository_builds_and_passes_its_own_tests(
     name: str, tag: str, repositories: Path, tmp_path: Path
 ) -> None:
