@@ -9,6 +9,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
+from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.extras import require
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
@@ -82,6 +83,8 @@ def run_command(
 ) -> None:
     """Turn the arguments into a corpus and a plan, then run the plan."""
     require("build")  # A missing library is an error now, not hours later in the stage that needs it.
+    if tokenizer_device() == GPU:
+        require("gpu")
     if refs:
         others = {"--recipe": recipe, "--repos": repos, "--set": settings, "--configure": configure}
         _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})

@@ -9,9 +9,8 @@ from megacpp_assets.contract.errors import SpecError
 
 VARIABLE: Final = "MEGACPP_TOKENIZER_DEVICE"
 CPU: Final = "cpu"
-CUDA: Final = "cuda"
 GPU: Final = "gpu"
-DEVICES: Final = (CPU, CUDA, GPU, "interpreter")
+DEVICES: Final = (CPU, GPU)
 
 
 def tokenizer_device() -> str:

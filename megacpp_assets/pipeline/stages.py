@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, Protocol, cast
 
 from megacpp_assets.compute.cores import ELASTIC
-from megacpp_assets.compute.tokenizer_device import CUDA, GPU, tokenizer_device
+from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.extras import import_or_name_extra
@@ -102,7 +102,7 @@ class Stage:
 
 def _accelerator_of_the_tokenizer(recipe: Recipe) -> str:
     del recipe
-    return "accelerator" if tokenizer_device() in {CUDA, GPU} else ""
+    return "accelerator" if tokenizer_device() == GPU else ""
 
 
 def _accelerator_of_training(recipe: Recipe) -> str:

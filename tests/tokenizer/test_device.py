@@ -32,16 +32,21 @@ def test_a_number_of_workers_that_is_none_is_refused(published: Artifact, monkey
         load_encoder(published.directory)
 
 
-@pytest.mark.parametrize("device", ["cuda", "interpreter"])
-def test_without_triton_a_gpu_is_refused_in_a_sentence(
-    published: Artifact, monkeypatch: pytest.MonkeyPatch, device: str
+def test_without_wgpu_a_gpu_is_rejected_with_the_extra_to_install(
+    published: Artifact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "triton" or ".tokenizer.gpu" in name]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "wgpu" or ".tokenizer.webgpu" in name]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "triton", None)
-    monkeypatch.setenv(VARIABLE, device)
-    said = "Triton; expected the package triton; found none; what to do: pip install triton"
+    monkeypatch.setattr("megacpp_assets.contract.extras.find_spec", lambda name: None)
+    monkeypatch.setenv(VARIABLE, "gpu")
+    said = "extra gpu; expected the module wgpu; found none; what to do: pip install"
     with pytest.raises(EnvironmentLacks, match=said):
         load_encoder(published.directory)
     with pytest.raises(EnvironmentLacks, match=said):
         count_texts([b"int x;"], RECIPE)
+
+
+def test_an_unknown_device_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "tpu")
+    with pytest.raises(SpecError, match="cpu or gpu"):
+        count_texts([b"x"], RECIPE)

@@ -77,6 +77,12 @@ class Gpu:
             return np.zeros(0, dtype=np.uint32)
         return np.frombuffer(self.device.queue.read_buffer(buffer, 4 * at, 4 * words), dtype=np.uint32)
 
+    def clear(self, buffer: Any, words: int) -> None:
+        """Set the first `words` words of `buffer` to 0."""
+        encoder = self.device.create_command_encoder()
+        encoder.clear_buffer(buffer, 0, 4 * max(words, 1))
+        self.device.queue.submit([encoder.finish()])
+
     def enlarged(self, buffer: Any, words: int, room: int) -> Any:
         """A buffer of `room` words that begins with the `words` words of `buffer`."""
         larger = self.empty(room)
@@ -112,6 +118,12 @@ class Gpu:
             stage = {"module": module, "entry_point": "main", "constants": constants}
             self._pipelines[name] = self.device.create_compute_pipeline(layout="auto", compute=stage)
         return self._pipelines[name]
+
+
+@cache
+def shared_gpu() -> Gpu:
+    """The device of this process: its kernels are compiled once."""
+    return Gpu()
 
 
 @cache

@@ -17,13 +17,13 @@ from megacpp_assets.tokenizer.webgpu.symbols import CountedWords
 
 
 def train_on_gpu(
-    counter: Counter, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None
+    counter: Counter, recipe: TokenizerRecipe, gpu: Gpu, report: Callable[[int, int], None] | None = None
 ) -> Trained:
     """What `train.train_model` gives for the same words and recipe; `SpecError` as there."""
     require_words(counter)
     fixed = fixed_vocabulary()
     options = MergeOptions(recipe.vocabulary_size - FIXED_IDS, list(fixed.ids), fixed.words())
-    found = train_merges(Gpu(), counted_words(counter), options, report)
+    found = train_merges(gpu, counted_words(counter), options, report)
     return put_together(recipe, counter, found.merges, found.largest_count, found.dropped)
 
 

@@ -13,7 +13,7 @@ from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.model import make_splitter
-from megacpp_assets.tokenizer.train import train_model
+from megacpp_assets.tokenizer.train import train
 from megacpp_assets.tokenizer.webgpu.gpu import Gpu, Order
 from megacpp_assets.tokenizer.webgpu.merging import MergeOptions, train_merges
 from megacpp_assets.tokenizer.webgpu.train import counted_words
@@ -96,15 +96,15 @@ def test_100_orders_of_workgroups_give_the_same_merges() -> None:
 
 def test_the_whole_tokenizer_is_that_of_the_cpu(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = TokenizerRecipe(vocabulary_size=7230)
+    expected = train(native_sources().values(), recipe)
     monkeypatch.setenv(VARIABLE, "gpu")
-    counter = count_texts(native_sources().values(), recipe)
-    expected, found = train_model(counter, recipe), train_counted(counter, recipe)
+    found = train_counted(count_texts(native_sources().values(), recipe), recipe)
     assert dump_model(found.model) == dump_model(expected.model)
     facts = ("merges", "last_count", "largest_count", "forbidden_pairs")
     assert [getattr(found, fact) for fact in facts] == [getattr(expected, fact) for fact in facts]
 
 
-def test_an_empty_corpus_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_corpus_is_rejected(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = TokenizerRecipe(vocabulary_size=7210)
     monkeypatch.setenv(VARIABLE, "gpu")
     with pytest.raises(SpecError, match="at least one word"):

@@ -1,1 +1,0 @@
-"""Triton kernels: hashing, encoding, merging, the trie."""

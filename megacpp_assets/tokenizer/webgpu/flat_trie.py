@@ -1,0 +1,42 @@
+"""A trie as flat arrays in breadth-first order: the binary form, version 3, that the kernels walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MAGIC = b"TRIE"
+_VERSION = 3
+_HEADER_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FlatTrie:
+    """`nodes` (n, 3) has the first edge, the number of edges and the id + 1 (0: none) of each node; node 0 is the root.
+
+    `edges` (m, 2) has the byte and the child. The edges of a node lie together, by rising byte. All u32.
+    """
+
+    nodes: NDArray[np.uint32]
+    edges: NDArray[np.uint32]
+
+    def to_bytes(self) -> bytes:
+        """A header (magic, version, nodes, edges), then the nodes, then the edges; little-endian u32."""
+        header = np.array([0, _VERSION, len(self.nodes), len(self.edges)], dtype="<u4").tobytes()
+        return b"".join((_MAGIC, header[4:], self.nodes.astype("<u4").tobytes(), self.edges.astype("<u4").tobytes()))
+
+
+def flatten(tokens: Iterable[tuple[bytes, int]]) -> FlatTrie:
+    """The trie of (bytes, id) pairs."""
+    ids = dict(tokens)
+    prefixes = sorted({text[:end] for text in ids for end in range(len(text) + 1)} | {b""}, key=lambda t: (len(t), t))
+    numbers = {text: number for number, text in enumerate(prefixes)}
+    parents = np.array([numbers[text[:-1]] for text in prefixes[1:]], dtype=np.int64)
+    count = np.bincount(parents, minlength=len(prefixes))
+    ends = [ids.get(text, -1) + 1 for text in prefixes]
+    nodes = np.stack([np.cumsum(count) - count, count, ends], axis=1)
+    edges = np.stack([[text[-1] for text in prefixes[1:]], range(1, len(prefixes))], axis=1)
+    return FlatTrie(nodes.astype(np.uint32), edges.astype(np.uint32))

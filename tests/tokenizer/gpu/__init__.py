@@ -1,1 +1,0 @@
-"""Tests of `megacpp_assets.tokenizer.gpu`."""
