@@ -122,13 +122,15 @@ class _Union:
 
 
 def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
-    """What a document may hold one definition of: a signature or a head in its namespace, the program's `main`, and the
-    macros of a run. Those that another run defines stand in another arm of its conditional, which neither run holds."""
+    """What a document may hold one definition of under the same conditions: a signature or a head in its namespace, the
+    program's `main`, and the macros of a run."""
     node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
+    conditions = repository.directives.around(place.file, place.span.start, place.span.end)
+    under = " ".join(line for condition in conditions for line in condition.says)
     if node.signature is None:
         found = DEFINES.findall(text[place.span.char_start : place.span.char_end])
-        return {f"#define {name}" for name in found}
+        return {f"{under} #define {name}" for name in found}
     if node.chunk.name == "main":
-        return {node.chunk.name}
+        return {f"{under} main"}
     signature = text[node.signature.char_start : node.signature.char_end]
-    return {" ".join([*(space.name for space in place.spaces), *signature.split()])}
+    return {" ".join([under, *(space.name for space in place.spaces), *signature.split()])}

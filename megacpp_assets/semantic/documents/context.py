@@ -232,7 +232,7 @@ class Surroundings:
                 continue
             taken[item] = None
             least = self._least_chars(item)
-            chars += least + SEPARATOR_CHARS if least else 0
+            chars += least + SEPARATOR_CHARS + self._items.around_chars(item) if least else 0
             chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
             pending.extend(self._needed(item))
         return _Closure(tuple(taken), chars, chunks)
@@ -297,7 +297,9 @@ class Surroundings:
             return fresh
         for number in (number for number in self._items.bodies(item) if used[number]):
             hidden = self._items.declared_chars(item) == 0
-            cost = self._items.whole_chars(item) + SEPARATOR_CHARS if hidden else self._items.body_chars(item, number)
+            cost = self._items.body_chars(item, number)
+            if hidden:
+                cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
             shown = self._closure(self._body_needs(number), growth, cost, int(hidden))
             if self._take(shown, growth):
                 growth.context.whole[item].add(number)

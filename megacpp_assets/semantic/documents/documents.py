@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import traceback
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
@@ -16,13 +15,17 @@ from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
+from megacpp_assets.semantic.documents.included import Included
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.layout import Layout
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.documents.order import Piece
+from megacpp_assets.semantic.documents.scopes import Scopes
+from megacpp_assets.semantic.documents.standard import StandardHeaders
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
+from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
@@ -38,7 +41,6 @@ _LEAST_BELOW = 3
 """And no more than one part in this many of what stands below them."""
 _TOKENS_PER_CHUNK = 32
 """A row has a chunk slot for every so many tokens. Small declarations share one, so that documents stay below that."""
-_SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 
 _ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors of our own code over one document. Those of the machine (memory, disk) stop the run."""
@@ -137,8 +139,8 @@ class _Assembly:
         self._repository = repository
         self._chars = chars
         self._items = Items(repository)
-        self._includes = cache(self._spelled)
         self._mentions = Mentions(repository, chars)
+        self._standard = StandardHeaders(repository, chars)
         members = Members(repository, self._items, self._mentions)
         self._layout = Layout(repository, self._items, members)
         reach = Reach(recipe.dependency_depth, recipe.body_depth)
@@ -192,53 +194,66 @@ class _Assembly:
         context = Context() if bare else self._surroundings.choose(items, room, barred)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)
-        self._head(writer, pieces, head)
+        self._layout.write(writer, pieces)
+        needed = self._standard.needed(writer.parts, in_c=self._is_c(roots[0]))
+        writer = DocumentWriter(self._repository, self._chars)
+        self._head(writer, pieces, head, needed)
         self._layout.write(writer, pieces)
         return writer.finish(roots, validates=validate, recall=self._recall(items, writer.parts))
 
     def _room(self, roots: Sequence[PlacedRoot]) -> Room:
         """What the context of `roots` may take, include directives among it."""
         own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
-        chars = self._most - own
+        chars = (
+            self._most - own - sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
+        )
         if self._replication:
             chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
         return Room(chars, self._chunks - sum(end - start for start, end in (place.unit for place in roots)))
 
-    def _head(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int) -> None:
-        """Include directives, as many as there is room for: of each file of which a definition stands here those of
-        what lies outside the repository, nearest files first, and of the roots' files of what does not stand here."""
+    def _is_c(self, place: PlacedRoot) -> bool:
+        """Whether a document that begins with `place` is C."""
+        facts = self._repository.files[place.file]
+        standard = facts.parsed.standard
+        return "++" not in standard if standard else facts.file.language == "c"
+
+    def _head(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]) -> None:
+        """Include directives under their conditions, with what configures them in front, as many as there is room for.
+
+        They are taken from each file of which a definition is shown, nearest files first. Standard headers that are
+        `needed` and that no such file includes are added behind them.
+        """
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
         present = {self._repository.files[piece.file].source.path for piece in pieces}
-        told: set[tuple[str, ...]] = set()
+        included = Included(room, present, needed)
+        scopes = Scopes(self._repository, writer)
+        by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
+        heads = {file: self._repository.directives.head(file) for _, file in order}
+        for file, shown in heads.items():
+            included.stand_elsewhere(line for line in shown if _is_held(line.span, by_file[file]))
         for distance, file in order:
-            for span, spelling in self._includes(file):
-                length = span.char_end - span.char_start + 1
-                outside = spelling[0] == "<" or (distance == 0 and not _names_one(spelling[1], present))
-                if length > room or spelling in told or not outside:
-                    continue
-                if not any(piece.file == file and _holds(piece, span) for piece in pieces):
-                    told.add(spelling)
-                    room -= length
-                    if writer.size:
-                        writer.synthetic("\n")
-                    writer.slice(file, span, CONTEXT_ROLE)
+            under = {name for piece in by_file[file] for name in piece.names}
+            lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
+            self._write_head(writer, scopes, file, included.chosen(lines, under, is_root_file=distance == 0))
+        scopes.close(blank="\n")
+        for header in sorted(included.missing):
+            writer.synthetic("\n" if writer.size else "")
+            writer.synthetic(f"#include <{header}>")
         if writer.size:
             writer.context(0, "preamble", "")
+
+    def _write_head(self, writer: DocumentWriter, scopes: Scopes, file: int, lines: Sequence[HeadLine]) -> None:
+        for line in lines:
+            scopes.move_to(line.conditions, file, "\n")
+            if writer.size:
+                writer.synthetic("\n")
+            writer.slice(file, line.span, CONTEXT_ROLE)
 
     def _defines(self, piece: Piece) -> bool:
         """Whether a root, a body or the members of a class stand there."""
         has_members = self._items.head_chars(piece.item) > 0 and not piece.head
         return piece.is_root or has_members or bool(piece.whole)
-
-    def _spelled(self, file: int) -> list[tuple[Span, tuple[str, ...]]]:
-        """The include directives of a file, each with its bracket and the name behind it."""
-        facts = self._repository.files[file]
-        text = facts.source.text
-        found = [(span, _SPELLING.search(text, span.char_start, span.char_end)) for span in facts.includes]
-        return [
-            (span, match.groups() if match else ("", text[span.char_start : span.char_end])) for span, match in found
-        ]
 
     def _recall(self, roots: Sequence[Item], parts: Sequence[Part]) -> Recall:
         """Of what each root uses of the repository and does not declare, how much is declared here."""
@@ -247,9 +262,5 @@ class _Assembly:
         return Recall(sum(map(len, used)), sum(len(here.intersection(ids)) for ids in used))
 
 
-def _holds(piece: Piece, span: Span) -> bool:
-    return piece.span.start <= span.start and span.end <= piece.span.end
-
-
-def _names_one(spelling: str, paths: set[str]) -> bool:
-    return any(path == spelling or path.endswith(f"/{spelling}") for path in paths)
+def _is_held(span: Span, pieces: Sequence[Piece]) -> bool:
+    return any(piece.span.start <= span.start and span.end <= piece.span.end for piece in pieces)

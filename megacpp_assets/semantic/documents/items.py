@@ -40,6 +40,8 @@ class Items:
         """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
         self.holder = cache(self._holder)
         """The class that `item` is defined outside of as a member, perhaps of one of its own classes."""
+        self.around_chars = cache(self._around_chars)
+        """Characters of the conditions of the preprocessor around an item."""
         self.names = cache(self._names_of)
         """What a chunk may be called by where another uses it."""
         self._declared = cache(self._declared_by)
@@ -79,6 +81,11 @@ class Items:
     def is_inner(self, item: Item) -> bool:
         """Whether `item` is a class that is defined outside of its own, and can be declared inside of that alone."""
         return self.head_chars(item) > 0 and self.holder(item) is not None
+
+    def _around_chars(self, item: Item) -> int:
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        found = self._repository.directives.around(first.file, first.chunk.start, last.chunk.end)
+        return sum(condition.chars for condition in found)
 
     def whole_chars(self, item: Item) -> int:
         """Characters of an item as it stands in its file."""

@@ -1,14 +1,13 @@
 """The pieces of a document in an order that a compiler would take, inside the namespaces that they stand in.
 
 What is used stands before what uses it; where that leaves a choice, a file goes on as it stands, then a namespace, and
-what is far from the roots comes first. Namespaces are opened with their own text and closed again.
+what is far from the roots comes first. Namespaces and conditions are opened with their own text and closed again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import takewhile
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context import Context
@@ -16,8 +15,9 @@ from megacpp_assets.semantic.documents.document import DocumentWriter
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
 from megacpp_assets.semantic.documents.order import Piece, ordered
+from megacpp_assets.semantic.documents.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.repository import Repository
-from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.spaces import Span
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _FORWARD = re.compile(
@@ -69,12 +69,14 @@ class Layout:
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._roots[first.root]
         span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
-        names = tuple(space.name for space in place.spaces)
+        conditions = self._repository.directives.around(first.file, span.start, span.end)
+        around: list[Scope] = [*place.spaces, *conditions]
+        scopes = tuple(sorted(around, key=start_of))
         holder = self._items.holder(item)
         ahead = "" if holder is not None or "=" in (text := self._items.signature_text(item[0])) else text
         kind = first.chunk.kind
         head = members is not None, members or ()
-        return Piece(item, first.file, span, whole, *head, distance, place.spaces, names, holder, kind, ahead)
+        return Piece(item, first.file, span, whole, *head, distance, scopes, names_of(scopes), holder, kind, ahead)
 
     def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
         """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides. A class
@@ -101,49 +103,20 @@ class Layout:
 
     def write(self, writer: DocumentWriter, pieces: Sequence[Piece]) -> None:
         """Write `pieces` in the order given."""
-        opened: list[tuple[Space, int]] = []
+        scopes = Scopes(self._repository, writer)
         last: Piece | None = None
         for piece in pieces:
-            shared = self._shared(opened, piece)
-            self._close(writer, opened, shared)
-            self._open(writer, opened, piece, shared)
+            scopes.move_to(piece.scopes, piece.file)
             if writer.size:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             self._write(writer, piece)
             last = piece
-        self._close(writer, opened, 0)
+        scopes.close()
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Whether `second` stands on the line behind `first` in their file."""
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
-
-    def _shared(self, opened: Sequence[tuple[Space, int]], piece: Piece) -> int:
-        """How many of the namespaces that are open are the piece's."""
-        pairs = zip(opened, ((space, piece.file) for space in piece.spaces), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: _same(self._repository, *pair), pairs))
-
-    def _open(self, writer: DocumentWriter, opened: list[tuple[Space, int]], piece: Piece, shared: int) -> None:
-        fresh = piece.spaces[shared:]
-        if not fresh:
-            return
-        if writer.size:
-            writer.synthetic("\n\n")
-        begin = writer.size
-        for number, space in enumerate(fresh):
-            if number:
-                writer.synthetic("\n")
-            writer.once(piece.file, space.opening, CONTEXT_ROLE)
-            opened.append((space, piece.file))
-        writer.context(begin, "namespace", fresh[-1].name)
-
-    def _close(self, writer: DocumentWriter, opened: list[tuple[Space, int]], kept: int) -> None:
-        if len(opened) > kept:
-            writer.synthetic("\n")
-        while len(opened) > kept:
-            space, _ = opened.pop()
-            name = space.name.rpartition("::")[2]
-            writer.synthetic(f"\n{space.closing}" + (f"  // namespace {name}" if space.closing == "}" and name else ""))
 
     def _write(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write one piece: its text without the bodies that are left out, and its chunks."""
@@ -238,12 +211,3 @@ def _statements(text: str) -> list[tuple[str, ...]]:
     if parts[-1].strip() or not found or not all(found):
         return [tuple(text.split())]
     return [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
-
-
-def _same(repository: Repository, first: tuple[Space, int], second: tuple[Space, int]) -> bool:
-    """Whether two namespaces, perhaps of different files, are one: equal names, opened by equal text."""
-    texts = [
-        " ".join(repository.files[file].source.text[space.opening.char_start : space.opening.char_end].split())
-        for space, file in (first, second)
-    ]
-    return first[0].name == second[0].name and texts[0] == texts[1]

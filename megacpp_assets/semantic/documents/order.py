@@ -12,7 +12,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from megacpp_assets.semantic.documents.items import Item
-from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.documents.scopes import Scope
+from megacpp_assets.semantic.graph.spaces import Span
 
 _EARLY = ("preamble", "typedef", "class_decl", "func_sig")
 """In a circle, these kinds come first."""
@@ -34,9 +35,9 @@ class Piece:
     head: bool
     members: tuple[int, ...]
     distance: int
-    spaces: tuple[Space, ...]
+    scopes: tuple[Scope, ...]
     names: tuple[str, ...]
-    """Of its namespaces."""
+    """Its namespaces and conditions as names."""
     holder: Item | None
     kind: str
     ahead: str

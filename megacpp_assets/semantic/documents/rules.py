@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
+from megacpp_assets.semantic.documents.standard_names import HEADERS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _JOINT: Final = re.compile(r";|[};]+(?:  // namespace .*)?|(?:public|protected|private):")
 """A line between slices: the end of a declaration, a class or a namespace, or the access label above a member."""
+_INCLUDE: Final = re.compile(r"#include <([\w/.]+)>")
+"""A standard header that a document needs and that its files get through others."""
 _MACRO: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?")
 """A line that may open or close a namespace without a brace."""
 
@@ -86,11 +89,16 @@ def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
 
 def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str]) -> bool:
     """Whether characters of no file are what may join slices: line ends, ends of declarations, of classes and of
-    namespaces, access labels, openings that were `told` before, and signatures of what one of the `slices` defines. A
-    macro may close what a macro opened."""
+    namespaces, access labels, includes of standard headers, openings that were `told` before, and signatures of what
+    one of the `slices` defines. A macro may close what a macro opened."""
     lines = {line.strip() for line in gap.splitlines()} - told - {""}
-    odd = [line for line in lines if not _JOINT.fullmatch(line) and not _begins_a_line(line, slices)]
+    odd = [line for line in lines if not _is_joint(line) and not _begins_a_line(line, slices)]
     return not odd or (all(map(_MACRO.fullmatch, odd)) and any(map(_MACRO.fullmatch, told)))
+
+
+def _is_joint(line: str) -> bool:
+    include = _INCLUDE.fullmatch(line)
+    return include[1] in HEADERS if include else _JOINT.fullmatch(line) is not None
 
 
 def _begins_a_line(declared: str, slices: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,13 @@ _KIND_OF_ROLE = {
 _RANK = np.array([[*_KIND_OF_ROLE, Role.NAMESPACE, Role.BODY].index(role) for role in Role], dtype=np.int64)
 _KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
 _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
+_ASIDE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
+
+INCLUDES = frozenset({"include", "include_next", "import"})
+CONFIGURING = frozenset({"define", "undef", "pragma"})
+"""Directives that an include behind them may depend on."""
+MOST_CONFIGURING = 8
+"""Of definitions in front of an include, so many of the nearest are shown with it."""
 
 Ints = NDArray[np.int64]
 Method = tuple[int, int, str]
@@ -128,18 +136,44 @@ def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tupl
 
 
 def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
-    """Macro definitions outside the `taken` ranges; a file's include guard is none."""
+    """Macro definitions outside the `taken` ranges, each with the includes that it configures. The macro of an include
+    guard is left out."""
     starts = lexed.directives[:, 0]
     place = np.searchsorted(taken[:, 0], starts, side="right") - 1
     free = np.append(taken[:, 1], -1)[place] <= starts  # place -1 is that of the last one, which ends before all
-    guarded = has_guard(code, lexed)
+    guarded, reached = has_guard(code, lexed), -1
     for number in np.flatnonzero(free).tolist():
-        if lexed.names[number] != "define":
+        if lexed.names[number] != "define" or number <= reached:
             continue
-        start, end = lexed.directives[number].tolist()
         words = _words(code, lexed, number)
         if words and not (number == 1 and guarded):
+            reached = _configured(code, lexed, number)
+            start, end = int(lexed.directives[number, 0]), int(lexed.directives[reached, 1])
             yield Group(start, end, "preamble", words[0].split(b"(")[0].decode(errors="replace"))
+
+
+def _configured(code: bytes, lexed: Lexed, number: int) -> int:
+    """The last directive of those that belong to the definition `number`: the includes behind it up to the last one,
+    and the `#undef` behind them. The definition itself if no include follows it."""
+    names, last, included = lexed.names, number, False
+    run = takewhile(lambda each: _follows(code, lexed, each), range(number + 1, len(names)))
+    for each in takewhile(lambda each: names[each] in CONFIGURING or names[each] in INCLUDES, run):
+        if each - number >= MOST_CONFIGURING and not included:
+            break
+        included = included or names[each] in INCLUDES
+        last = each if included and names[each] in (*INCLUDES, "undef") else last
+    return last
+
+
+def _follows(code: bytes, lexed: Lexed, number: int) -> bool:
+    """Whether nothing but space and comments stands between a directive and the one before it."""
+    return is_aside(code, int(lexed.directives[number - 1, 1]), int(lexed.directives[number, 0]))
+
+
+def is_aside(code: bytes, start: int, end: int) -> bool:
+    """Whether bytes [start, end) are space and comments."""
+    found = _ASIDE.match(code, start, end)
+    return found is not None and found.end() == end
 
 
 def has_guard(code: bytes, lexed: Lexed) -> bool:

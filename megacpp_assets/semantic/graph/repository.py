@@ -12,6 +12,7 @@ import numpy as np
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
 from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined, link
 from megacpp_assets.semantic.graph.spaces import Space, Span
@@ -45,7 +46,7 @@ class PlacedRoot:
 @dataclass(frozen=True, slots=True)
 class Repository:
     """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending,
-    `spelled[i]` the chunks that it names where the parser tells no use."""
+    `spelled[i]` the chunks that it names where the parser tells no use; `directives` are those of its files."""
 
     files: Sequence[FileFacts]
     nodes: Sequence[Node]
@@ -55,6 +56,7 @@ class Repository:
     out: Sequence[Sequence[tuple[int, int, int]]]
     spelled: Sequence[Sequence[int]]
     edges: Edges
+    directives: Directives
 
     def unit_level(self, unit: tuple[int, int]) -> int:
         """Level of a unit: the highest of its chunks."""
@@ -87,6 +89,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         out=_rows(count, edges),
         spelled=spelled(files),
         edges=edges,
+        directives=Directives(files),
     )
 
 

@@ -16,7 +16,7 @@ from tests.semantic.sources import assembled
 def _piece(number: int, ahead: str = "") -> Piece:
     return Piece(
         item=(number, number + 1), file=0, span=Span(number, number + 1, number, number + 1), whole=frozenset(),
-        head=False, members=(), distance=1, spaces=(), names=(), holder=None, kind="func_body", ahead=ahead,
+        head=False, members=(), distance=1, scopes=(), names=(), holder=None, kind="func_body", ahead=ahead,
     )  # fmt: skip
 
 

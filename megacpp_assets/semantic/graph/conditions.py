@@ -1,0 +1,124 @@
+"""The conditions of the preprocessor around places of a file: which arm of which conditional each place is in.
+
+Include guards of whole files and conditionals without an `#endif` are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from megacpp_assets.semantic.graph.groups import is_aside
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.outline.lexer import Lexed
+from megacpp_assets.semantic.tree.text import SourceText
+
+OPENING = frozenset({"if", "ifdef", "ifndef"})
+_TURNING = frozenset({"elif", "elifdef", "elifndef", "else"})
+_GUARD = re.compile(rb"[ \t]*#[ \t]*(?:ifndef[ \t]+|if[ \t]*![ \t]*defined[ \t]*\(?[ \t]*)(\w+)[ \t]*\)?")
+_DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An arm of a conditional: its directives from `#if` to the one that begins this arm, and its `#endif`.
+
+    `says` is the text of these directives with single spaces. Two arms with equal texts have the same condition.
+    """
+
+    lines: tuple[Span, ...]
+    closing: Span
+    says: tuple[str, ...]
+
+    @property
+    def start(self) -> int:
+        """The byte where the conditional begins."""
+        return self.lines[0].start
+
+    @property
+    def chars(self) -> int:
+        """Characters that its directives and its `#endif` take on lines of their own."""
+        return sum(line.char_end - line.char_start + 1 for line in (*self.lines, self.closing))
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether bytes [start, end) lie between the first directive of the conditional and its `#endif`."""
+        return self.start < start and end <= self.closing.start
+
+
+class Conditions:
+    """The conditionals of one file."""
+
+    def __init__(self, source: SourceText, lexed: Lexed) -> None:
+        self._source = source
+        self._lexed = lexed
+        self._made: dict[tuple[int, ...], Condition] = {}
+        self._ends = _ends(source.data, lexed)
+        self._starts: list[int] = lexed.directives[:, 0].tolist()
+        self._open = self._open_before()
+
+    def around(self, offset: int) -> tuple[Condition, ...]:
+        """The conditions around the byte `offset`, outer ones first."""
+        return tuple(map(self._arm, self._open[bisect_left(self._starts, offset)]))
+
+    def _open_before(self) -> list[tuple[tuple[int, ...], ...]]:
+        """The arms open before each directive, and at the end of the file, as numbers of directives."""
+        open_: list[tuple[int, ...]] = []
+        found: list[tuple[tuple[int, ...], ...]] = []
+        for number, name in enumerate(self._lexed.names):
+            found.append(tuple(open_))
+            if number in self._ends:
+                open_.append((number,))
+            elif name in _TURNING and open_:
+                open_[-1] = (*open_[-1], number)
+            elif open_ and number == self._ends[open_[-1][0]]:
+                open_.pop()
+        return [*found, tuple(open_)]
+
+    def _arm(self, numbers: tuple[int, ...]) -> Condition:
+        found = self._made.get(numbers)
+        if found is None:
+            places = self._lexed.directives[[*numbers, self._ends[numbers[0]]]].tolist()
+            *lines, closing = spans_of(self._source, [(start, end) for start, end in places])
+            texts = (self._source.data[start:end].decode(errors="replace") for start, end in places[:-1])
+            found = Condition(tuple(lines), closing, tuple(" ".join(text.split()) for text in texts))
+            self._made[numbers] = found
+        return found
+
+
+def _ends(code: bytes, lexed: Lexed) -> dict[int, int]:
+    """The number of the `#endif` of each conditional by the number of its `#if`, without the guard of the file."""
+    opened: list[int] = []
+    ends: dict[int, int] = {}
+    for number, name in enumerate(lexed.names):
+        if name in OPENING:
+            opened.append(number)
+        elif name == "endif" and opened:
+            ends[opened.pop()] = number
+    guard = guard_number(code, lexed)
+    if guard in ends and is_aside(code, int(lexed.directives[ends[guard], 1]), len(code)):
+        del ends[guard]
+    return ends
+
+
+def guard_number(code: bytes, lexed: Lexed) -> int:
+    """The number of the `#ifndef` that may be the include guard of the file: the first directive that is not a pragma,
+    followed at once by the `#define` of its macro. -1 if the file has none."""
+    number = next((number for number, name in enumerate(lexed.names) if name != "pragma"), -1)
+    if number < 0 or number + 1 >= len(lexed.names):
+        return -1
+    (start, end), (behind, behind_end) = lexed.directives[number : number + 2].tolist()
+    asked, defined = _GUARD.fullmatch(code[start:end].rstrip()), _DEFINED.match(code[behind:behind_end])
+    same = asked is not None and defined is not None and asked[1] == defined[1]
+    return number if same and is_aside(code, end, behind) else -1
+
+
+def runs_of_directives(code: bytes, lexed: Lexed) -> Sequence[range]:
+    """The directives of a file by number, in runs without a declaration between them."""
+    places = lexed.directives.tolist()
+    firsts = [0] if places else []
+    firsts += [
+        number for number in range(1, len(places)) if not is_aside(code, places[number - 1][1], places[number][0])
+    ]
+    return [range(first, last) for first, last in zip(firsts, [*firsts[1:], len(places)], strict=True)]

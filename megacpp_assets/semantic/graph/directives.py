@@ -1,0 +1,108 @@
+"""What documents need of the directives of a repository's files: conditions around places, and lines of their heads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.conditions import Condition, Conditions, guard_number, runs_of_directives
+from megacpp_assets.semantic.graph.groups import CONFIGURING, INCLUDES, MOST_CONFIGURING
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.outline.lexer import Lexed, lex
+
+_SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
+_ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
+
+
+class HeadLine(NamedTuple):
+    """An include directive, or a directive that configures one.
+
+    `spelling` is the bracket of an include and the name behind it, ("", "") for other directives. Lines of equal `run`
+    have no declaration between them. `dropped` means that the preprocessor skipped the include.
+    """
+
+    span: Span
+    spelling: tuple[str, str]
+    conditions: tuple[Condition, ...]
+    run: int
+    dropped: bool
+
+    @property
+    def chars(self) -> int:
+        """Characters that it takes on a line of its own."""
+        return self.span.char_end - self.span.char_start + 1
+
+
+class Directives:
+    """The directives of the files of a repository. A file is lexed when it is first needed."""
+
+    def __init__(self, files: Sequence[FileFacts]) -> None:
+        self._files = files
+        self._conditions = cache(self._conditions_of)
+        self.around = cache(self._around)
+        """The conditions around bytes [start, end) of a file, outer ones first."""
+        self.head = cache(self._head)
+        """The include directives of a file and what configures them, in the file's order."""
+
+    def _conditions_of(self, file: int) -> tuple[Lexed, Conditions] | None:
+        source = self._files[file].source
+        if b"#" not in source.data:
+            return None
+        lexed = lex(source.data)
+        return lexed, Conditions(source, lexed)
+
+    def _around(self, file: int, start: int, end: int) -> tuple[Condition, ...]:
+        found = self._conditions(file)
+        return tuple(each for each in found[1].around(start) if each.holds(start, end)) if found else ()
+
+    def _head(self, file: int) -> tuple[HeadLine, ...]:
+        found, facts = self._conditions(file), self._files[file]
+        if found is None:
+            return ()
+        lexed, _ = found
+        seen = {span.start for span in facts.includes}
+        guard = guard_number(facts.source.data, lexed)
+        chosen = [
+            (number, run)
+            for run, numbers in enumerate(runs_of_directives(facts.source.data, lexed))
+            for number in _lines(facts.source.data, lexed, numbers, guard)
+        ]
+        places = [(int(start), int(end)) for start, end in lexed.directives[[number for number, _ in chosen]].tolist()]
+        spans = spans_of(facts.source, places)
+        return tuple(
+            HeadLine(
+                span,
+                self._spelled(file, span) if (included := lexed.names[number] in INCLUDES) else ("", ""),
+                self._around(file, span.start, span.end),
+                run,
+                included and span.start not in seen,
+            )
+            for (number, run), span in zip(chosen, spans, strict=True)
+        )
+
+    def _spelled(self, file: int, span: Span) -> tuple[str, str]:
+        text = self._files[file].source.text[span.char_start : span.char_end]
+        match = _SPELLING.search(text)
+        return (match[1], match[2]) if match else ('"', text)
+
+
+def _lines(code: bytes, lexed: Lexed, numbers: range, guard: int) -> Iterator[int]:
+    """The includes of a run, the nearest definitions before each, and the `#undef` behind the last."""
+    names = lexed.names
+    places = [number for number in numbers if names[number] in INCLUDES]
+    if not places:
+        return
+    configuring = [
+        number
+        for number in numbers
+        if names[number] in CONFIGURING
+        and (guard < 0 or number != guard + 1)
+        and not _ONCE.match(code, *lexed.directives[number].tolist())
+        and (number < places[-1] or names[number] != "define")
+    ]
+    kept = {number for place in places for number in [each for each in configuring if each < place][-MOST_CONFIGURING:]}
+    kept |= {number for number in configuring if number > places[-1]}
+    yield from sorted({*places, *kept})

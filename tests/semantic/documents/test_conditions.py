@@ -1,0 +1,129 @@
+"""Documents keep the conditions of the preprocessor: each text under its own, opened and closed in order."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.document import Document
+from tests.semantic.sources import assembled
+
+ONE_DOCUMENT = SemanticRecipe(replication=0, small_share=0.0, parsed_documents=0)
+CLOCK = """\
+#ifndef CLOCK_H
+#define CLOCK_H
+#include <stddef.h>
+#if defined(_WIN32)
+#include <windows.h>
+#elif defined(__APPLE__)
+#include <mach/mach_time.h>
+#else
+#include <time.h>
+#endif
+
+struct Stamp { long seconds; };
+
+#if defined(_WIN32)
+long clock_now(Stamp *stamp) { stamp->seconds = GetTickCount(); return stamp->seconds; }
+long clock_win(Stamp *stamp) { return clock_now(stamp) + 1; }
+#elif defined(__APPLE__)
+long clock_now(Stamp *stamp) { stamp->seconds = mach_absolute_time(); return stamp->seconds; }
+#else
+long clock_now(Stamp *stamp) { stamp->seconds = time(nullptr); return stamp->seconds; }
+#ifdef TRACE
+long clock_trace(Stamp *stamp) { return clock_now(stamp) + 2; }
+#endif
+#endif
+#endif
+"""
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b")
+
+
+def _texts(tree: Path, text: str, name: str = "a.cc") -> list[str]:
+    return [each.text for each in assembled(tree, {name: text}, ONE_DOCUMENT) if isinstance(each, Document)]
+
+
+def _conditions(text: str) -> dict[str, set[tuple[str, ...]]]:
+    """The conditions of each other line of `text`, without guards. Fails where they are not balanced."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    open_: list[list[str]] = []
+    for line in text.splitlines():
+        match = _DIRECTIVE.match(line)
+        if match is None:
+            lines = [" ".join(each.split()) for arms in open_ for each in arms]
+            found.setdefault(line.strip(), set()).add(tuple(lines))
+        elif match[1] == "endif":
+            open_.pop()
+        elif match[1] in ("else", "elif"):
+            open_[-1].append(line)
+        else:
+            open_.append([line])
+    assert not open_
+    return found
+
+
+def test_every_arm_stands_under_its_condition_with_its_own_includes(tmp_path: Path) -> None:
+    text, guarded = "\n".join(_texts(tmp_path, CLOCK, "clock.h")), ("#ifndef CLOCK_H",)
+    shown, known = _conditions(text), _conditions(CLOCK)
+    for line in filter(None, shown):
+        if line in known and line not in "{}":
+            assert {guarded + each for each in shown[line]} == known[line], line
+    assert "CLOCK_H" not in text and text.count("long clock_now(Stamp *stamp) {") == 3
+    assert {"#include <windows.h>", "#include <time.h>", "#include <mach/mach_time.h>"} <= shown.keys()
+
+
+def test_one_function_and_two_keep_their_condition_alike(tmp_path: Path) -> None:
+    one = "#ifdef FAST\nint fast(int a) { return a * 2 + 1; }\n#endif\nint slow(int a) { return a * 3 + 1; }\n"
+    two = one.replace("#endif", "int faster(int a) { return fast(a) * 2; }\n#endif")
+    for number, text in enumerate((one, two)):
+        shown = _conditions("\n".join(_texts(tmp_path / str(number), text)))
+        assert shown["int fast(int a) { return a * 2 + 1; }"] == {("#ifdef FAST",)}
+        assert shown["int slow(int a) { return a * 3 + 1; }"] == {()}
+
+
+def test_what_configures_an_include_stays_in_front_of_it(tmp_path: Path) -> None:
+    text = '#pragma once\n#define TINY_IMPLEMENTATION\n#include "tiny.h"\n#undef TINY_IMPLEMENTATION\n'
+    (made,) = _texts(tmp_path / "alone", text)
+    assert made == text.removeprefix("#pragma once\n").strip()
+    text = "#define _GNU_SOURCE\n#include <stdio.h>\n" + "".join(
+        f"int number_{each}(int given) {{ return given * {each} + sizeof(FILE); }}\n" for each in range(3)
+    )
+    for made in _texts(tmp_path / "used", text):
+        assert made.startswith("#define _GNU_SOURCE\n#include <stdio.h>\n")
+
+
+def test_a_macro_at_the_top_that_guards_nothing_keeps_its_condition(tmp_path: Path) -> None:
+    text = "#ifndef LIMIT\n#define LIMIT 4\n#endif\nint limit(int given) { return given + LIMIT; }\n"
+    assert "#ifndef LIMIT\n#define LIMIT 4\n#endif" in "\n".join(_texts(tmp_path, text))
+
+
+def test_conditions_are_balanced_and_true_of_any_tree(tmp_path: Path) -> None:
+    for seed in range(12):
+        draw = random.Random(seed)
+        text = _random_source(draw)
+        known = _conditions(text)
+        for made in _texts(tmp_path / str(seed), text):
+            for line, conditions in _conditions(made).items():
+                if line.startswith("int f"):
+                    assert conditions == known[line], (seed, line)
+
+
+def _random_source(draw: random.Random) -> str:
+    lines: list[str] = []
+    depth, names = 0, iter(range(1000))
+    for _ in range(40):
+        step = draw.choice(("#if", "#else", "#endif", "f", "f", "f"))
+        if step == "#if" and depth < 3:
+            lines.append(f"#if A{draw.randrange(4)}")
+            depth += 1
+        elif step == "#else" and depth and not lines[-1].startswith("#el"):
+            lines.append(f"#elif B{next(names)}")
+        elif step == "#endif" and depth:
+            lines.append("#endif")
+            depth -= 1
+        elif step == "f":
+            number = next(names)
+            lines.append(f"int f{number}(int given) {{ return given * {number} + f{max(0, number - 3)}(given); }}")
+    return "\n".join([*lines, *["#endif"] * depth]) + "\n"

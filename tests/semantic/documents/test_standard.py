@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.standard import header_in_c, header_in_cxx
+from tests.semantic.sources import Sources, assembled
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("std::string", "string"),
+        ("std::__cxx11::to_string", "string"),
+        ("std::vector::push_back", "vector"),
+        ("std::chrono::steady_clock", "chrono"),
+        ("std::size_t", "cstddef"),
+        ("size_t", "cstddef"),
+        ("printf", "cstdio"),
+        ("pthread_mutex_lock", "pthread.h"),
+        ("std", ""),
+        ("mine::string", ""),
+        ("", ""),
+    ],
+)
+def test_the_header_of_a_name_is_the_one_that_the_standard_promises(name: str, header: str) -> None:
+    assert header_in_cxx(name) == header
+
+
+def test_headers_of_c_end_in_h() -> None:
+    assert [header_in_c(name) for name in ("printf", "size_t", "string")] == ["stdio.h", "stddef.h", ""]
+
+
+def _texts(tree: Path, sources: Sources) -> dict[str, str]:
+    recipe = SemanticRecipe(strategy="file", parsed_documents=0)
+    made = (entry for entry in assembled(tree, sources, recipe) if isinstance(entry, Document))
+    return {entry.root.name: entry.text for entry in made}
+
+
+def test_a_header_that_came_through_another_file_is_included_once_at_the_top(tmp_path: Path) -> None:
+    sources = {
+        "all.h": "#pragma once\n#include <string>\n#include <climits>\n#include <cstring>\n",
+        "user.cc": '#include "all.h"\n#include <stdio.h>\n#define SIZE(text) strlen(text)\n'
+        'std::string printed(int number) {\n  if (number < INT_MAX) printf("%d", number);\n'
+        '  return std::string("some text of a length", SIZE("some"));\n}\n',
+    }
+    text = _texts(tmp_path, sources)["SIZE"]
+    assert text.startswith("#include <stdio.h>\n#include <climits>\n#include <cstring>\n#include <string>\n\n")
+    assert text.count("#include") == 4
+
+
+def test_names_of_the_repository_need_no_standard_header(tmp_path: Path) -> None:
+    text = 'int strlen(const char *text) { return text[0] ? 1000000 : 2000000; }\nint used() { return strlen("a"); }\n'
+    assert all("#include" not in each for each in _texts(tmp_path, {"own.cc": text}).values())
