@@ -1,4 +1,6 @@
-"""`megacpp audit`: what a checkpoint was made from, proved by reading all of it again; and questions backwards."""
+"""`megacpp audit`: proves what a checkpoint was made from by reading all of it again, and answers questions about
+origin.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ def audit_command(
 
 
 def _require_one_question(checkpoint: str | None, **asked: object) -> None:
-    """`SpecError` unless the arguments ask exactly one thing."""
+    """Raise `SpecError` unless the arguments ask exactly one question."""
     given = [f"--{name}" for name, value in asked.items() if value]
     needs_checkpoint = given in ([], ["--token"], ["--export"])
     if len(given) > 1 or needs_checkpoint != bool(checkpoint):
@@ -101,7 +103,7 @@ def _print_audit(checkpoint: str, data_root: str | None, *, quick: bool, as_json
 
 
 def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
-    """The data root and the path below it of the checkpoint that `text` names; `SpecError` where there is none."""
+    """Return the data root and the path below it of the checkpoint that `text` names. `SpecError` if it is missing."""
     for place in _places(text, data_root):
         if not place.is_dir():
             continue
@@ -117,14 +119,14 @@ def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
 
 
 def _made(data_root: str | None) -> list[str]:
-    """SPECIALIST/PHASE of each checkpoint of the active dataset."""
+    """Return SPECIALIST/PHASE of each checkpoint of the active dataset."""
     root = resolve_root(data_root)
     dataset = root / "checkpoints" / read_lock(root).active if root.is_dir() else root
     return sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
 
 
 def _places(text: str, data_root: str | None) -> Iterator[Path]:
-    """Where a checkpoint may be meant: as a path from here, then below the data root."""
+    """Yield the folders that may be meant: relative to here, then below the data root."""
     if data_root is None:
         yield Path(text).expanduser()
     root = resolve_root(data_root)
@@ -134,7 +136,7 @@ def _places(text: str, data_root: str | None) -> Iterator[Path]:
 
 
 def _with_step(folder: Path) -> Path | None:
-    """The folder of a step, or of the last step below it."""
+    """Return the folder of a step, or of the last step below it."""
     if not folder.name.startswith("step_"):
         steps = sorted(path for path in folder.glob("step_*") if path.is_dir())
         if not steps:
@@ -145,7 +147,7 @@ def _with_step(folder: Path) -> Path | None:
 
 @contextmanager
 def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
-    """An auditor that asks Dagster's event log of `root`."""
+    """Return an auditor that reads Dagster's event log of `root`."""
     from megacpp_assets.defs.event_log import event_log
     from megacpp_assets.pipeline.stages import CHECKPOINT, chain
 
@@ -154,7 +156,7 @@ def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
 
 
 def print_report(report: AuditReport) -> None:
-    """The verdict in a line; every problem in one more."""
+    """Print the verdict in one line, and each problem in another."""
     verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
     tokenizer = report.tokenizer.get("commit", "?")[:_DIGITS]
     repos, steps = counted(len(report.repos), "repository"), counted(report.steps, "step")
@@ -203,7 +205,7 @@ def _print_differences(names: Sequence[str], data_root: str | None, *, as_json: 
 
 
 def _asked(name: str, data_root: str | None) -> tuple[Path, str]:
-    """The data root, and the path below it or the first digits of a manifest, of a checkpoint."""
+    """Return the data root, and the path below it or the first digits of a manifest, of a checkpoint."""
     try:
         return find_checkpoint(name, data_root)
     except SpecError:

@@ -1,4 +1,4 @@
-"""`megacpp backfill`: the releases of a repository as partitions, those that are missing or stale made."""
+"""`megacpp backfill`: releases of a repository as partitions. Missing and outdated ones are built."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from megacpp_assets.cli.options import data_root_option, dataset_option, split_l
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.execute import look_at
-from megacpp_assets.pipeline.pinning import add_pins, knowing
+from megacpp_assets.pipeline.execute import examine_steps
+from megacpp_assets.pipeline.pinning import add_pins, with_pins
 from megacpp_assets.pipeline.releases import Releases, find_releases
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import Plan, planned_steps
@@ -43,7 +43,7 @@ def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset:
         root = resolve_root(data_root)
         corpus = open_corpus(root, dataset)
         releases = find_releases(corpus, name, patterns)
-        _tell(knowing(corpus, releases.pins), releases, last)
+        _tell(with_pins(corpus, releases.pins), releases, last)
         return
     with at_work(data_root) as root:
         corpus = open_corpus(root, dataset)
@@ -59,10 +59,10 @@ def _plan(releases: Releases, last: str) -> Plan:
 
 
 def _tell(corpus: Corpus, releases: Releases, last: str) -> None:
-    """Each release with its commit and what is to be done for it."""
+    """Print each release with its commit and what will be done for it."""
     stale: dict[str, list[str]] = {}
     if releases.pins:
-        for step, done in look_at(planned_steps(corpus, _plan(releases, last))):
+        for step, done in examine_steps(planned_steps(corpus, _plan(releases, last))):
             if done is None:
                 stale.setdefault(step.partition, []).append(step.stage.name)
     new = {pin.partition for pin in releases.new}

@@ -1,4 +1,4 @@
-"""`megacpp catalogue`: the repositories that are known, with what a person must know before taking one."""
+"""`megacpp catalogue`: known repositories, with what a person must know before using one."""
 
 from __future__ import annotations
 

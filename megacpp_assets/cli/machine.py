@@ -57,7 +57,7 @@ def bench_command(names: tuple[str, ...]) -> None:
             raise SpecError.unknown("benchmark", name, known)
         code = subprocess.run([sys.executable, str(known[name]), *options], check=False).returncode
         if code:
-            # It has said why itself. A signal's number comes back negative; a shell says 128 more than it.
+            # The benchmark has printed the reason. A signal's number comes back negative; a shell adds 128 to it.
             raise click.exceptions.Exit(code if code > 0 else 128 - code)
 
 

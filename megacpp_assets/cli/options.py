@@ -30,7 +30,7 @@ recipe_settings_option: Callable[[Any], Any] = click.option(
 
 
 def user_name() -> str:
-    """Who runs the command; a container may have no name for it."""
+    """Return the user's name. A container may have none for the user's id."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -38,5 +38,5 @@ def user_name() -> str:
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Words of a comma-separated option, empty ones dropped."""
+    """Return the words of a comma-separated option, without empty ones."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,4 +1,4 @@
-"""`megacpp quality`: what all partitions hold together, and whether it is as it should be."""
+"""`megacpp quality`: reports across all partitions, with tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def quality_command(data_root: str | None) -> None:
 
 
 def _say(root: Path, report: Build) -> None:
-    """The outcome in a line; every failure and warning in two more."""
+    """Print the result in one line, and each failure or warning in two more."""
     from megacpp_assets.reports.summary import failing_rows
 
     for mark, colour, outcomes in (("FAILED", "red", report.failures), ("warned", "yellow", report.warnings)):

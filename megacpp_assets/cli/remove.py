@@ -1,4 +1,4 @@
-"""`megacpp remove`: a repository, or files of one, leave a dataset for good."""
+"""`megacpp remove`: removes a repository, or files of it, from a dataset for good."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.execute import look_at
+from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.removal import checkpoints_that_saw, left_of, made_steps, remove, require_present
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import read_lock
@@ -46,7 +46,7 @@ def remove_command(*, repo: str, path: str, reason: str, dry_run: bool, dataset:
         require_present(corpus, removal)
         _tell_who_saw(corpus, removal)
         after = replace(corpus, lock=corpus.lock.removing(removal))
-        for step, done in look_at(made_steps(after)):
+        for step, done in examine_steps(made_steps(after)):
             if done is None:
                 click.echo(f"to make again: {step.name}")
         return
@@ -73,7 +73,7 @@ def _removal(repo: str, path: str, reason: str) -> Removal:
 
 
 def _tell_who_saw(corpus: Corpus, removal: Removal) -> None:
-    """Who saw a file of it cannot be told from manifests; who saw its repository can."""
+    """Print the checkpoints that saw the repository. Manifests do not say which of them saw a single file."""
     answer = checkpoints_that_saw(read_history(corpus.root), removal.repository)
     click.echo(f"{len(answer.uses)} checkpoints saw {removal.repository}{':' if answer.uses else ''}")
     for use in answer.uses:

@@ -1,4 +1,4 @@
-"""`megacpp repos`: any git repository as a partition. `megacpp catalogue` lists those that are known."""
+"""`megacpp repos`: adds any git repository as a partition. `megacpp catalogue` lists the known ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def add_command(
 
 
 def _known(before: CatalogueEntry, after: CatalogueEntry) -> str:
-    """What became of a repository that there was already."""
+    """Return what happened to an entry that existed."""
     stays = f"{after.license}, specialist {after.specialist or 'none'}"
     moved = "" if before.url == after.url else f"; it came from {before.url}, now from {after.url}"
     return f"{after.name} was known already: {stays}{moved}"

@@ -1,4 +1,4 @@
-"""`megacpp run`: pin, run what is stale, check, audit, and say what came of it."""
+"""`megacpp run`: pins, runs what is outdated, checks, audits, and prints the result."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _refuse_beside_refs(options: Mapping[str, object]) -> None:
 def _recipes(
     name: str | None, settings: Sequence[str], wanted: Sequence[str], *, configure: bool
 ) -> tuple[Recipe, Recipe]:
-    """The recipe that was asked for, and the one to follow: that one, unless `wanted` are other repositories."""
+    """Return the requested recipe, and the one to follow: the same, unless `wanted` are other repositories."""
     asked = ("semantic.configure=true",) if configure else ()
     whole = load_recipe(name or _recipe_for(wanted), (*settings, *asked))
     named = any(setting.partition("=")[0].strip() == "dataset" for setting in settings)
@@ -129,7 +129,7 @@ def _recipe_for(wanted: Sequence[str]) -> str:
 
 
 def _references(root: Path, recipe: Recipe) -> tuple[str, ...]:
-    """The recipe's repositories where the lock has them; another requested reference is reported."""
+    """Return the recipe's repositories as the lock pins them. Another requested reference is reported."""
     references = locked_references(root, recipe)
     for asked, locked in overruled(recipe, references):
         click.echo(

@@ -47,7 +47,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
         counts = Counter(step.stage.name for step in steps)
         recorded = command_run(root, corpus, steps, title="megacpp tokenizer train", retrain=True)
         with recorded as records, Bars(counts, wide_console()) as bars:
-            corpus = run_steps(corpus, steps, records.passing_on_to(bars), records, machine_budget(), retrain=True)
+            corpus = run_steps(corpus, steps, records.forwarding_to(bars), records, machine_budget(), retrain=True)
     _show(corpus)
 
 

@@ -1,4 +1,6 @@
-"""From the log of a repository to its listed commits: rules leave commits and changes out, each counted by its name."""
+"""Selects the listed commits from the log of a repository. Rules leave commits and changes out; each is counted by
+rule.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ SAME_CONTENT = "no content changed"
 
 @dataclass(slots=True)
 class Collected:
-    """The listed commits, newest first, and what was left out: counts by rule, of commits and of changes."""
+    """The listed commits, newest first, and counts of what was left out, by rule, of commits and of changes."""
 
     commits: list[Commit] = field(default_factory=list)
     seen: int = 0
@@ -39,7 +41,7 @@ class Collected:
 
     @property
     def blobs(self) -> list[str]:
-        """Every blob that a listed change names, once, in the order of the commits."""
+        """Return every blob that a listed change names, once, in the order of the commits."""
         sides = (
             blob for each in self.commits for change in each.changes for blob in (change.blob_pre, change.blob_post)
         )
@@ -48,14 +50,14 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The recipe, the commits that it denies of this repository, and those whose parents were not fetched."""
+    """The recipe, its denied commits of this repository, and the commits whose parents were not fetched."""
 
     recipe: HistoryRecipe
     denied: Collection[str] = ()
     shallow: Collection[str] = ()
 
     def of_commit(self, raw: RawCommit, subject: str) -> str:
-        """The name of the rule that leaves out the whole commit, "" for none."""
+        """Return the name of the rule that leaves out the whole commit; "" if none does."""
         if raw.commit in self.denied:
             return DENIED
         if len(raw.parents) > 1:
@@ -66,7 +68,7 @@ class Rules:
 
 
 def collect(log: Iterable[RawCommit], rules: Rules) -> Collected:
-    """The commits of `log` that the rules leave, with their C and C++ changes. Blobs are not looked at yet."""
+    """Return the commits of `log` that no rule leaves out, with their C and C++ changes. Blobs are not examined yet."""
     raw = list(log)
     found = Collected(seen=len(raw))
     languages = LanguageCount()
@@ -106,7 +108,7 @@ def _changes(
 
 
 def _side(mode: str, blob: str, path: str, header_language: str) -> tuple[str, str]:
-    """The blob of one side if it is a C or C++ file, and the reason if it is something else."""
+    """Return the blob of one side if it is a C or C++ file, else "" and the reason."""
     if mode == NO_MODE or blob == NO_OBJECT:
         return NO_BLOB, ""
     reason = source_file(TreeEntry(mode, blob, 1, path), header_language, "").skipped
@@ -114,7 +116,7 @@ def _side(mode: str, blob: str, path: str, header_language: str) -> tuple[str, s
 
 
 def with_blobs(found: Collected, sizes: dict[str, int], most_bytes: int) -> Collected:
-    """`found` without the changes of which a side is missing or above `most_bytes`."""
+    """Return `found` without changes of which a side is missing or above `most_bytes`."""
 
     def rule_of(change: Change) -> str:
         sides = [sizes.get(blob) for blob in change.sides if blob]
@@ -136,9 +138,9 @@ def with_blobs(found: Collected, sizes: dict[str, int], most_bytes: int) -> Coll
 
 
 def numbered(commits: Sequence[Commit], renames: Iterable[tuple[str, str]]) -> list[Commit]:
-    """`commits` (newest first) with the names of each file and the place of each change in the file's history.
+    """Add to `commits` (newest first) the names of each file and the position of each change in the file's history.
 
-    `renames` are pairs of paths that a commit of the history renamed: both are names of one file.
+    `renames` are pairs of paths that a commit renamed. Both are names of one file.
     """
     names = _name_groups(renames)
     places: Counter[str] = Counter()
@@ -154,7 +156,7 @@ def numbered(commits: Sequence[Commit], renames: Iterable[tuple[str, str]]) -> l
 
 
 def _name_groups(renames: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Path -> every path that renames connect it with, itself included, sorted."""
+    """Return path -> all paths that renames connect with it, itself included, sorted."""
     parent: dict[str, str] = {}
 
     def root(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Fetching the history behind a pin into a bare repository of its own, and listing its commits."""
+"""Fetches the history of a pin into a bare repository of its own, and lists its commits."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from megacpp_assets.repos.fetch import canonicalise, fetch_reference
 from megacpp_assets.repos.git import git
 
 _PACKING: Final = ("--window=10", "--depth=50")
-"""Versions of one file differ by a few lines: with differences, fmt's history takes a tenth of the room."""
+"""Versions of one file differ by a few lines. Stored as differences, fmt's history takes a tenth of the space."""
 _TOLERATED: Final = (
     "badDateOverflow", "badEmail", "badTimezone", "extraHeaderEntry", "missingEmail", "missingNameBeforeEmail",
     "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "nullSha1", "zeroPaddedDate",
     "zeroPaddedFilemode",
 )  # fmt: skip
-"""Faults of form that old commits of real projects have, and that harm nobody."""
+"""Formal faults of old commits in real projects, which do no harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One pin, its data root and limits, which history is wanted, and the folder that its objects go to."""
+    """One pin, its data root and limits, the wanted history, and the folder for its objects."""
 
     pin: RepoPin
     root: Path
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The listed commits with the counts of what was left out, and facts about the repository."""
+    """The listed commits, the counts of what was left out, and facts about the repository."""
 
     collected: Collected
     facts: dict[str, Any]
@@ -48,7 +48,7 @@ class History:
 def fetch_history(asked: Asked) -> History:
     """Fetch and list the history of a pin.
 
-    Raises what `fetch_reference` raises, and `SpecError` where no change is left, with the counts by rule.
+    Raises what `fetch_reference` raises, and `SpecError` with the counts by rule if no change is left.
     """
     _fetch(asked)
     git_dir, recipe = asked.git_dir, asked.recipe

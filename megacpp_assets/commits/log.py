@@ -1,4 +1,4 @@
-"""Reading a history: `git log --raw` as records, and which of the blobs that it names are missing or how large."""
+"""Reads a history: `git log --raw` as records, and which of the named blobs are missing or how large they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_OBJECT: Final = "0" * 40
 _FORMAT: Final = "%H%x00%P%x00%at %ct%x00%B"
 _MESSAGE_BYTES: Final = 1 << 20
 _RENAME_LIMIT: Final = 400
-"""Added times deleted files of one commit that are compared for renames; above it they are additions and deletions."""
+"""Git's limit for the search of renames in one commit. Above it the files stay additions and deletions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RawChange:
 
 @dataclass(frozen=True, slots=True)
 class RawCommit:
-    """A commit as git shows it; the changes of a merge are those against its first parent."""
+    """A commit as git shows it. The changes of a merge are those against its first parent."""
 
     commit: str
     parents: tuple[str, ...]
@@ -46,9 +46,9 @@ class RawCommit:
 
 
 def read_log(git_dir: Path, recipe: HistoryRecipe) -> Iterator[RawCommit]:
-    """The commits behind `HISTORY_REF`, newest first, within the bounds of the recipe.
+    """Yield the commits that `HISTORY_REF` reaches, newest first, within the bounds of the recipe.
 
-    Raises `SpecError` for a record above 1 MiB, which no real commit message has, and the errors of `git`.
+    Raises `SpecError` for a record above 1 MiB, which no real commit message reaches, and the errors of `git`.
     """
     records = git_records(*_arguments(recipe), git_dir=git_dir, longest=_MESSAGE_BYTES)
     try:
@@ -68,7 +68,9 @@ def _arguments(recipe: HistoryRecipe) -> list[str]:
 
 
 def _commits(records: Iterable[bytes]) -> Iterator[RawCommit]:
-    """Each commit is four records, then one for each change, and one or two for the paths of that change."""
+    """Yield the commits. Each is four records, then one for each change, with one or two for the paths of that
+    change.
+    """
     stream = iter(records)
     record = next(stream, None)
     while record is not None:
@@ -98,13 +100,13 @@ def _path(record: bytes) -> str:
 
 
 def shallow_commits(git_dir: Path) -> frozenset[str]:
-    """The commits whose parents were not fetched; git shows such a commit as if it added all of its files."""
+    """Return the commits whose parents were not fetched. Git shows such a commit as if it added all of its files."""
     shallow = git_dir / "shallow"
     return frozenset(shallow.read_text(encoding="ascii").split()) if shallow.exists() else frozenset()
 
 
 def blob_sizes(git_dir: Path, blobs: Iterable[str]) -> dict[str, int]:
-    """Bytes of each of `blobs` that the repository has; a missing one is left out, and never fetched."""
+    """Return the size in bytes of each of `blobs` that exists. A missing blob is left out, and never fetched."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     answers = git("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", git_dir=git_dir, stdin=asked)
     found = (line.split() for line in answers.decode().splitlines())

@@ -1,4 +1,6 @@
-"""Commit messages without persons: trailers that name people, addresses and handles go, what was fixed stays."""
+"""Removes persons from commit messages: trailers that name people, addresses and handles. `Fixes:` and the like
+stay.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ _PERSON_TRAILER: Final = re.compile(
     r"^\s*(?:[A-Za-z]+(?:-[A-Za-z]+)*-by|cc|from|author|committer|git-svn-id|change-id|piperorigin-revid)\s*:",
     re.IGNORECASE,
 )
-"""`Signed-off-by:`, `Reviewed-by:` and the like, and the bookkeeping of other systems. `Fixes:` is none of these."""
+"""`Signed-off-by:`, `Reviewed-by:` and the like, and trailers of other systems. `Fixes:` is not among them."""
 _NAME: Final = r"(?-i:[A-Z][\w.'\u2019-]*)(?:[ \t]+(?-i:[A-Z][\w.'\u2019-]*)){0,3}"
 _ADDRESS: Final = r"[\w.+%-]+(?:@|\s+(?:at|AT)\s+)[\w-]+(?:\.[\w-]+)+"
 _NAMED_ADDRESS: Final = re.compile(rf"(?:{_NAME}[ \t]+)?[<(]\s*{_ADDRESS}\s*[>)]|{_ADDRESS}")
@@ -26,7 +28,7 @@ _BLANK_LINES: Final = re.compile(r"\n{3,}")
 
 
 def clean_message(message: str) -> tuple[str, str]:
-    """The subject (one line) and the body of a commit message, without persons. Either may be empty."""
+    """Return the subject (one line) and the body of a commit message, without persons. Either may be empty."""
     text = message.replace("\r\n", "\n").replace("\r", "\n")
     kept = [line for line in text.split("\n") if not _PERSON_TRAILER.match(line)]
     subject, *others = "\n".join(map(_without_persons, kept)).strip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""Which commits and which paths become no documents, and the name of the rule that says so."""
+"""The rules that leave out commits and paths of a history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUBJECTS: Final = {
     "generated commit": re.compile(r"\bauto-?(?:matically )?generated?\b|\bre-?generate", re.IGNORECASE),
     "comment typo": re.compile(r"\btypos?\b.{0,30}\bcomments?\b|\bcomments?\b.{0,30}\btypos?\b", re.IGNORECASE),
 }
-"""Rule -> what the subject of such a commit matches."""
+"""Rule -> pattern of the subjects that it leaves out."""
 
 VENDORED_PATH: Final = "vendored path"
 GENERATED_PATH: Final = "generated path"
@@ -46,12 +46,14 @@ _GENERATED_NAMES: Final = re.compile(
 
 
 def rule_of_subject(subject: str) -> str:
-    """The name of the rule that leaves out a commit of this subject, "" for none."""
+    """Return the name of the rule that leaves out a commit with this subject; "" if none does."""
     return next((name for name, pattern in SUBJECTS.items() if pattern.search(subject)), "")
 
 
 def rule_of_path(path: str, wanted: Sequence[str]) -> str:
-    """The name of the rule that leaves out the file at `path`, "" for none. `wanted` are globs over whole paths."""
+    """Return the name of the rule that leaves out the file at `path`; "" if none does. `wanted` are globs over whole
+    paths.
+    """
     if wanted and not any(fnmatchcase(path, glob) for glob in wanted):
         return OTHER_PATH
     *folders, name = (part.lower() for part in PurePosixPath(path).parts)

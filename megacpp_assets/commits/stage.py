@@ -1,4 +1,4 @@
-"""Stage `commits`: a pin of `corpus.lock` to the objects of its bounded history and the list of its commits."""
+"""Stage `commits`: from a pin of `corpus.lock` to the objects of its bounded history and the list of its commits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class CommitsSpec:
-    """One pin of a dataset, which history of it is wanted, and limits, which decide no byte."""
+    """One pin of a dataset, the wanted history, and limits, which do not change any byte."""
 
     root: Path
     dataset: str
@@ -40,13 +40,13 @@ class CommitsSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> CommitsSpec:
-    """What the partition `NAME@REF` of `corpus` is made from."""
+    """Return what the partition `NAME@REF` of `corpus` is made from."""
     recipe = corpus.recipe
     return CommitsSpec(corpus.root, corpus.dataset, corpus.pin(partition), recipe.history, recipe.sources)
 
 
 def target(spec: CommitsSpec) -> Target:
-    """The work of fetching one history. The URL is left out: a mirror gives the same objects."""
+    """Return the target of one history. It leaves out the URL, because a mirror gives the same objects."""
     pin = spec.pin
     return Target(
         root=spec.root,
@@ -59,7 +59,7 @@ def target(spec: CommitsSpec) -> Target:
 
 
 def _decisive(spec: CommitsSpec) -> dict[str, Any]:
-    """What of the recipe decides the listed commits of this repository."""
+    """Return the parts of the recipe that decide the listed commits of this repository."""
     wanted = ("since", "most_commits", "first_parent", "paths", "most_files", "file_bytes")
     config = as_config(spec.recipe)
     denied = [each for each in spec.recipe.denied_commits if each.startswith(f"{spec.pin.name}:")]
@@ -67,10 +67,10 @@ def _decisive(spec: CommitsSpec) -> dict[str, Any]:
 
 
 def run(spec: CommitsSpec, progress: Progress = silent) -> Artifact:
-    """Fetch and list the history; a current artifact is returned untouched.
+    """Fetch and list the history. A current artifact is returned unchanged.
 
-    Raises `SourceUnreachable`, `SourcePinMismatch` (the tag moved), `OverLimit`, `EnvironmentLacks` (git too old), and
-    `SpecError` where the rules leave no change.
+    Raises `SourceUnreachable`, `SourcePinMismatch` (the tag moved), `OverLimit`, `EnvironmentLacks` (git is too old),
+    and `SpecError` if the rules leave no change.
     """
     require_git()
 

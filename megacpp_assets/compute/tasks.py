@@ -69,7 +69,7 @@ class TaskWatch(Protocol):
     def task_starts(self, task: Task) -> None:
         """A worker starts the task."""
 
-    def task_goes_on(self, task: Task, done: int, total: int) -> None:
+    def task_progressed(self, task: Task, done: int, total: int) -> None:
         """The task has completed `done` of `total` units of its own."""
 
     def task_ended(self, task: Task, result: Any) -> None:
@@ -206,7 +206,7 @@ def _hear(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector, wor
     try:
         for message in worker.receive():
             if "progress" in message:
-                watch.task_goes_on(task, *message["progress"])
+                watch.task_progressed(task, *message["progress"])
             else:
                 _leave(floor, selector, worker)
                 floor.idle.append(worker)

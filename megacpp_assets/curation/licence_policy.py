@@ -1,4 +1,4 @@
-"""Whether a licence expression may be used, given the patterns of allowed and of denied licences."""
+"""Decides whether a licence expression may be used, given patterns of allowed and denied licences."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from megacpp_assets.repos.licensing.licences import UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class LicencePolicy:
-    """Patterns over SPDX names. Of `A OR B` one licence suffices, of `A AND B` both are needed.
+    """Patterns over SPDX names. `A OR B` needs one permitted licence, `A AND B` needs both.
 
-    `A WITH E` is judged by a pattern that matches all of it, if there is one, else as `A`: an exception only permits
-    more. So `GPL-*` denies every GPL file but those that `GPL-2.0-only WITH *` allows.
+    `A WITH E` is judged by a pattern that matches all of it, else as `A`, because an exception only permits more. So
+    `GPL-*` denies every GPL file except those that `GPL-2.0-only WITH *` allows.
     """
 
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
 
     def permits(self, expression: str) -> bool:
-        """Whether a file under `expression` may be used. NOASSERTION is a name like any other."""
+        """Return whether a file under `expression` may be used. NOASSERTION is a name like any other."""
         if expression == UNKNOWN:
             return self._permits_name(UNKNOWN)
         return _holds(_licensing().parse(expression), self._permits_symbol)
@@ -49,7 +49,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _holds(node: Any, permits: Callable[[Any], bool]) -> bool:
-    """Whether the tree of an expression holds, where `permits` judges its leaves."""
+    """Return whether the tree of an expression is permitted. `permits` judges its leaves."""
     licensing = _licensing()
     if isinstance(node, licensing.AND):
         return all(_holds(each, permits) for each in node.args)

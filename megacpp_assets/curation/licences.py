@@ -1,4 +1,6 @@
-"""The licence of each file: its own tag, its own head, the nearest folder's licence file, the repository's, or none."""
+"""The licence of each file: from its own tag, else its own head, else the nearest folder's licence file, else the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from megacpp_assets.repos.licensing.licences import TEXT_BYTES, UNKNOWN, file_li
 from megacpp_assets.repos.licensing.spdx import is_spdx_expression
 
 _LICENCE_FILE_BYTES = 10 * TEXT_BYTES
-"""A larger file is a collection of licences, or an attack; its folder has the licence of the one above."""
+"""A larger file is a collection of licences, or an attack. Its folder then gets the licence of the folder above."""
 _NAMES = ("license", "licence", "copying", "unlicense")
 
 
@@ -33,7 +35,7 @@ _NAME_WORDS = 4
 
 
 class Licence(NamedTuple):
-    """An SPDX expression or NOASSERTION, where it comes from, on what evidence, and what classified it."""
+    """An SPDX expression or NOASSERTION, its source, its evidence, and the detector that classified it."""
 
     expression: str
     source: str
@@ -42,7 +44,7 @@ class Licence(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What the text of a file says: an SPDX tag, and the key of its licence head ("" where there is none)."""
+    """What the text of a file says: an SPDX tag, and the key of its licence head ("" if it has none)."""
 
     tag: str
     head: str
@@ -50,7 +52,9 @@ class _Found(NamedTuple):
 
 @dataclass(slots=True)
 class Licences:
-    """Licences of a repository's files. First `read` every file, then `classify` the heads, then ask `of` a file."""
+    """Licences of a repository's files. First `read` every file, then `classify` the heads, then call `of` for each
+    file.
+    """
 
     repository: str
     heads: dict[str, str] = field(default_factory=dict)
@@ -59,12 +63,12 @@ class Licences:
     _root_files: list[str] = field(default_factory=list)
     _found: dict[str, _Found] = field(default_factory=dict)
     _folders: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Folder -> path of its licence file, key of that text, expression by the marks of well-known texts."""
+    """Folder -> path of its licence file, key of its text, and the expression by marks of well-known texts."""
     _classified: dict[str, str] = field(default_factory=dict)
     _detector: str = ""
 
     def read(self, path: str, data: bytes) -> None:
-        """Note what the source at `path` says of its licence."""
+        """Record what the source at `path` says about its licence."""
         tag = file_licence(data)
         if tag and not is_spdx_expression(tag):
             self.invalid_tags += 1
@@ -75,7 +79,9 @@ class Licences:
         self._found[path] = _Found(tag, head.key if head else "")
 
     def read_licence_file(self, path: str, data: bytes) -> None:
-        """Note the licence file at `path`, which counts for the folders below its own; the first of a folder counts."""
+        """Record the licence file at `path`. It counts for the folders below its own. Only the first of a folder
+        counts.
+        """
         folder, text = posixpath.dirname(path), data[:TEXT_BYTES]
         if not folder:
             self._root_files.append(path)
@@ -85,7 +91,9 @@ class Licences:
             self._folders[folder] = (path, head.key, repository_licence([text]))
 
     def classify(self, detector: str, ask: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-        """Classify every distinct head by `ask` (key -> text to key -> expression); with no `detector` none is."""
+        """Classify every distinct head with `ask` (key -> text to key -> expression). Without a `detector` no head
+        is classified.
+        """
         self._detector = detector
         self._classified = dict(ask(self.heads)) if detector and self.heads else {}
         named = self._named_licences()
@@ -94,7 +102,7 @@ class Licences:
                 self._classified[key] = referred_licence(text, named)
 
     def _named_licences(self) -> dict[str, str]:
-        """Words of a file's name -> the licence that the file states, where all files of that name state the same."""
+        """Words of a file's name -> the licence in the file, if all files of that name have the same."""
         stated: dict[str, set[str]] = defaultdict(set)
         for path in self._root_files:
             stated[_name_words(path)].add(self.repository)
@@ -107,16 +115,16 @@ class Licences:
 
     @property
     def own_heads(self) -> int:
-        """Files with a licence head of their own and no tag."""
+        """The number of files with a licence head of their own and no tag."""
         return sum(bool(found.head) for found in self._found.values())
 
     @property
     def distinct_heads(self) -> int:
-        """Distinct licence heads of files."""
+        """The number of distinct licence heads."""
         return len({found.head for found in self._found.values() if found.head})
 
     def of(self, path: str) -> Licence:
-        """The licence of the file at `path`, which need not have been read."""
+        """Return the licence of the file at `path`, also if the file was not read."""
         tag, head = self._found.get(path, _Found("", ""))
         if tag:
             return Licence(tag, SPDX_TAG)
@@ -129,7 +137,7 @@ class Licences:
         return Licence(self.repository, source, head, unclassified)
 
     def _folder_of(self, path: str) -> tuple[str, str] | None:
-        """Expression and path of the licence file that is nearest to `path`, in its folder or one above."""
+        """Return expression and path of the licence file nearest to `path`, in its folder or above."""
         folder = posixpath.dirname(path)
         while folder:
             if entry := self._folders.get(folder):
@@ -141,7 +149,7 @@ class Licences:
 
 
 def referred_licence(text: str, named: Mapping[str, str]) -> str:
-    """The licence of the file that a head refers to ("refer to format h"), "" if it refers to none that is known.
+    """Return the licence of the file that a head refers to ("refer to format h"); "" if it is unknown.
 
     `named` has the licences of files by the words of their names.
     """
@@ -158,13 +166,13 @@ def _name_words(path: str) -> str:
 
 
 def licence_files(files: Iterable[SourceFile]) -> Sequence[SourceFile]:
-    """The files that by their name state the licence of their folder, in path order; none of over 640 KiB."""
+    """Return the files whose name says that they hold their folder's licence, in path order, up to 640 KiB."""
     named = (file for file in files if posixpath.basename(file.path).lower().startswith(_NAMES) and not file.language)
     return [file for file in named if 0 < file.bytes <= _LICENCE_FILE_BYTES and file.skipped == NOT_CODE]
 
 
 def repository_license(files: Iterable[SourceFile], pinned: str) -> str:
-    """The repository's licence: what its pin says, else what stage 1 found in the licence file at its root."""
+    """Return the repository's licence: from its pin, else from the licence file at its root."""
     if pinned != UNKNOWN:
         return pinned
     return next((file.license for file in files if file.skipped), UNKNOWN)

@@ -1,8 +1,8 @@
-"""Licence heads to SPDX expressions by ScanCode, in a process of its own; each distinct head is classified once.
+"""Turns licence heads into SPDX expressions with ScanCode, in a separate process. Each distinct head is classified
+once.
 
-ScanCode takes six seconds and half a gigabyte to load its index, and its plug-ins want an old pluggy: nothing of it is
-imported here, and it may live in an environment of its own. Answers are kept in the data root's cache, by head and
-release.
+ScanCode needs six seconds and half a gigabyte to load its index, and its plug-ins need an old pluggy. So nothing of it
+is imported here, and it may live in its own environment. Answers are cached in the data root, by head and release.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from megacpp_assets.repos.licensing.spdx import is_spdx_expression
 from megacpp_assets.storage.caching.cache import Cache
 
 PYTHON_VARIABLE = "MEGACPP_SCANCODE_PYTHON"
-"""The interpreter of the environment that holds ScanCode, where that is not this one."""
+"""The interpreter of the environment with ScanCode, if it is another one."""
 _PROGRAM = str(Path(__file__).with_name("scancode_process.py"))
 _ISOLATED = "-I"
-"""Without this, the folder of the program stands before all packages, and this module before ScanCode."""
+"""Without this option the program's folder comes before all packages, and this module would hide ScanCode."""
 _EXCEPTION = re.compile(r" AND (\S*exception\S*)")
 """ScanCode joins some exceptions as if they were licences: `MIT AND fmt-exception`."""
 _SECONDS_TO_LOAD = 300
@@ -38,7 +38,9 @@ _INSTALL = (
 
 
 def detector_identity(detector: str) -> str:
-    """Name and release of the detector, for the manifest; "" for none. `EnvironmentLacks` if it is not installed."""
+    """Return name and release of the detector for the manifest; "" for none. `EnvironmentLacks` if it is not
+    installed.
+    """
     return "" if detector == NO_DETECTOR else f"scancode {_release(_interpreter())}"
 
 
@@ -48,7 +50,7 @@ def _interpreter() -> str:
 
 @once
 def _release(python: str) -> str:
-    """The release of ScanCode in the environment of the interpreter `python`."""
+    """Return the release of ScanCode in the environment of the interpreter `python`."""
     try:
         done = subprocess.run(
             [python, _ISOLATED, _PROGRAM, "--release"], capture_output=True, text=True, timeout=60, check=False
@@ -63,9 +65,9 @@ def _release(python: str) -> str:
 
 
 def classify(heads: Mapping[str, str], identity: str, cache: Cache) -> dict[str, str]:
-    """Key -> SPDX expression of each head in `heads` (key -> text); "" where ScanCode knows none that is valid.
+    """Return key -> SPDX expression of each head in `heads` (key -> text); "" if ScanCode finds no valid one.
 
-    Raises `EnvironmentLacks` if ScanCode fails or takes longer than a minute a head.
+    Raises `EnvironmentLacks` if ScanCode fails or takes longer than a minute per head.
     """
     names = {key: sha256_bytes(f"{identity}\0{text}".encode()) for key, text in heads.items()}
     known = {key: kept.decode() for key, name in names.items() if (kept := cache.get(name)) is not None}
@@ -79,13 +81,13 @@ def classify(heads: Mapping[str, str], identity: str, cache: Cache) -> dict[str,
 
 
 def _valid(expression: str) -> str:
-    """`expression` with its exceptions as SPDX writes them, or "" where it is no expression."""
+    """Return `expression` with exceptions as SPDX writes them; "" if it is not an expression."""
     written = _EXCEPTION.sub(r" WITH \1", expression)
     return written if written and is_spdx_expression(written) else ""
 
 
 def _ask(texts: list[str]) -> list[str]:
-    """What ScanCode says of each text, in order."""
+    """Return ScanCode's answer for each text, in order."""
     command = [_interpreter(), _ISOLATED, _PROGRAM]
     limit = _SECONDS_TO_LOAD + _SECONDS_A_HEAD * len(texts)
     questions = "".join(f"{json.dumps(text)}\n" for text in texts)

@@ -1,7 +1,7 @@
-"""Secrets and personal data in a text: keys, passwords, e-mail addresses, IP addresses and home folders.
+"""Finds secrets and personal data in a text: keys, passwords, e-mail addresses, IP addresses and home folders.
 
-Fixed texts select the lines that may hold something; detect-secrets' plugins, which need nine seconds a megabyte, look
-at those lines alone. A find is known by the hash of its text, never by the text.
+Fixed texts select the lines that may hold something. detect-secrets' plugins, which need nine seconds per megabyte,
+examine those lines only. A find is identified by the hash of its text, never by the text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ _PLUGINS = (
     "NpmDetector", "OpenAIDetector", "PypiTokenDetector", "SendGridDetector", "SlackDetector", "SquareOAuthDetector",
     "StripeDetector", "TelegramBotTokenDetector", "TwilioKeyDetector",
 )  # fmt: skip
-"""Plugins that know a kind of key by its form. The entropy plugins find every table of constants; IP addresses and
-private keys are looked for here, as ranges."""
+"""Plugins that recognise a kind of key by its form.
+
+The entropy plugins are left out: they report every table of constants. IP addresses and private keys are found here, as
+ranges.
+"""
 _MARKS = (
     b"AKC", b"A3T", b"AKIA", b"ABIA", b"ACCA", b"ASIA", b"AccountKey", b"://", b"ghp_", b"gho_", b"ghu_", b"ghs_",
     b"ghr_", b"glpat-", b"eyJ", b"-us", b"_authToken", b"sk-", b"pypi-", b"SG.", b"xox", b"hooks.slack", b"sq0csp",
@@ -36,8 +39,10 @@ _WORDS = (
     b"api_key", b"apikey", b"api-key", b"auth_key", b"authkey", b"password", b"passwd", b"passphrase", b"private_key",
     b"privatekey", b"priv_key", b"secret", b"service_key", b"account_key", b"db_pass", b"database_pass", b"pwd",
 )  # fmt: skip
-"""A line without any of these holds nothing that a plugin knows; words count in any case. Looking for fixed texts is
-many times faster than one expression of alternatives."""
+"""A line without any of these texts, in any case, has nothing that a plugin finds.
+
+Searching fixed texts is many times faster than one expression of alternatives.
+"""
 _CREDENTIALS = re.compile(rb"://[^/\s:@\"']{1,64}:[^/\s@]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<find>.{16,20000}?)-----END ", re.S)
 _EMAIL = re.compile(
@@ -52,10 +57,10 @@ _RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local")
 _EXAMPLES = frozenset(("example.com", "example.org", "example.net", "foo.com", "bar.com", "domain.com"))
 _USERS = frozenset("user username users name me you runner vagrant ubuntu travis shared public default".split())
 _VALUE = 5
-"""Characters of the shortest value; a shorter group of an expression is the prefix of one."""
+"""Characters of the shortest value. A shorter group of an expression is only the prefix of a value."""
 _VERSION_BYTES = 16
 _VERSION_PART = 30
-"""Outside of quotes, four numbers below it are a version or a section: `zlib 1.2.5.2`."""
+"""Outside of quotes, four numbers below this are a version or a section: `zlib 1.2.5.2`."""
 _JOINED = frozenset(bytes([byte]) for byte in b"_.:-" + string.ascii_letters.encode() + string.digits.encode())
 
 
@@ -70,7 +75,9 @@ class Find(NamedTuple):
 
 
 def finds_of(data: bytes) -> list[Find]:
-    """Every secret and personal datum of a text, by position. Where two overlap, the first and longer one counts."""
+    """Return every secret and personal datum of a text, by position. Of overlapping ones, the first and longer one
+    counts.
+    """
     found = sorted({*_ranges(data), *_keys(data)}, key=lambda each: (each[1], -each[2], each[0]))
     finds: list[Find] = []
     line, at = 1, 0
@@ -82,7 +89,7 @@ def finds_of(data: bytes) -> list[Find]:
 
 
 def _ranges(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """(rule, start, end) of what a form alone tells."""
+    """Yield (rule, start, end) of what is recognised by its form alone."""
     if b"PRIVATE KEY" in data:
         yield from ((PRIVATE_KEY, *match.span("find")) for match in _PRIVATE_KEY.finditer(data))
     for start, line in _lines_with(data, (b"@",)):
@@ -100,7 +107,7 @@ def _span(match: re.Match[bytes], offset: int) -> tuple[int, int]:
 
 
 def _lines_with(data: bytes, texts: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """(start, line) of each line that holds one of `texts`, in order."""
+    """Yield (start, line) of each line that contains one of `texts`, in order."""
     starts: set[int] = set()
     for text in texts:
         at = data.find(text)
@@ -114,13 +121,13 @@ def _lines_with(data: bytes, texts: Sequence[bytes]) -> list[tuple[int, bytes]]:
 
 
 def _is_a_persons(match: re.Match[bytes]) -> bool:
-    """Whether an address is of no domain that is reserved for examples."""
+    """Return whether an e-mail address is of a domain that is not reserved for examples."""
     domain = match["find"].decode("ascii", "replace").lower().rpartition("@")[2]
     return not domain.endswith(_RESERVED_DOMAINS) and ".".join(domain.split(".")[-2:]) not in _EXAMPLES
 
 
 def _is_public(data: bytes, match: re.Match[bytes]) -> bool:
-    """Whether an address is of the public internet, and no number of a version or part of a longer word."""
+    """Return whether an IP address is public, and not a version number or part of a longer word."""
     if match.start() and data[match.start() - 1 : match.start()] in _JOINED:
         return False
     try:
@@ -143,7 +150,7 @@ def _line_end(data: bytes, start: int) -> int:
 
 
 def _keys(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """(rule, start, end) of what detect-secrets finds in lines that may hold something."""
+    """Yield (rule, start, end) of what detect-secrets finds in the selected lines."""
     marked = {
         start: line for start, line in _lines_with(data, _MARKS) if b"://" not in line or _CREDENTIALS.search(line)
     }
@@ -162,7 +169,9 @@ def _of_line(line: bytes, offset: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
-    """Where a plugin finds a value: the longest group of its expression, or all of the match if that is a prefix."""
+    """Yield where a plugin finds a value: the longest group of its expression, or the whole match if that is a
+    prefix.
+    """
     for expression in getattr(plugin, "denylist", ()):
         for match in expression.finditer(text):
             groups = [match.span(number) for number in range(1, expression.groups + 1) if match[number]]
@@ -175,13 +184,13 @@ def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether a value stands for one: few different characters, or a name in place of a value."""
+    """Return whether a value is a placeholder: few different characters, or a name instead of a value."""
     return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or value.lower() in {"password", "secret"}
 
 
 @cache
 def _plugins() -> tuple[tuple[str, Any], ...]:
-    # Imported where a line passes the first expression: it costs half a second, and most repositories have none.
+    # The import costs half a second and most repositories have no such line, so it happens here.
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415
 
     plugins: list[Any] = list(get_mapping_from_secret_type_to_class().values())

@@ -1,7 +1,7 @@
-"""Stage `curated_files`: a pinned commit in; a table of its C and C++ files with licence, copies, quality and decision
-out, and a table of the secrets in them.
+"""Stage `curated_files`: from a pinned commit to a table of its C and C++ files and a table of the secrets in them.
 
-Nothing is changed or removed here: the tables say what the index leaves out and replaces, by which rule and why.
+The first table has licence, copies, quality and decision of each file. Nothing is changed or removed here: the tables
+say what the index leaves out and replaces, by which rule and why.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ VERSION = "3"
 
 @dataclass(frozen=True, slots=True)
 class CuratedFilesSpec:
-    """A pinned repository of a dataset, its licence, and the recipe's rules; `file_bytes` is the largest file read."""
+    """A pinned repository of a dataset, its licence, and the recipe's rules. `file_bytes` is the largest file that
+    is read.
+    """
 
     root: Path
     dataset: str
@@ -48,7 +50,7 @@ class CuratedFilesSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> CuratedFilesSpec:
-    """What the partition `NAME@REF` of `corpus` is made from."""
+    """Return what the partition `NAME@REF` of `corpus` is made from."""
     pin, recipe = corpus.pin(partition), corpus.recipe
     return CuratedFilesSpec(
         corpus.root, corpus.dataset, pin.partition, pin.license, recipe.curation, recipe.semantic.file_bytes
@@ -56,7 +58,7 @@ def spec(corpus: Corpus, partition: str) -> CuratedFilesSpec:
 
 
 def target(spec: CuratedFilesSpec) -> Target:
-    """The work of judging one repository. `EnvironmentLacks` if the recipe's licence detector is not installed."""
+    """Return the target of one repository. `EnvironmentLacks` if the recipe's licence detector is not installed."""
     return Target(
         root=spec.root,
         path=curated_path(spec.dataset, spec.repo),
@@ -75,7 +77,7 @@ def target(spec: CuratedFilesSpec) -> Target:
 
 
 def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
-    """Judge every file; a current artifact is returned untouched. Raises what `publish` and `classify` raise."""
+    """Judge every file. A current artifact is returned unchanged. Raises what `publish` and `classify` raise."""
     work = target(spec)
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:

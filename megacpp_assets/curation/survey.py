@@ -1,4 +1,4 @@
-"""What one pass over the files of a commit finds: licence heads, figures, signatures and secrets; no text is kept."""
+"""One pass over the files of a commit: licence heads, figures, signatures and secrets. No text is kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Survey:
     _copies: Copies = field(default_factory=Copies)
 
     def read(self, files: Sequence[SourceFile], blobs: BlobReader, limit: int, progress: Progress) -> None:
-        """Read each file once. Files over `limit` bytes are not read: no document is made of them."""
+        """Read each file once. Files over `limit` bytes are not read, because no document is made of them."""
         for file, data in blobs.read_all(licence_files(files)):
             self.licences.read_licence_file(file.path, data)
         selected = [file for file in files if not file.skipped]
@@ -59,7 +59,8 @@ class Survey:
         self.licences.read(file.path, data)
         figures = figures_of(data)
         if refusal(data, limit):
-            # Generated or no text: no document is made of it, and generated files form clusters of their own.
+            # No document is made of a generated file or one without text, and generated files form clusters of their
+            # own.
             self.files.append(Surveyed(file, figures, broken_rules(figures)))
             return
         source = decode(file.path, data)
@@ -73,5 +74,5 @@ class Survey:
         self.files.append(Surveyed(file, figures, broken_rules(figures), finds, items))
 
     def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
-        """Pairs of nearly equal contents; those that share a band are read again and compared."""
+        """Return pairs of nearly equal contents. Contents that share a band are read again and compared."""
         return self._copies.near(lambda blob: decode(blob, blobs.read(blob)).text, least)

@@ -1,1 +1,1 @@
-"""All of Dagster: assets, partitions, checks, resources, jobs."""
+"""Everything of Dagster: assets, partitions, checks, resources and jobs."""

@@ -1,7 +1,7 @@
-"""The assets of one dataset, made from the table of stages. Their bodies let the pipeline run the steps asked for.
+"""The assets of one dataset, made from the table of stages. Their bodies let the pipeline run the selected steps.
 
-Stages that stand next to each other in the table and have the same partitions share a body, so that one run takes a
-repository through several of them.
+Neighbouring stages of the table that have the same partitions share a body, so that one run takes a repository through
+all of them.
 """
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
@@ -24,7 +24,7 @@ from megacpp_assets.quality import release
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Stages of one body; `phase` is "" unless their partitions are mixtures."""
+    """Stages that share one body. `phase` is "" unless their partitions are mixtures."""
 
     stages: tuple[Stage, ...]
     phase: str = ""
@@ -36,7 +36,7 @@ class Segment:
 
 
 def segments(corpus: Corpus) -> Iterator[Segment]:
-    """The runs of neighbours of equal kind in the table; those over mixtures once for each phase of the recipe."""
+    """Return the runs of neighbouring stages of one kind; those over mixtures once for each phase of the recipe."""
     for kind, stages in groupby(stages_of(corpus.recipe), key=lambda stage: stage.kind):
         group = tuple(stages)
         if kind is Kind.MIXTURE:
@@ -46,7 +46,7 @@ def segments(corpus: Corpus) -> Iterator[Segment]:
 
 
 def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
-    """The assets of `segment` with their checks."""
+    """Return the assets of `segment` with their checks."""
     root, dataset = corpus.root, corpus.dataset
     partitioned = segment.stages[0].kind is not Kind.DATASET
 
@@ -68,7 +68,8 @@ def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:
             run_selected(open_corpus(root, dataset), keys, partitions, context)
         except MegacppError as error:
             raise dg.Failure(str(error), allow_retries=False) from None
-        # Each step is recorded by then; but bodies behind one without outputs Dagster leaves out, and says success.
+        # Every step is recorded by now. Where a body yields no output, Dagster would skip the bodies that depend on it
+        # and report success.
         yield from (dg.MaterializeResult(key, metadata={_RECORDED_BEFORE: True}) for key in keys)
 
     return body
@@ -86,7 +87,7 @@ def _spec(corpus: Corpus, stage: Stage, phase: str) -> dg.AssetSpec:
 
 
 def _dependency(corpus: Corpus, stage: Stage, key: dg.AssetKey, upstream: Stage) -> dg.AssetDep:
-    """Fan-in reads exactly the locked partitions: an old tag never leaks into a new mixture."""
+    """A mixture depends on exactly the pinned partitions, so that data of an old tag never enters a new mixture."""
     if upstream.kind is Kind.REPOSITORY and stage.kind is not Kind.REPOSITORY and corpus.repo_refs:
         locked = [repo.key for repo in corpus.repo_refs]
         return dg.AssetDep(key, partition_mapping=dg.SpecificPartitionsPartitionMapping(locked))
@@ -97,7 +98,7 @@ def _checks(corpus: Corpus, stage: Stage, phase: str) -> Iterator[dg.AssetCheckS
     promotion = [replace(check, blocking=False) for check in release.CHECKS] if stage.name == COMPARED else []
     for check in (*stage.quality.CHECKS, *promotion):
         with warnings.catch_warnings():
-            # Partitioned checks are a preview in the Dagster that we pin; nothing a user could act on.
+            # Dagster marks partitioned checks as a preview and warns; a user cannot act on the warning.
             warnings.simplefilter("ignore", dg.PreviewWarning)
             yield dg.AssetCheckSpec(
                 check.name,

@@ -1,4 +1,4 @@
-"""What an asset does when it is materialised, imported only then: listing the graph loads nothing that runs steps."""
+"""The bodies of assets. They are imported only when an asset is materialized, so that listing the graph stays cheap."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from megacpp_assets.pipeline.steps import step_of
 def run_selected(
     corpus: Corpus, keys: Sequence[dg.AssetKey], partitions: Sequence[str | None], context: dg.AssetExecutionContext
 ) -> None:
-    """Run the steps of the assets `keys` over `partitions` as `megacpp run` would; None is a stage's only partition."""
+    """Run the steps of the assets `keys` over `partitions`, as `megacpp run` does. None stands for a stage's only
+    partition.
+    """
     of_repositories = STAGES[keys[0].path[-1]].kind is Kind.REPOSITORY
     if of_repositories:
-        corpus = knowing(corpus, context.partition_keys, context.instance)
+        corpus = with_known_references(corpus, context.partition_keys, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     steps = [step_of(corpus, *partition_of(corpus.dataset, key, partition)) for key in keys for partition in partitions]
     for missing in missing_inputs(corpus, steps):
@@ -35,7 +37,7 @@ def run_selected(
     with recording(context) as records:
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget())
     if of_repositories:
-        tell_promotions(corpus, context.log)
+        apply_promotion_policy(corpus, context.log)
 
 
 def run_stage(
@@ -46,9 +48,9 @@ def run_stage(
     *,
     retrain: bool,
 ) -> None:
-    """Run the steps of one stage of the line; without `partitions` those that the dataset's mixtures need."""
+    """Run the steps of one stage; without `partitions` those that the dataset's mixtures need."""
     if stage.kind is Kind.REPOSITORY and partitions:
-        corpus = knowing(corpus, partitions, context.instance)
+        corpus = with_known_references(corpus, partitions, context.instance)
     register(context.instance, corpus.dataset, corpus.known_refs)
     mixtures = corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)
     every = {
@@ -63,21 +65,21 @@ def run_stage(
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget(), retrain=retrain)
 
 
-def tell_promotions(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
-    """The corpus after the policy of its recipe, and the log with what was promoted and what was not."""
-    corpus, promoted, refused = promote_by_policy(open_corpus(corpus.root, corpus.dataset))
+def apply_promotion_policy(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
+    """Apply the promotion policy of the recipe and log what was promoted and what was rejected; return the corpus."""
+    corpus, promoted, rejected = promote_by_policy(open_corpus(corpus.root, corpus.dataset))
     for key in promoted:
         log.info(f"{key}: promoted")
-    for error in refused:
+    for error in rejected:
         log.warning(str(error))
     return corpus
 
 
-def knowing(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
-    """The corpus that knows `partitions`: a person may add `NAME@REF` in the UI and materialize it.
+def with_known_references(corpus: Corpus, partitions: Sequence[str], instance: dg.DagsterInstance) -> Corpus:
+    """Return the corpus with `partitions` pinned: a person may add `NAME@REF` in the UI and materialize it.
 
     `SpecError` for a key of another form, for a reference that upstream lacks, and for one that can move. Such a
-    partition is removed from Dagster, where it could never become anything but failed.
+    partition is removed from Dagster, where it would stay failed for ever.
     """
     known = {repo.key for repo in corpus.known_refs}
     unknown = [key for key in partitions if key not in known]

@@ -1,4 +1,6 @@
-"""Definitions of a data root: every dataset of its `corpus.lock`, cheap to load (no torch, no folder scanning)."""
+"""The definitions of a data root: every dataset of its `corpus.lock`. Loading them imports no torch and scans no
+folder.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,8 @@ _NO_CONFIG: Final = (
 
 
 def build_definitions(root: Path) -> dg.Definitions:
-    """The graphs of all datasets of `root`, side by side; empty where nothing is pinned yet.
-
-    `LineageGap` if `corpus.lock` is not one of ours.
+    """Return the graphs of all datasets of `root`; empty if nothing is pinned yet. `LineageGap` if `corpus.lock` is
+    malformed.
     """
     corpora = [open_corpus(root, dataset) for dataset in sorted(read_lock(root).datasets)]
     automations = [automation_of(corpus) for corpus in corpora]
@@ -47,7 +48,7 @@ def build_definitions(root: Path) -> dg.Definitions:
 
 
 def _jobs(corpus: Corpus) -> Iterator[dg.JobDefinition | dg.UnresolvedAssetJobDefinition]:
-    """The job of the whole line, then one for each body: what can be launched over one kind of partition."""
+    """Return the job of the whole line, then a job for each body."""
     yield line_job(corpus)
     for segment in segments(corpus):
         keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]
@@ -59,7 +60,7 @@ def _jobs(corpus: Corpus) -> Iterator[dg.JobDefinition | dg.UnresolvedAssetJobDe
 
 
 def _reports_job() -> dg.UnresolvedAssetJobDefinition:
-    """The job that builds all of them."""
+    """Return the job that builds all reports."""
     selection = dg.AssetSelection.groups(REPORTS_GROUP, STAGING_GROUP)
     description = (
         "All tables across partitions, with their tests, as `megacpp quality` builds them. It has no settings."

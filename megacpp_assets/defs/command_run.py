@@ -1,4 +1,4 @@
-"""`megacpp run` and its kind in Dagster: one run of the dataset's line, recorded while the command does the work."""
+"""Records a command such as `megacpp run` in Dagster, as one run of the job of the dataset's line."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from megacpp_assets.pipeline.steps import Step
 
 
 class CommandRun:
-    """`Records` and `Watch` of a command's steps; it passes on what it hears to `watch`.
+    """The `Records` and the `Watch` of a command's steps. Events are passed on to `watch`.
 
-    A command that finds everything made and recorded leaves no run.
+    A command that finds every step current and recorded leaves no run.
     """
 
     def __init__(self, instance: dg.DagsterInstance, corpus: Corpus, command: Command, steps: Sequence[Step]) -> None:
@@ -37,8 +37,8 @@ class CommandRun:
         self._watch: Watch | None = None
         self.recorded = 0
 
-    def passing_on_to(self, watch: Watch) -> CommandRun:
-        """This, with everything that it hears as a `Watch` told to `watch` too."""
+    def forwarding_to(self, watch: Watch) -> CommandRun:
+        """Return a copy that also passes every event to `watch`."""
         self._watch = watch
         return self
 
@@ -46,9 +46,9 @@ class CommandRun:
         """See `Records`."""
         return self._records.has(step, done)
 
-    def goes_on(self, step: Step) -> None:
+    def progressed(self, step: Step) -> None:
         """See `Records`."""
-        self._records.goes_on(step)
+        self._records.progressed(step)
 
     def record(self, step: Step, done: Done) -> None:
         """See `Records`."""
@@ -56,11 +56,11 @@ class CommandRun:
         self._records.record(step, done)
         self.recorded += 1
 
-    def step_done_before(self, step: Step, done: Done) -> None:
+    def step_was_current(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self._complete(step)
         if self._watch:
-            self._watch.step_done_before(step, done)
+            self._watch.step_was_current(step, done)
 
     def step_waits(self, step: Step, found: str) -> None:
         """See `Watch`."""
@@ -75,10 +75,10 @@ class CommandRun:
         if self._watch:
             self._watch.step_starts(step)
 
-    def step_goes_on(self, step: Step, done: int, total: int) -> None:
+    def step_progressed(self, step: Step, done: int, total: int) -> None:
         """See `Watch`."""
         if self._watch:
-            self._watch.step_goes_on(step, done, total)
+            self._watch.step_progressed(step, done, total)
 
     def step_ended(self, step: Step, done: Done) -> None:
         """See `Watch`."""
@@ -91,7 +91,7 @@ class CommandRun:
         """Record how the command ended, and the state of every stage that did not end by itself."""
         if not self._run.begun:
             return
-        self._records.tell_comparisons()
+        self._records.record_comparisons()
         for stage in self._command.ops:
             left = self._left[stage]
             if self._run.has_started(stage) and left:
@@ -118,7 +118,9 @@ class CommandRun:
 def command_run(
     root: Path, corpus: Corpus, steps: Sequence[Step], *, title: str = "megacpp run", retrain: bool = False
 ) -> Iterator[CommandRun]:
-    """The run of a command over `steps`, on the instance of `root`; it fails with what the block raises."""
+    """Record the run of a command over `steps` in the instance of `root`. If the block raises, the run fails with
+    that error.
+    """
     stages = {step.stage.name for step in steps}
     command = Command(
         title,

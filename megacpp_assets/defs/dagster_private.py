@@ -1,11 +1,12 @@
-"""The names that Dagster keeps private and that we need all the same; no other module of `defs` imports `dagster._…`.
+"""Private names of Dagster that we need because it has no public ones. No other module of `defs` imports
+`dagster._…`.
 
-Each stands here because Dagster has no public name for it. A new version of Dagster is checked against this list.
+Check this list when Dagster is upgraded.
 """
 
 from __future__ import annotations
 
-# What Dagster compares to say that an asset is out of date; it writes these tags for assets that emit their own events.
+# Dagster compares these to say that an asset is out of date. It writes the tags for assets that emit their own events.
 from dagster._core.definitions.data_version import (
     DATA_VERSION_IS_USER_PROVIDED_TAG,
     NULL_EVENT_POINTER,
@@ -13,10 +14,10 @@ from dagster._core.definitions.data_version import (
     get_input_event_pointer_tag,
 )
 
-# With this metadata an output of an asset is not recorded as a second materialization.
+# With this metadata Dagster does not record an output as a second materialization.
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
 
-# The contents of events, for runs and steps that report to the event log themselves.
+# Contents of events, for runs and steps that write to the event log themselves.
 from dagster._core.events import (
     AssetMaterializationPlannedData,
     AssetObservationData,
@@ -25,7 +26,7 @@ from dagster._core.events import (
 )
 from dagster._core.execution.plan.objects import StepFailureData, StepSuccessData
 
-# The code location that a run belongs to: without it the UI finds neither its job nor its place on the timeline.
+# The code location of a run: without it the UI finds neither the run's job nor its place on the timeline.
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
     RemoteJobOrigin,

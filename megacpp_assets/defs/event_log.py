@@ -1,7 +1,7 @@
-"""What Dagster's own event log says was materialized; the audit compares manifests with it.
+"""Reads from Dagster's event log what was materialized. The audit compares manifests with it.
 
-The log is read as the database that it is: loading Dagster takes two CPU seconds, and an audit less than one. A test
-holds what is read here against what Dagster itself says.
+The log is read as a database: loading Dagster takes two CPU seconds, and an audit less than one. A test compares the
+answers with Dagster's own.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _MATERIALIZATIONS: Final = """
 _COUNT: Final = f"SELECT count(*) {_MATERIALIZATIONS}"
 _WITH_TAG: Final = "(SELECT event_id FROM asset_event_tags WHERE asset_key = ? AND key = ? AND value = ?)"
 _TAGGED: Final = f"SELECT event {_MATERIALIZATIONS} AND event_logs.id IN {_WITH_TAG}"
-"""By Dagster's index of tags: one event is read, however many a step has."""
+"""Uses Dagster's index of tags, so that one event is read, however many a step has."""
 _UNTAGGED: Final = f"SELECT event {_MATERIALIZATIONS} AND instr(event, ?) ORDER BY event_logs.id DESC"
-"""Checkpoints that were saved on the way to the one that was recorded have no tag."""
+"""Checkpoints that were saved before the recorded one have no tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The event log in a database; none where it has never been written."""
+    """The event log in a database. It is empty if it was never written."""
 
     connection: sqlite3.Connection | None
 
@@ -44,14 +44,14 @@ class _Log:
         key, _ = path_of(*step)
         tagged = self._ask(_TAGGED, step, json.dumps(key), DATA_VERSION_TAG, manifest_sha256)
         events = chain(tagged, self._ask(_UNTAGGED, step, manifest_sha256))
-        # The hash stands in an event that names it as something else, too.
+        # An event may contain the hash in another role.
         return any(manifest_sha256 in _hashes(orjson.loads(event)) for (event,) in events)
 
     def count(self, step: tuple[str, str, str]) -> int:
         return sum(number for (number,) in self._ask(_COUNT, step))
 
     def _ask(self, query: str, step: tuple[str, str, str], *more: str) -> Iterator[tuple[Any, ...]]:
-        """Nothing is read before the first row is asked for."""
+        """Run a query. Nothing is read before the first row is requested."""
         if self.connection is not None:
             key, partition = path_of(*step)
             yield from self.connection.execute(query, (json.dumps(key), partition, *more))
@@ -59,10 +59,9 @@ class _Log:
 
 @contextmanager
 def event_log(root: Path) -> Iterator[EventLog]:
-    """The event log of `root`, as long as the block lasts.
+    """Open the event log of `root` for the block. `DiskFailure` if it cannot be read.
 
-    Nothing is written, not even where there is no log yet: then there are none. `DiskFailure` for a log that cannot be
-    read.
+    Nothing is written. If no log exists yet, it is empty.
     """
     database = home_of(root) / "history" / "runs" / "index.db"
     if not database.is_file():
@@ -77,8 +76,10 @@ def event_log(root: Path) -> Iterator[EventLog]:
 
 
 def _connect(database: Path) -> sqlite3.Connection:
-    """A connection that only reads. Without the right to write it would leave SQLite's own files behind; where a disk
-    refuses that right, nobody else writes either.
+    """Return a read-only connection.
+
+    SQLite would leave files of its own where this process may not write. Where the disk rejects writes, nobody else
+    writes, and the database is opened as immutable.
     """
     for mode in ("mode=rw", "mode=ro&immutable=1"):
         connection = sqlite3.connect(f"{database.resolve().as_uri()}?{mode}", uri=True)
@@ -93,7 +94,7 @@ def _connect(database: Path) -> sqlite3.Connection:
 
 
 def _hashes(event: dict[str, Any]) -> Iterator[str]:
-    """Of the artifact, and of the checkpoints that were saved on the way to it."""
+    """Return the hashes of the artifact and of the checkpoints that its run saved before."""
     made = event["dagster_event"]["event_specific_data"]["materialization"]
     for entry in made["metadata_entries"]:
         if entry["label"] in (MANIFEST_METADATA, EARLIER_METADATA):

@@ -1,4 +1,4 @@
-"""What Dagster is told of a finished step: that it is materialized, or refused, and the outcome of every check."""
+"""The events of a finished step for Dagster: materialized or failed, and the result of every check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from megacpp_assets.defs.dagster_private import (
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.pipeline.execute import Done
-from megacpp_assets.pipeline.promotion import comparison, held_against
+from megacpp_assets.pipeline.promotion import comparison, pinned_reference
 from megacpp_assets.pipeline.steps import Step
 
 Data = AssetMaterializationPlannedData | AssetObservationData | StepMaterializationData | AssetCheckEvaluation
@@ -26,24 +26,24 @@ Event = tuple[DagsterEventType, Data]
 
 
 def events_of(step: Step, done: Done, tags: Mapping[str, str]) -> Iterator[Event]:
-    """The events of a step that was made, in their order; `tags` are those of its materialization."""
+    """Return the events of a step that ran, in order. `tags` are the tags of its materialization."""
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     if done.receipt.passed:
         made = dg.AssetMaterialization(key, partition=partition, metadata=describe(step.corpus, done), tags=tags)
         yield materialization(made)
     else:
-        yield from _refused(step, done, key, partition)
+        yield from _failed_events(step, done, key, partition)
     for check in done.receipt.checks:
         yield _evaluation(key, partition, check, {})
 
 
 def materialization(made: dg.AssetMaterialization) -> Event:
-    """The event of a materialization."""
+    """Return the event of a materialization."""
     return DagsterEventType.ASSET_MATERIALIZATION, StepMaterializationData(made)
 
 
 def reported_check(result: dg.AssetCheckResult) -> Event:
-    """The event of a check that an asset's body would have returned."""
+    """Return the event of a check, as an asset's body would have returned it."""
     evaluation = AssetCheckEvaluation(
         result.asset_key or dg.AssetKey([]),
         result.check_name or "",
@@ -55,19 +55,21 @@ def reported_check(result: dg.AssetCheckResult) -> Event:
 
 
 def comparison_of(step: Step) -> Iterator[Event]:
-    """What a promotion would say of the reference that `step` made: a sign on its partition, which stops nothing."""
+    """Return checks that say what a promotion of the step's reference would find. They do not block."""
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     repo = RepoRef.parse(step.partition)
-    read = held_against(step.corpus, repo)
+    read = pinned_reference(step.corpus, repo)
     for check in comparison(step.corpus, repo):
         yield _evaluation(
-            key, partition, replace(check, blocking=False), {"held against": read.key if read else "none"}
+            key, partition, replace(check, blocking=False), {"compared with": read.key if read else "none"}
         )
 
 
-def _refused(step: Step, done: Done, key: dg.AssetKey, partition: str | None) -> Iterator[Event]:
-    """Not a materialization, which Dagster shows as green whatever its checks say: what was planned and did not come,
-    by which it shows the partition as failed, and an observation with the reason and the figures.
+def _failed_events(step: Step, done: Done, key: dg.AssetKey, partition: str | None) -> Iterator[Event]:
+    """Return the events of a step whose checks failed.
+
+    A materialization would be shown as green whatever its checks say. A planned materialization that never came shows
+    the partition as failed; an observation gives the reason and the figures.
     """
     yield DagsterEventType.ASSET_MATERIALIZATION_PLANNED, AssetMaterializationPlannedData(key, partition)
     failed = "; ".join(
@@ -76,7 +78,7 @@ def _refused(step: Step, done: Done, key: dg.AssetKey, partition: str | None) ->
     seen = dg.AssetObservation(
         key,
         partition=partition,
-        description=f"made, and refused by its checks: {failed}",
+        description=f"built, but its checks failed: {failed}",
         metadata=describe(step.corpus, done),
     )
     yield DagsterEventType.ASSET_OBSERVATION, AssetObservationData(seen)

@@ -1,4 +1,4 @@
-"""The Dagster instance of a data root: everything Dagster writes lies in `<root>/dagster`."""
+"""The Dagster instance of a data root: everything that Dagster writes is in `<root>/dagster`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SETTINGS = Path(__file__).with_name("dagster.yaml")
 
 
 def served_root() -> Path:
-    """The data root of a process that Dagster started.
+    """Return the data root of a process that Dagster started.
 
-    `MEGACPP_DATA_ROOT`; else the one whose home is `DAGSTER_HOME`; else `data` in the working directory.
+    It is `MEGACPP_DATA_ROOT`, else the one whose home is `DAGSTER_HOME`, else `data` in the working directory.
     """
     home = Path(os.environ.get(HOME_VARIABLE, ""))
     if not os.environ.get(DATA_ROOT_VARIABLE) and home == home_of(home.parent) and (home.parent / LOCK_FILE).is_file():
@@ -31,7 +31,7 @@ def served_root() -> Path:
 
 
 def prepare_home(root: Path) -> Path:
-    """The home of `root` with our settings, and the environment that Dagster reads set to it."""
+    """Write our settings to the home of `root`, and set the environment variables that Dagster reads."""
     home = home_of(root)
     config = home / SETTINGS.name
     settings = SETTINGS.read_bytes()
@@ -43,7 +43,7 @@ def prepare_home(root: Path) -> Path:
 
 
 def warn_of_temporary_instance(root: Path) -> None:
-    """Say so where Dagster found neither its home nor settings, and therefore forgets at its end what it records."""
+    """Warn if Dagster found neither its home nor our settings: it would forget everything when the process ends."""
     if not os.environ.get(HOME_VARIABLE) and not Path(SETTINGS.name).is_file():
         do = f"export {HOME_VARIABLE}={home_of(root)}, which megacpp run makes"
         dg.get_dagster_logger().warning(f"{HOME_VARIABLE}; expected the data root's own; found none; what to do: {do}")
@@ -51,7 +51,7 @@ def warn_of_temporary_instance(root: Path) -> None:
 
 @contextmanager
 def open_instance(root: Path) -> Iterator[dg.DagsterInstance]:
-    """The instance of `root`; `DiskFailure` where its database cannot be written or read."""
+    """Open the instance of `root`. `DiskFailure` if its database cannot be read or written."""
     home = prepare_home(root)
     try:
         with dg.DagsterInstance.from_config(str(home)) as instance:

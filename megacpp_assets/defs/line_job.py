@@ -1,6 +1,7 @@
-"""The job of a dataset's whole line, an op for each stage: what `megacpp run` is recorded under, and can be run again.
+"""The job of a dataset's whole line, with an op for each stage. `megacpp run` is recorded under it, and it can be
+run again.
 
-Unlike a job of assets it goes over repositories and mixtures in one run.
+Unlike a job of assets it covers repositories and mixtures in one run.
 """
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of ops as values.
@@ -18,7 +19,7 @@ from megacpp_assets.pipeline.stages import TOKENIZER, Kind, Stage, stages_of, up
 from megacpp_assets.pipeline.steps import Step
 
 ASKED: Final = "asked"
-"""The resource that holds what to run."""
+"""The key of the resource that says what to run."""
 DESCRIPTION: Final = (
     "The whole line of the dataset, stage by stage, as `megacpp run` does it. Runs what is missing or outdated. "
     "Settings belong to the recipe (`megacpp recipe show`); the config only says which partitions to run."
@@ -26,7 +27,7 @@ DESCRIPTION: Final = (
 
 
 class Asked(dg.ConfigurableResource[Any]):
-    """Which partitions to run."""
+    """The partitions to run."""
 
     references: list[str] | None = Field(
         None, description="NAME@REF of the stages of a repository. Default: those that mixtures read."
@@ -38,18 +39,18 @@ class Asked(dg.ConfigurableResource[Any]):
 
 
 def line_job_name(dataset: str) -> str:
-    """The name of the job, unique in the code location."""
+    """Return the name of the job, unique in the code location."""
     return f"{plain_name(dataset)}__line__job"
 
 
 def line_job(corpus: Corpus) -> dg.JobDefinition:
-    """The job. Its ops are named like the stages and depend on each other as the stages do."""
+    """Return the job. Its ops have the names of the stages and depend on each other as the stages do."""
 
     @dg.job(
         name=line_job_name(corpus.dataset),
         description=DESCRIPTION,
         resource_defs={ASKED: Asked.configure_at_launch()},
-        # Said here too, so that a run that a command records has the very snapshot that the UI loads.
+        # Set here too, so that a recorded run has exactly the snapshot of the job that the UI loads.
         executor_def=dg.in_process_executor,
     )
     def job() -> None:
@@ -63,7 +64,7 @@ def line_job(corpus: Corpus) -> dg.JobDefinition:
 
 
 def config_of(steps: Sequence[Step], *, train_tokenizer_again: bool) -> dict[str, Any]:
-    """The config with which the job runs exactly `steps`."""
+    """Return the config with which the job runs exactly `steps`."""
     by_kind = {kind: sorted({step.partition for step in steps if step.stage.kind is kind}) for kind in Kind}
     asked = {"references": by_kind[Kind.REPOSITORY], "mixtures": by_kind[Kind.MIXTURE]}
     again = {"train_tokenizer_again": True} if train_tokenizer_again else {}

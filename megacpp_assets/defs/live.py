@@ -1,4 +1,4 @@
-"""What Dagster is told of a training while it runs: its newest metrics, and each attempt that has ended."""
+"""Records a training in Dagster while it runs: its newest metrics, and each attempt that has ended."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ _PAUSE_SECONDS: Final = 10.0
 
 @dataclass
 class Live:
-    """Observations of the trainings of one run: of each at most one in `pause` seconds, and one for each attempt."""
+    """Records observations of the trainings of one run: at most one in `pause` seconds, and one for each ended
+    attempt.
+    """
 
     pause: float = _PAUSE_SECONDS
     _since: float = field(default_factory=time.time)
     _reported: dict[str, float] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
 
-    def goes_on(self, step: Step) -> Iterator[Event]:
-        """What there is to say of a step that has got further."""
+    def progressed(self, step: Step) -> Iterator[Event]:
+        """Record the present state of a step that made progress."""
         if step.stage.name != CHECKPOINT or time.monotonic() < self._reported.get(step.name, 0.0) + self.pause:
             return
         yield from self.ended(step)
         file = stage.scratch_folder(stage.spec(step.corpus, step.partition)) / LIVE_METRICS_FILE
         try:
             data = file.read_bytes()
-        except FileNotFoundError:  # not begun, or just ended
+        except FileNotFoundError:  # the training has not begun, or has just ended
             return
         if metrics := parse_metrics(data[: data.rfind(b"\n") + 1], str(file)):
             self._reported[step.name] = time.monotonic()
@@ -50,7 +52,7 @@ class Live:
             )
 
     def ended(self, step: Step) -> Iterator[Event]:
-        """Each attempt at it that has ended since the run began, once."""
+        """Record each attempt that has ended since the run began, once."""
         if step.stage.name != CHECKPOINT:
             return
         for record in records.ended_since(step.corpus.root, self._since):
@@ -68,7 +70,7 @@ def _of(metrics: StepMetrics) -> dict[str, dg.MetadataValue]:  # type: ignore[ty
 
 
 def _of_attempt(record: Record) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
-    """Names and figures alone: settings of a launcher stay in the data root."""
+    """Return names and figures only: settings of a launcher stay in the data root."""
     told: dict[str, dg.MetadataValue] = {  # type: ignore[type-arg]
         "run": dg.MetadataValue.text(record.name),
         "launcher": dg.MetadataValue.text(record.launch.launcher),

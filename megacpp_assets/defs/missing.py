@@ -1,6 +1,6 @@
-"""Partitions that Dagster shows as materialized and whose folder is missing: recorded as failed, with what to do.
+"""Records partitions as failed that Dagster shows as materialized although their folder is missing, with advice.
 
-Dagster itself knows only its events. `megacpp ui` looks when it starts and then every minute.
+Dagster knows only its events. `megacpp ui` looks when it starts and then every minute.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.Dagste
 
 
 def record_missing(root: Path, instance: dg.DagsterInstance) -> int:
-    """Record each missing artifact as a failure of its partition; how many there were.
+    """Record each missing artifact as a failure of its partition; return how many there were.
 
-    Nothing is looked at while a run works: it replaces folders.
+    Nothing is examined while a run works, because a run replaces folders.
     """
     if instance.get_runs_count(dg.RunsFilter(statuses=_AT_WORK)):
         return 0
@@ -45,7 +45,7 @@ def record_missing(root: Path, instance: dg.DagsterInstance) -> int:
 
 
 def _steps(corpus: Corpus) -> Iterator[Step]:
-    """Every step of the dataset, those of references that no mixture reads included."""
+    """Return every step of the dataset, including references that no mixture reads."""
     mixtures = corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)
     steps = {step.name: step for step in planned_steps(corpus, Plan(mixtures))}
     steps |= {step.name: step for step in planned_steps(corpus, Plan((), refs=corpus.known_refs))}
@@ -53,9 +53,9 @@ def _steps(corpus: Corpus) -> Iterator[Step]:
 
 
 def _shown_as_made(instance: dg.DagsterInstance, missing: Missing) -> bool:
-    """Whether the latest event of the partition is a materialization of that folder, and not a failure.
+    """Return whether the latest event of the partition is a materialization of that folder.
 
-    A recipe that was changed names another folder, which nobody has made yet.
+    A changed recipe names another folder, which nobody has made yet.
     """
     step = missing.step
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
@@ -70,7 +70,7 @@ def _shown_as_made(instance: dg.DagsterInstance, missing: Missing) -> bool:
 
 
 def _record(instance: dg.DagsterInstance, corpus: Corpus, gone: list[Missing]) -> None:
-    """A failed run of the line over what is missing: executing it again makes it."""
+    """Record a failed run of the line over the missing steps. Executing it again makes them."""
     steps = [missing.step for missing in gone]
     stages = tuple(name for name in STAGE_NAMES if any(step.stage.name == name for step in steps))
     config = config_of(steps, train_tokenizer_again=False)
@@ -91,7 +91,7 @@ def _record(instance: dg.DagsterInstance, corpus: Corpus, gone: list[Missing]) -
 
 
 def _events(missing: Missing, words: str) -> Iterator[Event]:
-    """A materialization that was planned and did not come is how Dagster shows a partition as failed."""
+    """Return planned materializations that never came: Dagster then shows the partitions as failed."""
     step = missing.step
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     yield DagsterEventType.ASSET_MATERIALIZATION_PLANNED, AssetMaterializationPlannedData(key, partition)

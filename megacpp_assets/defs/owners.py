@@ -1,4 +1,4 @@
-"""Who answers for the assets."""
+"""The owners of the assets."""
 
 from __future__ import annotations
 

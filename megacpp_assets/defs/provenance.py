@@ -1,4 +1,4 @@
-"""What Dagster compares to say that a partition is out of date: which materializations were the latest it read."""
+"""The tags by which Dagster decides that a partition is out of date: which materializations its inputs had."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from megacpp_assets.pipeline.steps import Step
 
 
 def provenance(instance: dg.DagsterInstance, step: Step) -> dict[str, str]:
-    """Tags of a materialization of `step` that is recorded now: the data version of each asset upstream, and the event
-    that said so. What the step read was recorded before it. Without them Dagster takes every input for a new one.
+    """Return the tags of a materialization of `step` that is recorded now: data version and event of each asset
+    upstream.
+
+    What the step read was recorded before it. Without these tags Dagster takes every input for a newer one.
     """
     phase = step.corpus.mixture(step.partition).phase if step.stage.kind is Kind.MIXTURE else ""
     tags = {DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}

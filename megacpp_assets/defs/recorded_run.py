@@ -1,6 +1,6 @@
-"""A run of a job of the code location, whose work is done by a command: the events that Dagster's executor would write.
+"""A run of a job whose work is done by a command: it writes the events that Dagster's executor would write.
 
-The UI then shows it as its own: a bar for each op, captured logs, its place on the timeline, and "Open in Launchpad".
+So the UI shows it as its own: a bar for each op, captured logs, its place on the timeline, and "Open in Launchpad".
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ from megacpp_assets.defs.run_logs import FILE_KEY, command_log
 from megacpp_assets.defs.together import written_together
 
 CODE_LOCATION: Final = "megacpp_assets.definitions"
-"""The module that defines the jobs, and the name under which every server of the assets serves it."""
+"""The module that defines the jobs. Every server of the assets serves it under this name."""
 _REPOSITORY: Final = "__repository__"
 """Dagster's name for the definitions of a module."""
 COMMAND_TAG: Final = ".dagster/megacpp_command"
-"""Marks runs whose process is a command's. The prefix hides it: the UI copies all other tags into a re-execution, whose
-process is the UI's."""
+"""The tag of runs whose process belongs to a command.
+
+The prefix hides it, because the UI copies all other tags to a re-execution, whose process belongs to the UI.
+"""
 MISSING: Final = "missing"
-"""Value of that tag for runs that record missing folders."""
+"""The value of that tag for runs that record missing folders."""
 TITLE_TAG: Final = "megacpp/command"
-"""The same for a person to read."""
+"""The same for people to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a command runs: `ops` of the job that `job` builds, with `config`, which re-executes it."""
+    """What a command runs: the `ops` of the job that `job` builds, and the `config` that runs it again."""
 
     title: str
     lock: str
-    """Commands of the same value never run at the same time in one data root."""
+    """Commands with the same value never run at the same time in one data root."""
     job_name: str
     job: Callable[[], dg.JobDefinition]
     ops: tuple[str, ...]
@@ -61,10 +63,10 @@ class Command:
 
 
 class RecordedRun:
-    """The run of a command; nothing is recorded before `begin`."""
+    """The run of a command. Nothing is recorded before `begin`."""
 
     def __init__(self, instance: dg.DagsterInstance, command: Command) -> None:
-        # A command that was killed is started again by whoever started it, not by Dagster's daemon.
+        # A killed command is started again by whoever started it, not by Dagster's daemon.
         tags = {COMMAND_TAG: command.lock, TITLE_TAG: command.title, MAX_RETRIES_TAG: "0", **command.tags}
         self.run = DagsterRun(job_name=command.job_name, status=dg.DagsterRunStatus.NOT_STARTED, tags=tags)
         self.begun = False
@@ -75,7 +77,7 @@ class RecordedRun:
         self._log: IO[Any] | None = None
 
     def begin(self) -> None:
-        """Make the run known to Dagster, unless it is."""
+        """Create the run in Dagster, unless it exists."""
         if self.begun:
             return
         self.begun = True
@@ -110,7 +112,7 @@ class RecordedRun:
             self._report(DagsterEventType.STEP_START, f'Started execution of step "{op}".', op)
 
     def has_started(self, op: str) -> bool:
-        """Whether `start` was called for the op."""
+        """Return whether `start` was called for the op."""
         return op in self._started
 
     def succeed(self, op: str) -> None:
@@ -186,7 +188,10 @@ def ending(end: Callable[..., None]) -> Iterator[None]:
 
 
 def _fail_dead_runs(instance: dg.DagsterInstance, lock: str) -> None:
-    """Runs of an earlier command that was killed still look started; only one command of a lock runs at a time."""
+    """Mark runs of earlier commands as failed that still look started.
+
+    Only one command with the same lock runs at a time, so those were killed.
+    """
     statuses = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTED]
     for run in instance.get_runs(dg.RunsFilter(statuses=statuses, tags={COMMAND_TAG: lock})):
         instance.report_run_failed(run, "the process was killed")

@@ -1,4 +1,4 @@
-"""Dagster's event log as a projection of what lies on disk: a materialization and its checks for each finished step."""
+"""Writes to Dagster's event log what is on disk: a materialization and its checks for each finished step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _PAGE = 1000
 
 
 class DagsterRecords:
-    """`Records` in the event log of `instance`, as events of an op of `run`: `op`, or the one named like the stage."""
+    """`Records` in the event log of `instance`: events of an op of `run`, which is `op` or has the name of the
+    stage.
+    """
 
     def __init__(self, instance: dg.DagsterInstance, run: DagsterRun, op: str = "", live: Live | None = None) -> None:
         self._instance = instance
@@ -39,11 +41,11 @@ class DagsterRecords:
         self._live = live or Live()
 
     def has(self, step: Step, done: Done) -> bool:
-        """Whether the latest materialization of the step's partition is of this very manifest.
+        """Return whether the latest materialization of the step's partition has exactly this manifest.
 
-        Within a backfill it must be the backfill's own: one that lacks an event of a partition has failed for Dagster.
-        A kill between a receipt and its event leaves none, and an audit would miss it. A folder that was missing for a
-        while and is back is recorded once more, or its partition would stay failed.
+        Within a backfill it must belong to that backfill: Dagster fails a backfill that lacks an event of a partition.
+        A kill between receipt and event leaves no event, and an audit would miss it. A folder that was missing and is
+        back is recorded again, or its partition would stay failed.
         """
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         if key not in self._latest:
@@ -52,12 +54,12 @@ class DagsterRecords:
         recorded = recorded and not self._is_shown_as_missing(key, partition)
         return recorded and (not self._backfill or (key, partition) in self._of_backfill)
 
-    def goes_on(self, step: Step) -> None:
-        """Store what is to be seen of a training while it runs."""
-        self._report(step, self._live.goes_on(step))
+    def progressed(self, step: Step) -> None:
+        """Record the present state of a training while it runs."""
+        self._report(step, self._live.progressed(step))
 
     def record(self, step: Step, done: Done) -> None:
-        """Store that it was materialized or refused, and the outcome of every check."""
+        """Record whether the step was materialized or failed, and the result of every check."""
         key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
         self._report(step, self._live.ended(step))
         facts = identity(step.corpus, done.artifact)
@@ -71,9 +73,10 @@ class DagsterRecords:
         if step.stage.name == COMPARED:
             self._uncompared.append(step)
 
-    def tell_comparisons(self) -> None:
-        """Store how each reference that was recorded compares with the one that mixtures read, which may have been made
-        after it: at the end of a run, however it ended.
+    def record_comparisons(self) -> None:
+        """Record how each recorded reference compares with the one that mixtures read.
+
+        This happens at the end of a run, because the other one may have been built later in it.
         """
         while self._uncompared:
             step = self._uncompared.pop()
@@ -91,7 +94,7 @@ class DagsterRecords:
 
     @cached_property
     def _of_backfill(self) -> set[tuple[dg.AssetKey, str | None]]:
-        """What the runs of our backfill have recorded: ours may go on where an earlier one was killed."""
+        """Return what the runs of our backfill have recorded: this run may continue where an earlier one was killed."""
         runs = self._instance.get_run_ids(dg.RunsFilter(tags={BACKFILL_ID_TAG: self._backfill}))
         return {place for run_id in runs for place in self._recorded_by(run_id)}
 
@@ -105,7 +108,7 @@ class DagsterRecords:
 
     @cached_property
     def _missing(self) -> dict[tuple[dg.AssetKey, str | None], float]:
-        """(asset, partition) -> when its folder was last reported as missing."""
+        """Return (asset, partition) -> when its folder was last reported as missing."""
         found: dict[tuple[dg.AssetKey, str | None], float] = {}
         for run_id in self._instance.get_run_ids(dg.RunsFilter(tags={COMMAND_TAG: MISSING})):
             kind = DagsterEventType.ASSET_OBSERVATION
@@ -126,7 +129,7 @@ class DagsterRecords:
             cursor, more = page.cursor, page.has_more
 
     def _tag_run(self, tags: dict[str, str]) -> None:
-        """Tag the run with what its steps share; a run that trains its tokenizer has its commit from then on."""
+        """Tag the run with what its steps share. A run that trains its tokenizer gets the tokenizer's commit then."""
         new = {key: value for key, value in tags.items() if self._tagged.get(key) != value}
         if new:
             self._instance.add_run_tags(self._run.run_id, new)
@@ -144,10 +147,10 @@ class DagsterRecords:
 
 @contextmanager
 def recording(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Iterator[DagsterRecords]:
-    """`Records` under the run and the op that Dagster executes."""
+    """Return `Records` for the run and the op that Dagster executes."""
     op = context.op_execution_context if isinstance(context, dg.AssetExecutionContext) else context
     records = DagsterRecords(context.instance, context.run, str(op.op_handle))
     try:
         yield records
     finally:
-        records.tell_comparisons()
+        records.record_comparisons()

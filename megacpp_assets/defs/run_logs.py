@@ -1,4 +1,4 @@
-"""What runs print, kept in `<root>/dagster/run_logs`, where the UI shows it as stdout and stderr of a run."""
+"""Keeps the output of runs in `<root>/dagster/run_logs`, where the UI shows it as stdout and stderr of a run."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from megacpp_assets.defs.instance import served_root
 from megacpp_assets.defs.showing.paths import home_of
 
 FOLDER: Final = "run_logs"
-"""Below Dagster's home."""
+"""The folder, below Dagster's home."""
 FILE_KEY: Final = "command"
-"""Dagster's name of the one log that a command's run has."""
+"""Dagster's name of the only log of a command's run."""
 _EXTENSIONS: Final = ((1, "out"), (2, "err"))
-"""File descriptors and the names that Dagster gives to their files."""
+"""File descriptors, and the names that Dagster gives to their files."""
 
 
 class DataRootLogs(LocalComputeLogManager):
     """Log files of the data root that this process serves.
 
-    Dagster's own class copies the output with two more processes for each run. Ours redirects the run's process.
+    Dagster's own class starts two more processes for each run to copy its output. This one redirects the output.
     """
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """No key: the environment names the data root."""
+        """No settings: the environment names the data root."""
         return {}
 
     @classmethod
@@ -46,7 +46,7 @@ class DataRootLogs(LocalComputeLogManager):
 
     @contextmanager
     def capture_logs(self, log_key: Sequence[str]) -> Iterator[CapturedLogContext]:
-        """Within the block, what this process and its children print goes to the files of `log_key`."""
+        """Within the block, output of this process and its children goes to the files of `log_key`."""
         with ExitStack() as redirected:
             for descriptor, extension in _EXTENSIONS:
                 path = Path(self.get_captured_local_path(log_key, extension))
@@ -81,7 +81,7 @@ def _flush() -> None:
 
 @contextmanager
 def command_log(instance: dg.DagsterInstance, run_id: str) -> Iterator[IO[Any] | None]:
-    """The log file of a command's run, None where the instance keeps no logs."""
+    """Return the log file of a command's run, or None if the instance keeps no logs."""
     manager = instance.compute_log_manager
     key = manager.build_log_key_for_run(run_id, FILE_KEY)
     with manager.open_log_stream(key, ComputeIOType.STDOUT) as stream:

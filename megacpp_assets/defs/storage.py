@@ -1,6 +1,6 @@
-"""Dagster's database: the data root's own, also where DAGSTER_HOME is not set, and closed to partitions that are none.
+"""Dagster's database, in the data root even if DAGSTER_HOME is not set. It rejects malformed partition keys.
 
-Without it `dagster dev`, `dagster asset materialize` and the like would remove at their end what they record.
+Without it `dagster dev` or `dagster asset materialize` would delete at their end what they recorded.
 """
 
 from __future__ import annotations
@@ -26,24 +26,26 @@ class DataRootStorage(DagsterSqliteStorage):
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """No key: the environment says which data root it is."""
+        """No settings: the environment names the data root."""
         return {}
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
-        """What Dagster calls with the settings, of which there are none."""
+        """Dagster calls this with the settings, which are empty."""
         return cls(str(home_of(served_root())), inst_data)
 
 
 class _EventLog(SqliteEventLogStorage):
-    """Dagster takes any text for a partition, from its dialog, its API and its sensors alike, and keeps it for good."""
+    """The event log. Dagster itself accepts any text as a partition, from its dialog, its API and its sensors, and
+    keeps it.
+    """
 
     def __init__(self, base_dir: str, root: Path) -> None:
         super().__init__(base_dir)
         self._root = root
 
     def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
-        """Add all or none: `SpecError` for one that is not NAME@REF, and for a repository that its dataset lacks."""
+        """Add all or none. `SpecError` for a key that is not NAME@REF, and for a repository that the dataset lacks."""
         dataset = dataset_of(partitions_def_name)
         if dataset is not None:
             _require_partitions(self._root, dataset, partition_keys)

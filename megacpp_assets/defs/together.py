@@ -1,6 +1,6 @@
-"""Events of one step written together: a wait for the disk at their end, and not several at each of them.
+"""Writes the events of one step together, so that the disk is waited for once and not for each event.
 
-What a power cut takes from the log is recorded anew by the next run, which looks whether each step is in it.
+If a power cut loses events, the next run records them again, because it looks for each step in the log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from megacpp_assets.defs.dagster_private import INDEX_SHARD_NAME, SqliteEventLog
 
 @contextmanager
 def written_together(instance: dg.DagsterInstance, run_id: str) -> Iterator[None]:
-    """Within the block the events of a run that has some are written so, where SQLite holds them."""
+    """Within the block, write the events of the run together if SQLite holds the log."""
     storage = instance.event_log_storage
     if not isinstance(storage, SqliteEventLogStorage):
         yield
@@ -34,6 +34,6 @@ def written_together(instance: dg.DagsterInstance, run_id: str) -> Iterator[None
 
 
 def _relax(connection: Any, _record: Any) -> None:
-    """As SQLite advises for this kind of journal: a crash of the machine costs the last events, never the database."""
+    """Set what SQLite advises for this journal: a crash of the machine costs the last events, never the database."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute("PRAGMA synchronous = NORMAL")

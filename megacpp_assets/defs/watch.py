@@ -1,4 +1,4 @@
-"""A run that Dagster started tells how it goes in the run's own log."""
+"""Logs the progress of a run that Dagster started, in the run's own log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LogWatch:
         self._log = log
         self._reported: dict[str, int] = {}
 
-    def step_done_before(self, step: Step, done: Done) -> None:
+    def step_was_current(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self._log.info(f"{step.name}: complete already, {done.artifact.path}")
 
@@ -29,7 +29,7 @@ class LogWatch:
         """See `Watch`."""
         self._log.info(f"{step.name}: starts")
 
-    def step_goes_on(self, step: Step, done: int, total: int) -> None:
+    def step_progressed(self, step: Step, done: int, total: int) -> None:
         """See `Watch`."""
         part = _PARTS * done // max(1, total)
         if part > self._reported.get(step.name, 0):

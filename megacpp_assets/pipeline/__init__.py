@@ -1,1 +1,1 @@
-"""The line as a whole: which steps a corpus has, which are stale, and how one step is run, checked and receipted."""
+"""The line as a whole: the steps of a corpus, which of them are outdated, and how one step runs and is checked."""

@@ -1,4 +1,4 @@
-"""One command at a time changes a data root: what pins, runs or trains holds the same lock."""
+"""One command at a time changes a data root: commands that pin, run or train take the same lock."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from megacpp_assets.storage.locks import exclusive_lock
 
 
 def only_run(root: Path) -> AbstractContextManager[None]:
-    """The lock of `root` while a command works on it; `SpecError` with its process and host where another holds it."""
+    """Hold the lock of `root` within the block. `SpecError` with process and host if another command holds it."""
     do = "wait for it, or end it, and run the same command again"
     return exclusive_lock(root, "run", f"data root {root}", expected="no other run at work", do=do)

@@ -1,4 +1,4 @@
-"""Opening a corpus: its pins from `corpus.lock`, its recipe by the hash that the lock names."""
+"""Opens a corpus: its pins from `corpus.lock`, and the recipe whose hash the lock names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from megacpp_assets.storage.recipes import kept_recipe
 
 
 def open_corpus(root: Path, dataset: str = "") -> Corpus:
-    """The corpus of `dataset`, or of the lock's active one; `SpecError` if the lock has none."""
+    """Return the corpus of `dataset`, or of the lock's active dataset. `SpecError` if the lock does not have it."""
     lock = read_corpus(root, dataset or read_lock(root).active)
     return Corpus(root, lock, kept_recipe(root, lock.recipe))

@@ -1,4 +1,4 @@
-"""Which requirements of the pipeline this machine meets, and what to install for the rest."""
+"""Examines this machine: which requirements it meets, and what to install for the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEMORY_BYTES = 4_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One examined thing. `needed` tells a requirement from a convenience."""
+    """The result for one requirement. `needed` is false where the pipeline runs without it."""
 
     name: str
     good: bool
@@ -30,7 +30,7 @@ class Finding:
 
 
 def examine(root: Path) -> list[Finding]:
-    """Every requirement, in a fixed order; a missing one is a finding, not an error."""
+    """Examine every requirement, in a fixed order. A missing one gives a finding, not an error."""
     return [_toolchain(), _git(), _sandbox(), _compiler(), _torch(), _gpu(), _disk(root), _memory()]
 
 
@@ -48,7 +48,7 @@ def _git() -> Finding:
 
 
 def _sandbox() -> Finding:
-    """`--configure` alone needs it: bubblewrap must start the cmake that it would run."""
+    """Only `--configure` needs it: bubblewrap must start the cmake that it would run."""
     return _attempt("sandbox", require_sandbox, "apt-get install bubblewrap", needed=False)
 
 

@@ -1,4 +1,4 @@
-"""Running one step: inputs must have passed their checks, then run, check, and leave a receipt."""
+"""Runs one step: its inputs must have passed their checks; it runs, is checked, and leaves a receipt."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ from megacpp_assets.storage.publish import Target, current_artifact, remove_arti
 
 _SAMPLE_SECONDS = 0.2
 _SAMPLES_A_SEARCH = 5
-"""To find the children of a process, all processes of the machine are read."""
+"""Finding the children of a process means reading all processes of the machine, so it is not done for each sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that was run, with its receipt."""
+    """A step that has run, with its receipt."""
 
     artifact: Artifact
     receipt: Receipt
 
 
 def finished(step: Step) -> Done | None:
-    """The step's result if its artifact is current and all its checks passed, else None. Of data files, those are read
-    that changed since they were last read whole.
+    """Return the result of `step` if its artifact is current and passed all checks, else None.
+
+    Only data files that changed since they were last read completely are read.
     """
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
     return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
 
 
-def look_at(steps: Iterable[Step], *, anew: str = "") -> Iterator[tuple[Step, Done | None]]:
-    """Each of `steps` with its result where nothing is to be done for it. What waits for a stale step is stale; so is a
-    step of the stage `anew`.
+def examine_steps(steps: Iterable[Step], *, anew: str = "") -> Iterator[tuple[Step, Done | None]]:
+    """Yield each step with its result, or with None if it must run.
+
+    A step must run if it is outdated, if it depends on a step that must run, or if it belongs to the stage `anew`.
     """
     stale: set[str] = set()
     for step in steps:
@@ -55,7 +57,9 @@ def look_at(steps: Iterable[Step], *, anew: str = "") -> Iterator[tuple[Step, Do
 
 
 def result_of(step: Step) -> Done:
-    """What a worker has just made of `step`, whatever its checks say. `LineageGap` if it is not there."""
+    """Return what a worker has just made of `step`, even if its checks failed. `LineageGap` if the receipt is
+    missing.
+    """
     target = step.target()
     artifact = open_artifact(target.root, target.path)
     receipt = read_receipt(artifact)
@@ -65,7 +69,7 @@ def result_of(step: Step) -> Done:
 
 
 def require_passed(step: Step, done: Done) -> None:
-    """`CheckFailed` naming the first blocking check that did not pass, and the others."""
+    """Raise `CheckFailed`, with the first blocking check that failed and the names of the others, unless all passed."""
     if done.receipt.passed:
         return
     first, *others = done.receipt.failures
@@ -79,15 +83,15 @@ def require_passed(step: Step, done: Done) -> None:
 
 
 def execute(step: Step, progress: Progress = silent) -> Done:
-    """Run the step and its checks; one that failed its checks before is made anew.
+    """Run the step and its checks. A step whose checks failed before is made again.
 
-    Raises `CheckFailed` if an input was never checked; failed checks of the step itself are left in the receipt for the
-    caller to judge.
+    Raises `CheckFailed` if an input was never checked. If the checks of the step itself fail, the receipt says so and
+    the caller decides.
     """
     target = step.target()
     for path in target.inputs:
         _require_checked(open_artifact(target.root, path))
-    _withdraw_refused(target)
+    _remove_failed(target)
     started = time.perf_counter()
     with _peak_memory() as peak:
         artifact = step.run(progress)
@@ -97,8 +101,8 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     return Done(artifact, receipt)
 
 
-def _withdraw_refused(target: Target) -> None:
-    """An artifact whose checks failed would be taken for current, and fail them for ever."""
+def _remove_failed(target: Target) -> None:
+    """Remove an artifact whose checks failed: it would count as current, and fail its checks again for ever."""
     with writing(target.root, target.path):
         artifact = find_artifact(target.root, target.path)
         receipt = read_receipt(artifact) if artifact else None
@@ -122,7 +126,7 @@ class _Peak:
 
 @contextmanager
 def _peak_memory() -> Iterator[_Peak]:
-    """Sample the resident memory of this process and all its children."""
+    """Sample the resident memory of this process and all its children within the block."""
     peak, stop = _Peak(), Event()
     sampler = Thread(target=_sample, args=(peak, stop), daemon=True)
     sampler.start()

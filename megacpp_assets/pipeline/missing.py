@@ -1,4 +1,4 @@
-"""Artifacts whose folder is missing, and the command that makes them again."""
+"""Finds artifacts whose folder is missing, and the command that makes them again."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from megacpp_assets.storage.layout import RECIPES
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A step without its artifact, which was to be at `path` below the data root."""
+    """A step without its artifact. `path` is where the artifact belongs, below the data root."""
 
     step: Step
     path: str
 
     def gap(self, asset: str) -> LineageGap:
-        """The error for a user who sees the step as the Dagster asset `asset`."""
+        """Return the error for a user who sees the step as the Dagster asset `asset`."""
         return LineageGap(
             f"{asset} {self.step.partition}",
             expected=f"its folder {self.path}",
@@ -33,7 +33,7 @@ class Missing:
 
 
 def missing_artifacts(steps: Iterable[Step]) -> Iterator[Missing]:
-    """Those of `steps` that lack their artifact, but for steps whose place follows from a missing input."""
+    """Return the steps whose artifact is missing. Steps whose path depends on a missing input are left out."""
     for step in steps:
         try:
             path = step.target().path
@@ -44,7 +44,7 @@ def missing_artifacts(steps: Iterable[Step]) -> Iterator[Missing]:
 
 
 def missing_inputs(corpus: Corpus, steps: Iterable[Step]) -> Iterator[Missing]:
-    """What `steps` read that is missing and that none of them makes."""
+    """Return the missing artifacts that `steps` read and that none of `steps` makes."""
     planned = list(steps)
     made = {step.name for step in planned}
     read = dict.fromkeys(name for step in planned for name in step.waits_for() if name not in made)
@@ -52,7 +52,7 @@ def missing_inputs(corpus: Corpus, steps: Iterable[Step]) -> Iterator[Missing]:
 
 
 def command_for(step: Step) -> str:
-    """The command line that makes the artifact of `step` again, with what it is made from."""
+    """Return the command line that makes the artifact of `step` again, together with its inputs."""
     corpus, until = step.corpus, f"--until {step.stage.name}"
     root = f"--data-root {shlex.quote(str(corpus.root))}"
     if step.stage.kind is Kind.REPOSITORY and RepoRef.parse(step.partition) not in corpus.repo_refs:

@@ -25,18 +25,21 @@ from megacpp_assets.storage.recipes import keep_recipe
 from megacpp_assets.tokenizer.lock import pin_of
 
 _NAMED_REPOSITORIES = 3
-"""More than these are told by a hash in the name of their dataset."""
+"""A dataset of more repositories gets a hash in its name instead of their names."""
 
 
 def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str], *, activate: bool = True) -> Corpus:
-    """`resolve_corpus`, and its pins written into `corpus.lock`; with `activate` it becomes the active dataset."""
+    """Do the same as `resolve_corpus` and write the pins to `corpus.lock`. With `activate` the dataset becomes
+    active.
+    """
     return write_pins(resolve_corpus(root, recipe, wanted), activate=activate)
 
 
 def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
-    """The recipe for the repositories `wanted`: a dataset of its own unless they are those that the recipe names, so
-    that nothing is taken away from the whole corpus. It has the specialists whose repositories are all among them,
-    and those of its stand-ins.
+    """Return the recipe for the repositories `wanted`.
+
+    Unless they are exactly those of the recipe, it is a dataset of its own, so that the whole corpus loses nothing. It
+    keeps the specialists whose repositories are all wanted, and the repositories of its stand-ins.
     """
     names = sorted({text.partition("@")[0] for text in wanted})
     if not names or names == sorted(text.partition("@")[0] for text in recipe.repos):
@@ -56,8 +59,8 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
-    """The recipe's repositories, those that its dataset pins already at the reference that the lock says. Those that
-    were removed from it are left out.
+    """Return the recipe's repositories, each at the reference that the lock has for it. Removed repositories are
+    left out.
     """
     lock = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
     pinned = {pin.name: pin.partition.key for pin in lock.repos}
@@ -66,7 +69,7 @@ def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
 
 
 def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]]:
-    """(what the recipe asks for, what the lock says instead), for each repository that stays where it is pinned."""
+    """Yield (what the recipe asks for, what the lock has) for each repository whose pin in the lock wins."""
     asked_for = {text.partition("@")[0]: text for text in recipe.repos}
     return [
         (asked, locked)
@@ -79,9 +82,10 @@ def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]
 
 
 def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -> Corpus:
-    """The corpus whose mixtures read the repository of `text` (`NAME@REF`) there, in `corpus.lock` too.
+    """Pin the repository of `text` (`NAME@REF`) there for the mixtures, also in `corpus.lock`, and return the
+    corpus.
 
-    The next run makes what follows from it; the earlier reference stays known, and the lock's history tells of it, with
+    The next run makes what depends on it. The earlier reference stays known. The lock's history records the move with
     the `note`.
     """
     corpus.lock.pin(text.partition("@")[0])
@@ -92,15 +96,16 @@ def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -
 
 
 def remove_from_lock(corpus: Corpus, removal: Removal, note: Mapping[str, Any]) -> Corpus:
-    """The corpus without what is removed, in `corpus.lock` too, with the `note` in the lock's history."""
+    """Remove what `removed` names from the corpus and from `corpus.lock`. The lock's history records the `note`."""
     return _update(corpus, lambda lock: lock.removing(removal), note=note)
 
 
 def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[RepoRef, ...]]:
-    """The corpus that knows each of `texts` (`NAME@REF`) with its commit, in `corpus.lock` too, and their partitions.
-    Mixtures stay on theirs.
+    """Add each of `texts` (`NAME@REF`) with its commit to the corpus and to `corpus.lock`; return their partitions
+    too.
 
-    Raises `SpecError` for a repository that the dataset does not have and a reference that its source does not have.
+    Mixtures keep reading what they read. `SpecError` for a repository that the dataset lacks, or a reference that its
+    source lacks.
     """
     for text in texts:
         name, at, _ = text.partition("@")
@@ -112,18 +117,18 @@ def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[
     return add_pins(corpus, pins), tuple(pin.partition for pin in pins)
 
 
-def knowing(corpus: Corpus, pins: Sequence[RepoPin]) -> Corpus:
-    """The corpus as if it knew `pins` too; `corpus.lock` is left as it is."""
-    return replace(corpus, lock=corpus.lock.knowing(pins))
+def with_pins(corpus: Corpus, pins: Sequence[RepoPin]) -> Corpus:
+    """Return the corpus with `pins` added. `corpus.lock` does not change."""
+    return replace(corpus, lock=corpus.lock.with_pins(pins))
 
 
 def add_pins(corpus: Corpus, pins: Sequence[RepoPin]) -> Corpus:
-    """The corpus that knows `pins` too, in `corpus.lock` as well. A reference that it knows keeps its commit."""
-    return _update(corpus, lambda lock: lock.knowing(pins))
+    """Add `pins` to the corpus and to `corpus.lock`. A reference that is known already keeps its commit."""
+    return _update(corpus, lambda lock: lock.with_pins(pins))
 
 
 def write_pins(corpus: Corpus, *, activate: bool) -> Corpus:
-    """Write the corpus's recipe and what its mixtures read into the data root."""
+    """Write the corpus's recipe and the pins that its mixtures read to the data root."""
     recipe = keep_recipe(corpus.root, corpus.recipe)
     return _update(corpus, lambda lock: replace(lock, recipe=recipe).reading(corpus.lock.repos), activate=activate)
 
@@ -135,7 +140,7 @@ def _update(
     activate: bool = False,
     note: Mapping[str, Any] | None = None,
 ) -> Corpus:
-    """The corpus after `change` of its pins. They are read under the lock: another run may have added some."""
+    """Apply `change` to the pins, which are read under the lock: another run may have added some."""
 
     def changed(file: LockFile) -> LockFile:
         now = file.datasets.get(corpus.dataset, CorpusLock(corpus.dataset, ""))
@@ -146,10 +151,11 @@ def _update(
 
 
 def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
-    """The corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`); `corpus.lock` is only read.
+    """Return the corpus of `recipe` with exactly the repositories `wanted` (`NAME` or `NAME@REF`). `corpus.lock` is
+    only read.
 
-    A repository that is pinned stays where it is. Raises `SpecError` for another reference of it and for an unknown
-    repository or reference, `SourcePinMismatch` if its tag moved, `SourceUnreachable` if a new one cannot be resolved.
+    A pinned repository keeps its pin. Raises `SpecError` for another reference of it and for an unknown repository or
+    reference, `SourcePinMismatch` if its tag moved, `SourceUnreachable` if a new reference cannot be resolved.
     """
     before = read_lock(root).datasets.get(recipe.dataset, CorpusLock(recipe.dataset, ""))
     references = References.of(root, recipe, before)
@@ -161,9 +167,9 @@ def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
 
 
 def pin_published(corpus: Corpus, *, replace_pinned: bool = False) -> Corpus:
-    """The corpus with its published tokenizer pinned in `corpus.lock`.
+    """Pin the published tokenizer of the corpus in `corpus.lock`.
 
-    `TokenizerDrift` if the lock pins another, unless that is to be replaced.
+    `TokenizerDrift` if the lock pins another one, unless `replace_pinned`.
     """
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
     seen = tuple(reference.path.rpartition("/")[2] for reference in artifact.manifest.inputs)
@@ -172,7 +178,7 @@ def pin_published(corpus: Corpus, *, replace_pinned: bool = False) -> Corpus:
 
 
 def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
-    """The corpus with `made` as its tokenizer; `TokenizerDrift` if the lock already pins another."""
+    """Return the corpus with `made` as its tokenizer. `TokenizerDrift` if the lock already pins another one."""
     pinned = corpus.lock.tokenizer
     if pinned is not None and (pinned.commit, pinned.sha256) != (made.commit, made.sha256):
         raise TokenizerDrift(
@@ -185,5 +191,5 @@ def pin_tokenizer(corpus: Corpus, made: TokenizerPin) -> Corpus:
 
 
 def with_tokenizer(corpus: Corpus, pin: TokenizerPin) -> Corpus:
-    """The corpus with `pin` as its tokenizer in `corpus.lock`, whatever was pinned before."""
+    """Pin `pin` as the tokenizer in `corpus.lock`, whatever was pinned before."""
     return _update(corpus, lambda lock: replace(lock, tokenizer=pin))

@@ -1,7 +1,7 @@
-"""Promotion: mixtures take another reference of a repository, once it is made and nothing speaks against it.
+"""Promotion: mixtures switch to another reference of a repository that is built and passes all checks.
 
-Each is recorded in the history of the lock with who did it, why, and what was found. The earlier lock is kept, so that
-the checkpoints made from it stay auditable.
+The history of the lock records who did it, why, and the findings. The earlier lock is kept, so that checkpoints that
+were made from it can still be audited.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import CheckFailed, MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.pipeline.execute import look_at
+from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import Plan, planned_steps
@@ -29,32 +29,33 @@ _MADE = "stages_current"
 
 
 def findings(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
-    """All that is asked of `repo` before mixtures read it; a known reference. `SpecError` for another."""
+    """Check `repo` before mixtures read it: it must be known, built and sound. `SpecError` if it is unknown."""
     pin = corpus.pin(repo.key)
     steps = planned_steps(corpus, Plan((), REPOSITORY_STAGES[-1], (pin.partition,)))
-    stale = [step.name for step, done in look_at(steps) if done is None]
+    stale = [step.name for step, done in examine_steps(steps) if done is None]
     expected = "every stage of it current, its checks passed"
     first = CheckResult(_MADE, not stale, expected, f"to make: {', '.join(stale)}" if stale else "all of them")
     return [first] if stale else [first, *comparison(corpus, repo)]
 
 
 def comparison(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
-    """What was made of `repo` against what mixtures read of that repository; none where its stages are not made."""
-    read, new = held_against(corpus, repo), _made(corpus, repo)
+    """Compare what was made of `repo` with what mixtures read of that repository. Empty if a stage of it is missing."""
+    read, new = pinned_reference(corpus, repo), _made(corpus, repo)
     earlier = _made(corpus, read) if read else None
     return compare(Comparison(new, earlier, corpus.recipe.promotion)) if new else []
 
 
-def held_against(corpus: Corpus, repo: RepoRef) -> RepoRef | None:
-    """The other reference of the same repository that mixtures read, if they read one."""
+def pinned_reference(corpus: Corpus, repo: RepoRef) -> RepoRef | None:
+    """Return the other reference of the same repository that mixtures read, or None."""
     return next((read for read in corpus.repo_refs if read.name == repo.name and read != repo), None)
 
 
 def promote(corpus: Corpus, text: str, *, who: str, why: str, unchecked: bool = False) -> Corpus:
-    """The corpus whose mixtures read the repository of `text` (`NAME@REF`) there, in `corpus.lock` too.
+    """Promote `text` (`NAME@REF`): mixtures read that reference of its repository from now on, also in
+    `corpus.lock`.
 
-    `CheckFailed` with all that speaks against it, unless it is to be `unchecked`, which is recorded. `SpecError` for a
-    reference that the dataset does not know, `SourcePinMismatch` for a tag that moved.
+    `CheckFailed` with all objections, unless `unchecked`, which is recorded. `SpecError` for a reference that the
+    dataset does not know, `SourcePinMismatch` for a tag that moved.
     """
     corpus.lock.pin(text.partition("@")[0])
     results = [] if unchecked else findings(corpus, RepoRef.parse(text))
@@ -64,13 +65,14 @@ def promote(corpus: Corpus, text: str, *, who: str, why: str, unchecked: bool = 
 
 
 def promote_by_policy(corpus: Corpus) -> tuple[Corpus, list[str], list[MegacppError]]:
-    """The corpus after the recipe's policy, the keys that were promoted, and why the newest others were not.
+    """Apply the recipe's policy; return the corpus, the promoted keys, and the errors of references that were
+    rejected.
 
-    Of each repository at a tag it takes the latest release later than the one that is read, if that is made.
+    For each repository that is pinned at a tag, the latest release that is built and later than the pin is tried.
     """
     if corpus.recipe.promotion.policy != WHEN_CHECKED:
         return corpus, [], []
-    promoted, refused = list[str](), list[MegacppError]()
+    promoted, rejected = list[str](), list[MegacppError]()
     for read in corpus.lock.repos:
         later = [pin for pin in corpus.lock.beside if pin.name == read.name and _is_later(pin, read)]
         if not later:
@@ -80,12 +82,12 @@ def promote_by_policy(corpus: Corpus) -> tuple[Corpus, list[str], list[MegacppEr
             corpus = promote(corpus, newest, who=f"policy {WHEN_CHECKED}", why="the latest release, all checks passed")
             promoted.append(newest)
         except MegacppError as error:
-            refused.append(error)
-    return corpus, promoted, refused
+            rejected.append(error)
+    return corpus, promoted, rejected
 
 
 def _is_later(pin: RepoPin, read: RepoPin) -> bool:
-    """Tags alone have an order."""
+    """Only tags have an order."""
     tags = all(each.git_ref.startswith("refs/tags/") for each in (pin, read))
     return tags and version_order(pin.ref) > version_order(read.ref)
 

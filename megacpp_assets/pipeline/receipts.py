@@ -1,4 +1,6 @@
-"""Receipts: what running a step cost and whether its checks passed. Facts of this machine, kept apart from the data."""
+"""Receipts: what a step cost and whether its checks passed. They are facts about this machine, so they stay apart
+from the data.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from megacpp_assets.storage.layout import RECEIPTS
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`manifest_sha256` of the artifact that was checked, wall seconds, peak resident bytes of all processes."""
+    """The cost and the checks of one step: `manifest_sha256` of the checked artifact, elapsed seconds, and peak
+    resident bytes of all processes together.
+    """
 
     manifest_sha256: str
     seconds: float
@@ -40,12 +44,15 @@ class Receipt:
 
 
 def write_receipt(artifact: Artifact, receipt: Receipt) -> None:
-    """Store the receipt beside the data, outside the artifact."""
+    """Store the receipt below `receipts/`, outside of the artifact."""
     write_any(_path(artifact.root, artifact.path), canonical_json(asdict(receipt)))
 
 
 def read_receipt(artifact: Artifact) -> Receipt | None:
-    """The receipt of exactly this artifact, None if it has none: never checked, changed since, or not to be read."""
+    """Return the receipt of exactly this artifact.
+
+    None if the artifact was never checked or has changed since, or if the receipt is malformed.
+    """
     try:
         raw = json.loads(_path(artifact.root, artifact.path).read_bytes())
         checks: Sequence[dict[str, object]] = raw.pop("checks")

@@ -1,4 +1,4 @@
-"""From what a person asks for (`fmt@11.0.0`, `folly@tip`) to a pin: what a dataset knows stays at its commit."""
+"""Resolves what a person asks for (`fmt@11.0.0`, `folly@tip`) to a pin. A known reference keeps its commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from megacpp_assets.storage.layout import raw_path
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """A data root, a catalogue, and what one dataset pins so far."""
+    """A data root, its catalogue, and the pins of one dataset."""
 
     root: Path
     catalogue: Mapping[str, CatalogueEntry | SpecError]
@@ -27,15 +27,17 @@ class References:
 
     @staticmethod
     def of(root: Path, recipe: Recipe, lock: CorpusLock) -> References:
-        """Those of the recipe's catalogue; the sample's repositories are made where they are asked for."""
+        """Return the references for the recipe's catalogue. The embedded repositories are written when they are
+        asked for.
+        """
         if recipe.catalogue == "sample":
             make_sample_repositories(root)
         return References(root, load_catalogue(recipe.catalogue, root), lock)
 
     def pinned(self, text: str) -> RepoPin:
-        """The pin that mixtures read for `text` (`NAME` or `NAME@REF`): a pinned repository stays where it is.
+        """Return the pin that mixtures read for `text` (`NAME` or `NAME@REF`).
 
-        `SpecError` if `text` names another reference of it: moving a pin is a step of its own.
+        `SpecError` if `text` names another reference of a pinned repository: a pin is moved by a command of its own.
         """
         name, ref = RepoRef.asked(text)
         entry = self.entry(text)
@@ -57,7 +59,7 @@ class References:
         return found
 
     def resolve(self, text: str) -> RepoPin:
-        """The pin of `text`; a known reference keeps its commit, and "tip" is what the source says now."""
+        """Return the pin of `text`. A known reference keeps its commit; "tip" is resolved at the source."""
         name, ref = RepoRef.asked(text)
         entry = self.entry(text)
         wanted = ref or entry.ref
@@ -65,9 +67,9 @@ class References:
         return pin(entry, wanted, self.root) if known is None else self._kept(known, entry)
 
     def entry(self, text: str) -> CatalogueEntry:
-        """The repository of `text` in the catalogue; `SpecError` with those there are, or if it was removed."""
+        """Return the catalogue's entry for the repository of `text`. `SpecError` if it is unknown or was removed."""
         if "://" in text:
-            # Not echoed: a part of a URL that the commas of --repos cut up may be a password.
+            # The name is not echoed: it may be part of a URL that --repos split at a comma, with a password in it.
             raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
         name, at, ref = text.partition("@")
         if at and not ref:
@@ -82,8 +84,9 @@ class References:
         return entry
 
     def _kept(self, existing: RepoPin, entry: CatalogueEntry) -> RepoPin:
-        """The known pin, with what the catalogue says now. A moved tag is an error; a source that does not answer is
-        one only where its objects are still needed.
+        """Return the known pin with the present licence and options of the catalogue.
+
+        A moved tag is an error. A source that does not answer is an error only while its objects are still needed.
         """
         try:
             verify_pin(existing, self.root)

@@ -1,4 +1,4 @@
-"""A repository's releases upstream against what a dataset knows of them: new, known, or moved since."""
+"""Compares the releases of a repository upstream with those that a dataset knows: new, known, or moved since."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A known tag that names another commit upstream now. What was made of the pinned one stays as it is."""
+    """A known tag that names another commit upstream now. Artifacts of the pinned commit do not change."""
 
     pin: RepoPin
     commit: str
@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """Releases of one repository, each list in the order of their versions."""
+    """The releases of one repository; each list is in the order of versions."""
 
     new: list[RepoPin] = field(default_factory=list)
     known: list[RepoPin] = field(default_factory=list)
@@ -41,15 +41,15 @@ class Releases:
 
     @property
     def pins(self) -> tuple[RepoPin, ...]:
-        """All that may be made, by version: the known ones at the commits that the dataset pins."""
+        """Return the pins of all releases that may be built, by version. Known ones keep their commits."""
         return tuple(sorted((*self.known, *self.new), key=lambda pin: version_order(pin.ref)))
 
 
 def find_releases(corpus: Corpus, name: str, patterns: Sequence[str]) -> Releases:
-    """The releases of the repository `name` whose tags match one of `patterns` (`11.*`, as in a shell).
+    """Find the releases of the repository `name` whose tags match one of `patterns` (`11.*`, as in a shell).
 
-    Raises `SpecError` for a repository that the dataset does not have and patterns without a release, and what asking
-    upstream raises.
+    Raises `SpecError` for a repository that the dataset lacks or patterns without a release, and the errors of asking
+    upstream.
     """
     corpus.lock.pin(name)
     entry = References.of(corpus.root, corpus.recipe, corpus.lock).entry(name)
@@ -70,7 +70,7 @@ def find_releases(corpus: Corpus, name: str, patterns: Sequence[str]) -> Release
 
 
 def later_than(read: RepoPin, pins: Sequence[RepoPin]) -> list[RepoPin]:
-    """Those of `pins` whose version is above that of the pin that mixtures read."""
+    """Return those of `pins` whose version is above the version of the pin that mixtures read."""
     return [pin for pin in pins if version_order(pin.ref) > version_order(read.ref)]
 
 

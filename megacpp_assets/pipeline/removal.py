@@ -1,6 +1,7 @@
-"""Removal: a repository, or files of one, leave a dataset for good, and what contained them is made without them.
+"""Removal: a repository, or files of it, leave a dataset for good, and what contained them is made again without
+them.
 
-Artifacts of the repository itself and checkpoints of before stay what they are, so that an audit can say who saw it.
+Artifacts of the repository itself and earlier checkpoints stay, so that an audit can say which checkpoints saw it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from megacpp_assets.storage.layout import raw_path
 
 _RAW = "pinned_repos"
 _SHARED = "cpp_raw"
-"""Artifacts of this folder belong to no dataset."""
+"""Artifacts in this folder belong to no dataset."""
 _SHOWN = 5
 
 
 def remove(corpus: Corpus, removal: Removal, *, who: str) -> Corpus:
-    """The corpus without it, in `corpus.lock` too; nothing is made again yet. What was removed before stays removed.
+    """Remove it from the corpus and from `corpus.lock`. Nothing is built yet. Earlier removals stay in force.
 
-    `SpecError` for a repository that the dataset does not have, and for a pattern that takes none of its files.
+    `SpecError` for a repository that the dataset lacks, and for a pattern that matches none of its files.
     """
     require_present(corpus, removal)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -39,7 +40,7 @@ def remove(corpus: Corpus, removal: Removal, *, who: str) -> Corpus:
 
 
 def made_steps(corpus: Corpus) -> list[Step]:
-    """The steps of the corpus whose artifacts lie in the data root, current or not, each after those it waits for."""
+    """Yield the steps of the corpus whose artifacts exist, current or not, each after the steps that it depends on."""
     if not corpus.repo_refs:
         return []
     made = {f"{artifact.manifest.stage} {artifact.manifest.partition}" for artifact in _artifacts(corpus)}
@@ -50,14 +51,16 @@ def made_steps(corpus: Corpus) -> list[Step]:
 
 
 def checkpoints_that_saw(history: History, name: str) -> Answer:
-    """Every checkpoint whose rows or tokenizer were made of the repository `name`, replaced ones too."""
+    """Return every checkpoint whose rows or tokenizer were made from the repository `name`, replaced checkpoints
+    included.
+    """
     if not _sources(history, name):
         return Answer(f"repository {name}", [], [])
     return that_saw(history, name)
 
 
 def left_of(history: History, name: str) -> list[str]:
-    """The paths of artifacts with data of the repository `name` that still lie in the data root."""
+    """Return the paths of artifacts that hold data of the repository `name` and still exist."""
     made = (history.made(sha256) for sha256 in history.made_from(_sources(history, name), without="tokenizer"))
     return sorted(each.path for each in made if history.lies(each))
 
@@ -67,14 +70,14 @@ def _sources(history: History, name: str) -> list[str]:
 
 
 def _artifacts(corpus: Corpus) -> Sequence[Artifact]:
-    """Those of the dataset, and those that belong to none."""
+    """Return the artifacts of the dataset, and those that belong to no dataset."""
     paths = [path.split("/") for path in artifact_paths(corpus.root)]
     own = ["/".join(parts) for parts in paths if parts[0] == _SHARED or parts[1] == corpus.dataset]
     return [artifact for path in own if (artifact := find_artifact(corpus.root, path)) is not None]
 
 
 def require_present(corpus: Corpus, removal: Removal) -> None:
-    """`SpecError` unless the dataset has it, or had it removed before."""
+    """Raise `SpecError` unless the dataset has the repository, or had it before its removal."""
     lock, name = corpus.lock, removal.repository
     if (name, removal.path) in {(before.repository, before.path) for before in lock.removed}:
         return

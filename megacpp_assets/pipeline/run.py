@@ -1,6 +1,7 @@
-"""Bringing a corpus up to date: what is stale, in which order, how much at once, and when the tokenizer is pinned.
+"""Brings a corpus up to date: which steps are outdated, their order, how many run at once, and when the tokenizer is
+pinned.
 
-This is the one way in which a step is ever run, whoever asks for it: the command line, Dagster's UI, or a schedule.
+Every step runs through here, whether the command line, Dagster's UI or a schedule asks for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from megacpp_assets.compute.tasks import Budget, Task, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.launch.client.drive import release_lost
-from megacpp_assets.pipeline.execute import Done, look_at, require_passed, result_of
+from megacpp_assets.pipeline.execute import Done, examine_steps, require_passed, result_of
 from megacpp_assets.pipeline.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
 from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
@@ -28,46 +29,46 @@ _MEMORY_SHARE = 0.8
 
 
 class Watch(Protocol):
-    """Hears of every step, from one thread."""
+    """Callbacks about every step, all from one thread."""
 
-    def step_done_before(self, step: Step, done: Done) -> None:
-        """The step was current: nothing ran."""
+    def step_was_current(self, step: Step, done: Done) -> None:
+        """The step was current, so nothing ran."""
 
     def step_waits(self, step: Step, found: str) -> None:
-        """Other runs have slots of the resource that the step takes, as `found` tells. It is said once."""
+        """Other runs hold the slots of the resource that the step needs; `found` names them. Called once per step."""
 
     def step_starts(self, step: Step) -> None:
-        """A worker begins the step."""
+        """A worker starts the step."""
 
-    def step_goes_on(self, step: Step, done: int, total: int) -> None:
-        """The step has done `done` of `total` units of its own."""
+    def step_progressed(self, step: Step, done: int, total: int) -> None:
+        """The step has completed `done` of `total` units of its own."""
 
     def step_ended(self, step: Step, done: Done) -> None:
-        """A step ran and passed its checks."""
+        """The step ran and passed its checks."""
 
 
 class Records(Protocol):
-    """Where every finished step is recorded: Dagster's event log, a projection of manifests and receipts."""
+    """Records finished steps: in Dagster's event log, which repeats what manifests and receipts say."""
 
     def has(self, step: Step, done: Done) -> bool:
-        """Whether this very result is recorded."""
+        """Return whether exactly this result is recorded."""
 
-    def goes_on(self, step: Step) -> None:
-        """The step has got further: what there is to see of it may be recorded. It is called often."""
+    def progressed(self, step: Step) -> None:
+        """The step made progress, so its present state may be recorded. Called often."""
 
     def record(self, step: Step, done: Done) -> None:
-        """Record the result and every check, those that failed included."""
+        """Record the result and every check, also those that failed."""
 
 
 def machine_budget() -> Budget:
-    """The cores that this process may use (`MEGACPP_WORKERS` if set) and four fifths of the memory that is free."""
+    """Return the cores that this process may use (`MEGACPP_WORKERS` if set) and four fifths of the free memory."""
     return Budget(worker_count(), int(psutil.virtual_memory().available * _MEMORY_SHARE))
 
 
 def run_plan(corpus: Corpus, plan: Plan, watch: Watch, records: Records, budget: Budget) -> Corpus:
-    """Bring everything that the plan asks for up to date; the corpus with its tokenizer pinned.
+    """Bring everything that `plan` asks for up to date; return the corpus with its tokenizer pinned.
 
-    Raises the first failure of a step, or `CheckFailed`, when everything that does not wait for it is done.
+    Raises the first failure of a step, or `CheckFailed`, after all steps that do not depend on it have ended.
     """
     return run_steps(corpus, planned_steps(corpus, plan), watch, records, budget)
 
@@ -75,13 +76,15 @@ def run_plan(corpus: Corpus, plan: Plan, watch: Watch, records: Records, budget:
 def run_steps(
     corpus: Corpus, steps: Sequence[Step], watch: Watch, records: Records, budget: Budget, *, retrain: bool = False
 ) -> Corpus:
-    """Run those of `steps` that are stale, and look at each once. With `retrain` the tokenizer among them is trained
-    although one is pinned, and pinned once it has passed. What a killed launcher left running is released first.
+    """Run the outdated ones of `steps`. Each step is examined once.
+
+    With `retrain` the tokenizer is trained although one is pinned, and is pinned when it has passed its checks. Jobs
+    that a killed launcher left running are released first.
     """
     release_lost(corpus.root)
     state = _Run(corpus, {step.name: step for step in steps}, watch, records, retrain)
     stale = []
-    for step, done in look_at(steps, anew=TOKENIZER if retrain else ""):
+    for step, done in examine_steps(steps, anew=TOKENIZER if retrain else ""):
         if done is None:
             stale.append(step)
         else:
@@ -96,7 +99,7 @@ def run_steps(
 
 @dataclass(slots=True)
 class _Run:
-    """The state of one `run_steps`, which hears of its tasks."""
+    """The state of one call of `run_steps`; it receives the events of its tasks."""
 
     corpus: Corpus
     steps: dict[str, Step]
@@ -105,9 +108,9 @@ class _Run:
     retrain: bool
 
     def found(self, step: Step, done: Done) -> None:
-        """The step is finished: it needs no worker."""
+        """Handle a step that is finished already and needs no worker."""
         self._settle(step, done)
-        self.watch.step_done_before(step, done)
+        self.watch.step_was_current(step, done)
 
     def task_waits(self, task: Task, found: str) -> None:
         """See `TaskWatch`."""
@@ -117,22 +120,22 @@ class _Run:
         """See `TaskWatch`."""
         self.watch.step_starts(self.steps[task.name])
 
-    def task_goes_on(self, task: Task, done: int, total: int) -> None:
+    def task_progressed(self, task: Task, done: int, total: int) -> None:
         """See `TaskWatch`."""
-        self.watch.step_goes_on(self.steps[task.name], done, total)
+        self.watch.step_progressed(self.steps[task.name], done, total)
         with signals_deferred():
-            self.records.goes_on(self.steps[task.name])
+            self.records.progressed(self.steps[task.name])
 
     def task_ended(self, task: Task, result: Any) -> None:
         """See `TaskWatch`. `CheckFailed` if a blocking check of the step failed."""
         step = self.steps[task.name]
         done = result_of(step)
         self._settle(step, done)
-        tell = self.watch.step_done_before if result["reused"] else self.watch.step_ended
+        tell = self.watch.step_was_current if result["reused"] else self.watch.step_ended
         tell(step, done)
 
     def _settle(self, step: Step, done: Done) -> None:
-        """Everything that follows from a result: its record, its verdict, and the pin of a tokenizer."""
+        """Record the result, raise if its checks failed, and pin the tokenizer if the step made one."""
         with signals_deferred():
             if not self.records.has(step, done):
                 self.records.record(step, done)

@@ -1,6 +1,8 @@
-"""The table of stages: one row each. Order, dependencies, Dagster's assets, checks, bars and `--until` follow from it.
+"""The table of stages, one row each. Order, dependencies, Dagster's assets, checks, progress bars and `--until`
+follow from it.
 
-A stage is a folder with a `stage.py` (`spec`, `target`, `run`), a module of the same name in `quality/` and a row here.
+A stage is a folder with a `stage.py` (`spec`, `target`, `run`), a module of the same name in `quality/`, and a row
+here.
 """
 
 from __future__ import annotations
@@ -35,38 +37,41 @@ class Kind(Enum):
 
 
 class Implementation(Protocol):
-    """A stage's `stage.py`."""
+    """The `stage.py` of a stage."""
 
     def spec(self, corpus: Corpus, partition: str) -> Any:
-        """All that one partition is made from, taken from the corpus."""
+        """Return everything that determines one partition, taken from the corpus."""
 
     def target(self, spec: Any) -> Target:
-        """Where its artifact goes and what decides its bytes."""
+        """Return where the artifact belongs and what determines its bytes."""
 
     def run(self, spec: Any, progress: Progress) -> Artifact:
-        """Make it; a current artifact is returned untouched."""
+        """Make the artifact. A current one is returned unchanged."""
 
 
 class Quality(Protocol):
-    """A stage's module of `quality/`: the table of its checks, and the checks themselves."""
+    """The module of a stage in `quality/`: the table of its checks, and the function that runs them."""
 
     CHECKS: Sequence[Check[Any]]
 
     def check(self, artifact: Artifact) -> Sequence[CheckResult]:
-        """Assert every invariant; results in the order of `CHECKS`."""
+        """Run every check; return the results in the order of `CHECKS`."""
 
 
 def _always(recipe: Recipe) -> bool:
-    """Whether a corpus has the stage: whatever its recipe says."""
+    """True for every recipe."""
     del recipe
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A row. `description` says what one partition holds, `figures` its statistics in the order of interest;
-    `cores` (or `ELASTIC`) and `memory` (bytes) are what making it takes, beside a slot of `resource`, which
-    `[concurrency]` of the recipe counts. A recipe that `wanted` is false for has no step of the stage."""
+    """A row of the table.
+
+    `description` says what one partition holds; `figures` names its statistics in the order of interest. One partition
+    needs `cores` (or `ELASTIC`), `memory` (bytes) and one slot of `resource`, which `[concurrency]` of the recipe
+    counts. If `wanted` is false for a recipe, its corpora do not have the stage.
+    """
 
     name: str
     kind: Kind
@@ -83,20 +88,22 @@ class Stage:
 
     @property
     def implementation(self) -> Implementation:
-        """The stage's own module, imported when it is first needed. `MissingExtra` if its libraries are missing."""
+        """Return the stage's own module, imported when it is first needed. `MissingExtra` if its libraries are
+        missing.
+        """
         return cast(Implementation, import_or_name_extra(f"megacpp_assets.{self.folder}.stage"))
 
     @property
     def quality(self) -> Quality:
-        """The module of its checks."""
+        """Return the module of its checks."""
         return cast(Quality, import_or_name_extra(f"megacpp_assets.quality.{self.folder}"))
 
     def cores_for(self, recipe: Recipe) -> int:
-        """The cores that one partition takes, or `ELASTIC`."""
+        """Return the number of cores for one partition, or `ELASTIC`."""
         return self.cores(recipe) if callable(self.cores) else self.cores
 
     def resource_for(self, recipe: Recipe) -> str:
-        """The resource that one partition takes a slot of, "" for none."""
+        """Return the resource of which one partition needs a slot; "" for none."""
         return self.resource(recipe) if callable(self.resource) else self.resource
 
 
@@ -106,12 +113,12 @@ def _accelerator_of_the_tokenizer(recipe: Recipe) -> str:
 
 
 def _accelerator_of_training(recipe: Recipe) -> str:
-    """A training on a CPU of this machine takes cores only."""
+    """A training on the CPU of this machine needs cores only."""
     return "accelerator" if recipe.training.device != "cpu" or recipe.launch.launcher != "local" else ""
 
 
 def _commit_versions(recipe: Recipe) -> bool:
-    """Whether a phase of the recipe takes a dataset version that is made of commits."""
+    """Return whether a phase of the recipe takes a dataset version that is made from commits."""
     return bool(recipe.versions)
 
 
@@ -201,15 +208,15 @@ _TABLE: Final = (
 )  # fmt: skip
 
 STAGES: Final = {stage.name: stage for stage in _TABLE}
-"""Every stage by name, in an order in which each comes after those it reads."""
+"""Every stage by name. Each stage comes after the stages that it reads."""
 STAGE_NAMES: Final = tuple(STAGES)
 REPOSITORY_STAGES: Final = tuple(name for name, stage in STAGES.items() if stage.kind is Kind.REPOSITORY)
-"""Those that each known `NAME@REF` has."""
+"""The stages that have a partition for each known `NAME@REF`."""
 COMPARED: Final = REPOSITORY_STAGES[-1]
-"""The stage whose artifact of one reference is held against that of another."""
+"""The stage whose artifacts of two references are compared before a promotion."""
 SOURCES: Final = "pinned_repos"
 INDEX: Final = "semantic_jsonl"
-"""The stage that reads headers of other repositories too, where the recipe says so."""
+"""The stage that also reads headers of other repositories, where the recipe names stand-ins."""
 TOKENIZER: Final = "tokenizer"
 """The stage whose artifact is pinned in `corpus.lock` once it has passed its checks."""
 CHECKPOINT: Final = "trained_checkpoint"
@@ -217,26 +224,26 @@ CHECKPOINT: Final = "trained_checkpoint"
 
 
 def upstream_of(stage: Stage, recipe: Recipe) -> tuple[Stage, ...]:
-    """The stages that `stage` reads in a corpus of `recipe`."""
+    """Return the stages that `stage` reads in a corpus of `recipe`."""
     return tuple(STAGES[name] for name in stage.upstream if STAGES[name].wanted(recipe))
 
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
-    """The stages that a corpus of `recipe` has, in the order of the table."""
+    """Return the stages of a corpus of `recipe`, in the order of the table."""
     return tuple(stage for stage in STAGES.values() if stage.wanted(recipe))
 
 
 def until(last: str, recipe: Recipe) -> tuple[Stage, ...]:
-    """The stages of a corpus of `recipe` up to and including `last`."""
+    """Return the stages of a corpus of `recipe` up to and including `last`."""
     end = STAGE_NAMES.index(last) + 1
     return tuple(stage for stage in stages_of(recipe) if STAGE_NAMES.index(stage.name) < end)
 
 
 @cache
 def chain(last: str) -> tuple[str, ...]:
-    """The stages that every artifact of `last` rests on, near or far, and `last` itself, in the order of the table.
+    """Return `last` and all stages that it depends on, directly or not, in the order of the table.
 
-    Stages that only some recipes want are not among them; where an artifact has one, its manifest names it.
+    Stages that only some recipes want are left out. If an artifact depends on one, its manifest says so.
     """
     reached = {last}
     for name in reversed(STAGE_NAMES):

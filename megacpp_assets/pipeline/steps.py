@@ -1,4 +1,4 @@
-"""Steps: a stage over one partition of a corpus; which of them a plan has, and which of them each one waits for."""
+"""Steps: a stage over one partition of a corpus. Which steps a plan has, and which steps each one depends on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from megacpp_assets.storage.publish import Target
 
 @dataclass(frozen=True)
 class Step:
-    """A stage over one partition. What it is made from is worked out when it is first asked for."""
+    """A stage over one partition. Its specification is computed on first use."""
 
     corpus: Corpus
     stage: Stage
@@ -42,7 +42,7 @@ class Step:
 
     @property
     def resource(self) -> str:
-        """What it takes a slot of while it runs, "" for nothing."""
+        """Return the resource of which it needs a slot while it runs; "" for none."""
         return self.stage.resource_for(self.corpus.recipe)
 
     @cached_property
@@ -50,19 +50,21 @@ class Step:
         return self.stage.implementation.spec(self.corpus, self.partition)
 
     def target(self) -> Target:
-        """Where the artifact goes and what decides its bytes. It may read the manifests of what it is made from."""
+        """Return where the artifact belongs and what determines its bytes. This may read the manifests of its
+        inputs.
+        """
         return self.stage.implementation.target(self._spec)
 
     def run(self, progress: Progress) -> Artifact:
-        """Make the artifact; a current one is returned untouched."""
+        """Make the artifact. A current one is returned unchanged."""
         return self.stage.implementation.run(self._spec, progress)
 
     def check(self, artifact: Artifact) -> Sequence[CheckResult]:
-        """Assert every invariant of the stage."""
+        """Run every check of the stage."""
         return self.stage.quality.check(artifact)
 
     def waits_for(self) -> Iterator[str]:
-        """The names of the steps whose artifacts it reads."""
+        """Yield the names of the steps whose artifacts it reads."""
         for upstream in upstream_of(self.stage, self.corpus.recipe):
             yield from (f"{upstream.name} {partition}" for partition in self._read_partitions(upstream.kind))
         if self.stage.name == INDEX:
@@ -83,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was asked for: mixtures to build, or with `refs` only these references, and the last stage to run."""
+    """What to build: mixtures, or only the references `refs`; and the last stage to run."""
 
     mixtures: tuple[Mixture, ...]
     last: str = STAGE_NAMES[-1]
@@ -91,7 +93,7 @@ class Plan:
 
 
 def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
-    """One step. `SpecError` for a stage that there is not, or a partition that the corpus does not have."""
+    """Return one step. `SpecError` for an unknown stage, or a partition that the corpus lacks."""
     row = STAGES.get(stage)
     if row is None:
         raise SpecError(f"stage {stage!r}", expected=", ".join(STAGE_NAMES), found=repr(stage))
@@ -108,7 +110,7 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
 
 
 def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
-    """Every step of the plan, each after those it waits for."""
+    """Return every step of the plan, each after the steps that it depends on."""
     if plan.refs:
         return _steps_of_references(corpus, plan)
     partitions = {
@@ -120,13 +122,13 @@ def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
 
 
 def mixture_before(corpus: Corpus, mixture: Mixture) -> Mixture | None:
-    """The mixture from whose weights this one's training starts, if it starts from any."""
+    """Return the mixture whose weights this one's training starts from, or None."""
     before = corpus.recipe.phase_before(mixture.phase)
     return Mixture(mixture.specialist, before) if before else None
 
 
 def _with_those_before(corpus: Corpus, plan: Plan) -> list[Mixture]:
-    """The mixtures of the plan, each after the one that its training starts from, which is planned too."""
+    """Return the mixtures of the plan, each after the mixture that its training starts from, which is added."""
     found: dict[Mixture, None] = {}
     for mixture in plan.mixtures:
         line = [mixture]
@@ -137,7 +139,7 @@ def _with_those_before(corpus: Corpus, plan: Plan) -> list[Mixture]:
 
 
 def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:
-    """The stages of a repository over `plan.refs`, and what they wait for: the tokenizer and its sources."""
+    """Return the steps over `plan.refs`, and the steps that they depend on: the tokenizer and its sources."""
     repos = sorted({*plan.refs, *corpus.repo_refs})
     partitions = {Kind.REPOSITORY: [repo.key for repo in repos], Kind.DATASET: [corpus.dataset], Kind.MIXTURE: []}
     candidates = [
@@ -145,7 +147,7 @@ def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:
     ]
     asked = {repo.key for repo in plan.refs}
     needed: set[str] = set()
-    for step in reversed(candidates):  # those that wait for a step come after it
+    for step in reversed(candidates):  # steps that depend on it come after it
         if step.partition in asked or step.name in needed:
             needed |= {step.name, *step.waits_for()}
     return [step for step in candidates if step.name in needed]

@@ -1,4 +1,4 @@
-"""Choosing a corpus's tokenizer: pinning a registered one, comparing two."""
+"""Selects the tokenizer of a corpus: pins a registered one, compares two."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from megacpp_assets.tokenizer.registry import read_committed, registered_commits
 
 @dataclass(frozen=True, slots=True)
 class VocabularyDiff:
-    """How two tokenizers differ: ids, and ranks of merges, with another meaning or in one of them alone; strings that
-    only one of them has; and the recipes.
+    """The differences of two tokenizers: ids and ranks of merges that differ or that only one has, strings that only
+    one has, and both recipes.
     """
 
     changed_ids: int
@@ -33,9 +33,9 @@ class VocabularyDiff:
 
 
 def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:
-    """The pin of a registry commit, from what the commit itself holds.
+    """Return the pin of a commit of the registry, read from that commit.
 
-    `SpecError` for a commit that the registry does not have or that is of another dataset or recipe than the corpus.
+    `SpecError` if the registry lacks the commit, or if it was made for another dataset or recipe.
     """
     root, full = corpus.root, registered_commit(corpus.root, commit)
     dataset, recipe = committed_recipe(root, full)
@@ -50,7 +50,7 @@ def registered_pin(corpus: Corpus, commit: str) -> TokenizerPin:
 
 
 def categories_under(corpus: Corpus, tokenizer: Artifact) -> dict[str, Mapping[str, Mapping[str, int]]]:
-    """Bytes and tokens by category of each repository of the corpus whose documents `tokenizer` encoded."""
+    """Return bytes and tokens by category, for each repository of the corpus whose documents `tokenizer` encoded."""
     found = {}
     for repo in corpus.repo_refs:
         enriched = find_artifact(corpus.root, enriched_path(corpus.dataset, repo))
@@ -65,7 +65,7 @@ def _made_from(artifact: Artifact, source: Artifact) -> bool:
 
 
 def registered_commit(root: Path, commit: str) -> str:
-    """The registry's one commit that starts with `commit`; `SpecError` listing those there are."""
+    """Return the only commit of the registry that starts with `commit`; otherwise `SpecError` with the known ones."""
     commits = registered_commits(root)
     matches = [known for known in commits if known.startswith(commit)] if commit else []
     if len(matches) != 1:
@@ -75,7 +75,7 @@ def registered_commit(root: Path, commit: str) -> str:
 
 
 def diff_vocabularies(root: Path, first: str, second: str) -> VocabularyDiff:
-    """Compare the vocabularies, the merges and the recipes of two registry commits."""
+    """Compare vocabularies, merges and recipes of two commits of the registry."""
     commits = [registered_commit(root, commit) for commit in (first, second)]
     one, two = (json.loads(read_committed(root, commit, TOKENIZER_FILE))["model"] for commit in commits)
     of_first, of_second = (committed_recipe(root, commit)[1] for commit in commits)
@@ -89,5 +89,5 @@ def diff_vocabularies(root: Path, first: str, second: str) -> VocabularyDiff:
 
 
 def _differing(one: Mapping[int, object], two: Mapping[int, object]) -> int:
-    """Keys that hold another value in the other, or that it does not have."""
+    """Return the keys of `one` whose value in `other` differs or is missing."""
     return sum(one.get(key) != two.get(key) for key in one.keys() | two.keys())

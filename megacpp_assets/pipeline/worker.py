@@ -1,4 +1,4 @@
-"""The worker process of a run: it opens the corpus anew for each step, so that it sees what has been pinned since."""
+"""The worker process of a run. It opens the corpus again for each step, because pins may have been added."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from megacpp_assets.pipeline.steps import Step, step_of
 
 
 def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
-    """The task that runs `step`. With `retrain` a tokenizer is trained although one is pinned."""
+    """Return the task that runs `step`. With `retrain` a tokenizer is trained although one is pinned."""
     payload = {
         "root": str(step.corpus.root),
         "dataset": step.corpus.dataset,
@@ -31,7 +31,7 @@ def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
 
 
 def run_step(task: Message, progress: Progress) -> dict[str, Any]:
-    """Run the step of `task` unless it is finished; whether it was. What it made is on disk, receipt included."""
+    """Run the step of `task` unless it is finished; return whether it was. Artifact and receipt are on disk."""
     os.environ[WORKERS_VARIABLE] = str(task["cores"])
     corpus = open_corpus(Path(task["root"]), task["dataset"])
     step = step_of(corpus.unpinned() if task["retrain"] else corpus, task["stage"], task["partition"])
@@ -42,7 +42,7 @@ def run_step(task: Message, progress: Progress) -> dict[str, Any]:
 
 
 class _WithoutPandas(MetaPathFinder):
-    """Finds no pandas, wherever it is installed."""
+    """An import finder that hides pandas, wherever it is installed."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
         """See `MetaPathFinder`."""
@@ -51,8 +51,10 @@ class _WithoutPandas(MetaPathFinder):
 
 
 def without_pandas() -> None:
-    """Keep pyarrow from loading pandas with the first array of Python objects that it makes. No stage uses it, and it
-    takes as long as enriching 200,000 tokens."""
+    """Prevent pyarrow from importing pandas with its first array of Python objects.
+
+    No stage uses pandas, and importing it takes as long as enriching 200,000 tokens.
+    """
     sys.meta_path.insert(0, _WithoutPandas())
 
 

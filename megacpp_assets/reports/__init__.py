@@ -1,4 +1,4 @@
-"""What all partitions of a data root hold together: tables in DuckDB, made and tested by dbt."""
+"""Reports across all partitions of a data root: tables in DuckDB, built and tested by dbt."""
 
 from megacpp_assets.contract.extras import require
 

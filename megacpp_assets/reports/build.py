@@ -1,4 +1,4 @@
-"""Make the reports of a data root: raw tables, then dbt's models, tests, freshness of sources, and docs."""
+"""Builds the reports of a data root: raw tables, then dbt's models, tests, freshness of sources, and documentation."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from megacpp_assets.storage.locks import exclusive_lock
 _GOOD: Final = frozenset({"success", "pass", "no-op"})
 _WARNED: Final = "warn"
 _SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
-"""In the project's overview, where the summary is put."""
+"""The marker in the project's overview that is replaced by the summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a model, a test or the freshness of a source; `table` holds the rows that failed a test."""
+    """The result of a model, a test or a freshness check. `table` holds the rows that failed a test."""
 
     kind: str
     name: str
@@ -41,18 +41,18 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Neither failed nor warned."""
+        """Whether it neither failed nor warned."""
         return self.status in _GOOD
 
     @property
     def warned(self) -> bool:
-        """Worth a word, and no fault."""
+        """Whether it warned."""
         return self.status == _WARNED
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """All outcomes, in dbt's order; the summary of each dataset; where the docs and the page are."""
+    """All results, in dbt's order; the summary of each dataset; the paths of documentation and page."""
 
     outcomes: tuple[Outcome, ...]
     summaries: Mapping[str, Sequence[Line]]
@@ -61,25 +61,25 @@ class Build:
 
     @property
     def failures(self) -> list[Outcome]:
-        """What makes the build red."""
+        """The results that make the build fail."""
         return [each for each in self.outcomes if not each.good and not each.warned]
 
     @property
     def warnings(self) -> list[Outcome]:
-        """What warned."""
+        """The results that warned."""
         return [each for each in self.outcomes if each.warned]
 
 
 def build(root: Path, begin: Callable[[], None] = lambda: None) -> Build:
-    """Make everything anew; a model or test that fails is an outcome, and hides no other.
+    """Build everything again. A model or test that fails is a result, and does not stop the others.
 
-    `begin` is called once no other process builds the reports. `SpecError` where another process builds them,
-    `DiskFailure` where the database cannot be opened, `CheckFailed` where dbt itself stops.
+    `begin` is called when no other process builds the reports. `SpecError` if another process does, `DiskFailure` if
+    the database cannot be opened, `CheckFailed` if dbt itself stops.
     """
     lock = exclusive_lock(
         root, "quality", f"reports of {root}", expected="no other process that makes them", do="wait for it"
     )
-    # dbt hands back what a signal's handler raised as an error of its own.
+    # dbt reports an exception of a signal handler as an error of its own.
     with lock, ended_by_signals():
         begin()
         prepare(root)
@@ -100,13 +100,13 @@ def prepare(root: Path) -> None:
 
 
 def _write_overview(file: Path, summary: Mapping[str, Sequence[Line]]) -> None:
-    """Put the summary on the first page of the docs: dbt itself takes nothing but the text of the project."""
+    """Put the summary on the first page of the documentation. dbt itself takes only the text of the project."""
     text = json.dumps(summary_markdown(summary))[1:-1].replace("</", "<\\/")
     write_atomic(file, file.read_text(encoding="utf-8").replace(_SUMMARY_MARK, text).encode())
 
 
 def dbt_arguments(root: Path) -> list[str]:
-    """Options of every dbt command over `root`."""
+    """Return the options of every dbt command over `root`."""
     place = str(project())
     folders = ["--project-dir", place, "--profiles-dir", place, "--target-path", str(target(root))]
     return [*folders, "--log-path", str(target(root)), "--no-version-check", "--no-send-anonymous-usage-stats"]
@@ -114,7 +114,7 @@ def dbt_arguments(root: Path) -> list[str]:
 
 @contextmanager
 def _environment(root: Path) -> Iterator[None]:
-    """The variable that the project's profile reads."""
+    """Set the variable that the project's profile reads."""
     before = os.environ.get(DATA_ROOT_VARIABLE)
     os.environ[DATA_ROOT_VARIABLE] = str(root)
     try:
@@ -127,7 +127,7 @@ def _environment(root: Path) -> Iterator[None]:
 
 
 def _invoke(command: str, root: Path) -> list[Outcome]:
-    # Imported here: dbt takes three CPU seconds, and the commands that never ask for it should not.
+    # Imported here: dbt takes three CPU seconds, and most commands never need it.
     from dbt.cli.main import dbtRunner  # noqa: PLC0415
 
     done = dbtRunner().invoke([*command.split(), *dbt_arguments(root), "--log-level", "none"])

@@ -1,4 +1,4 @@
-"""What dbt-duckdb calls when it has opened its database: the same walls as around our own connections."""
+"""Applies our restrictions when dbt-duckdb has opened its database, as for our own connections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from megacpp_assets.reports.hardened import harden
 
 
 class Plugin(BasePlugin):
-    """Named in `dbt_quality/profiles.yml`, whose `root` is the data root."""
+    """The plug-in that `dbt_quality/profiles.yml` names. Its `root` is the data root."""
 
     def initialize(self, plugin_config: dict[str, Any]) -> None:
-        """Keep the data root."""
+        """Store the data root."""
         self._root = Path(plugin_config["root"]).resolve()
 
     def configure_connection(self, conn: Any) -> None:
-        """Shut the connection in before dbt asks anything of it."""
+        """Restrict the connection before dbt uses it."""
         harden(conn, self._root)

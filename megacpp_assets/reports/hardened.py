@@ -1,4 +1,4 @@
-"""DuckDB that reads and writes below one folder alone, loads no extension and stays within its memory."""
+"""DuckDB that reads and writes below one folder only, loads no extension and has a limit of memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.reports.place import FOLDER, database
 
 MEMORY: Final = "2GB"
-"""Beyond it DuckDB spills to the folder of the reports."""
+"""Above this limit DuckDB writes temporary data to the folder of the reports."""
 SPILL: Final = "50GB"
 
 _SETTINGS: Final = (
@@ -28,14 +28,14 @@ _SETTINGS: Final = (
     "SET TimeZone = 'UTC'",
 )
 _LOCKS: Final = ("SET enable_external_access = false", "SET lock_configuration = true")
-"""In this order, last: no setting can be changed after them."""
+"""These come last and in this order: no setting can be changed after them."""
 
 
 def harden(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Shut `connection` in below `root`, for as long as its database is open; a second time changes nothing."""
+    """Restrict `connection` to files below `root`, as long as its database is open. A second call changes nothing."""
     if connection.execute("SELECT current_setting('lock_configuration')").fetchall() == [(True,)]:
         return
-    # A pattern is held against the folders as it is written, the files that it finds as they are called.
+    # DuckDB compares a pattern with the folders as written, and with the files as they are called.
     allowed = ", ".join(literal(each) for each in sorted({str(root), pattern(root)}))
     spill = f"SET temp_directory = {literal(str(root / FOLDER / 'tmp'))}"
     for setting in (*_SETTINGS, spill, f"SET allowed_directories = [{allowed}]", *_LOCKS):
@@ -44,7 +44,7 @@ def harden(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 @contextmanager
 def open_database(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The database of the reports of `root`, hardened; `DiskFailure` where it cannot be opened or is in use."""
+    """Open the restricted database of the reports of `root`. `DiskFailure` if it cannot be opened or is in use."""
     place = database(root)
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -58,12 +58,12 @@ def open_database(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def literal(text: str) -> str:
-    """`text` as a literal of SQL, for statements that take no parameters."""
+    """Return `text` as a literal of SQL, for statements that take no parameters."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def pattern(path: Path) -> str:
-    """The pattern that means the file `path` alone, whatever characters it is made of."""
+    """Return the pattern that matches the file `path` only, whatever characters it contains."""
     return "".join(f"[{character}]" if character in "[*?" else character for character in str(path))
 
 

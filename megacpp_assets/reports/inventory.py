@@ -1,6 +1,6 @@
-"""What lies in a data root, as rows: its artifacts with their files, inputs and checks, and the pins of its lock.
+"""The contents of a data root as rows: artifacts with files, inputs and checks, and the pins of the lock.
 
-Nothing is taken from a folder's listing but the manifests: what no seal names is in no table.
+Only manifests are read from folders. A file that no manifest names is in no table.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from megacpp_assets.storage.lock_file import read_lock
 Row = dict[str, Any]
 
 _SHARED: Final = "cpp_raw"
-"""Artifacts of this folder belong to no dataset."""
+"""Artifacts in this folder belong to no dataset."""
 _CHECKPOINTS: Final = "checkpoints"
 
 
 @dataclass(slots=True)
 class Inventory:
-    """Rows by raw table, in the order of paths; `files` are the places of the whole artifacts' data files."""
+    """Rows by raw table, in the order of paths. `files` are the data files of undamaged artifacts."""
 
     artifacts: list[Row] = field(default_factory=list)
     artifact_files: list[Row] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Inventory:
 
 
 def take_inventory(root: Path) -> Inventory:
-    """The rows of `root`. A damaged artifact is one of `unreadable`, and none of its files is read."""
+    """Return the rows of `root`. A damaged artifact is listed in `unreadable`, and none of its files is read."""
     found = Inventory(pins=list(_pins(root)))
     for path in artifact_paths(root):
         try:
@@ -53,7 +53,7 @@ def take_inventory(root: Path) -> Inventory:
 
 
 def _require_files(artifact: Artifact) -> None:
-    """`LineageGap` where a file is not there in its size; its bytes are what `megacpp verify` reads."""
+    """Raise `LineageGap` if a file is missing or has another size. `megacpp verify` compares the bytes."""
     for entry in artifact.manifest.files:
         file = artifact.directory / entry.name
         size = file.stat().st_size if file.is_file() else None

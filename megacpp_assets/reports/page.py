@@ -56,7 +56,7 @@ _PLOTS: Final = (
 
 
 def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: Sequence[Outcome]) -> str:
-    """The page as HTML without scripts. The marts must have been built."""
+    """Return the page as HTML without scripts. The marts must have been built."""
     with open_database(root) as connection:
         datasets = [part for name, lines in summaries.items() for part in _dataset(connection, name, lines)]
     body = "\n".join(["<h1>Reports of the data root</h1>", _tests(outcomes), *datasets])
@@ -67,7 +67,7 @@ def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: 
 
 
 def summary_markdown(summaries: Mapping[str, Sequence[Line]]) -> str:
-    """The same table as markdown, for the first page of dbt's docs."""
+    """Return the same table as markdown, for the first page of dbt's documentation."""
     lines = []
     for dataset, rows in summaries.items():
         lines += [f"### {dataset}", "", "| | |", "|---|---|", *(f"| {label} | {said} |" for label, said in rows), ""]
@@ -85,7 +85,7 @@ def _dataset(connection: duckdb.DuckDBPyConnection, name: str, lines: Sequence[L
 
 
 def _tests(outcomes: Sequence[Outcome]) -> str:
-    """How many tests passed, and each that did not."""
+    """Return how many tests passed, and each one that did not."""
     tests = [each for each in outcomes if each.kind == "test"]
     others = [each for each in outcomes if not each.good]
     passed = sum(each.good for each in tests)

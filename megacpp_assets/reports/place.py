@@ -1,4 +1,4 @@
-"""Where the reports of a data root lie, and where the dbt project that makes them does."""
+"""Where the reports of a data root are, and where the dbt project that builds them is."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 
 PROJECT_NAME: Final = "dbt_quality"
 FOLDER: Final = "quality"
-"""Below the data root. All of it can be made again at any time."""
+"""The folder below the data root. It can be rebuilt at any time."""
 
 
 def database(root: Path) -> Path:
-    """The DuckDB file with the raw tables, what dbt makes of them, and the rows that failed a test."""
+    """The DuckDB file with the raw tables, dbt's tables, and the rows that failed a test."""
     return root / FOLDER / "quality.duckdb"
 
 
 def target(root: Path) -> Path:
-    """What dbt writes about its work: manifest, results, compiled SQL, docs."""
+    """What dbt writes about its work: manifest, results, compiled SQL, documentation."""
     return root / FOLDER / "target"
 
 
 def docs(root: Path) -> Path:
-    """The docs: one page that holds all of itself and needs no server."""
+    """The documentation: one page that contains everything and needs no server."""
     return target(root) / "static_index.html"
 
 
@@ -34,7 +34,7 @@ def page(root: Path) -> Path:
 
 
 def project() -> Path:
-    """The dbt project, in the installed package or beside it in a checkout; `EnvironmentLacks` where neither has it."""
+    """Return the dbt project, from the installed package or the checkout. `EnvironmentLacks` if neither has it."""
     package = Path(megacpp_assets.__file__).parent
     places = (package / PROJECT_NAME, package.parent / PROJECT_NAME)
     for place in places:

@@ -27,7 +27,9 @@ _PARTITION = ("partition_key", _TEXT, "NAME@REF, SPECIALIST/PHASE, or the datase
 
 @dataclass(frozen=True, slots=True)
 class RawTable:
-    """A table or view of the raw schema; `stage` makes the files whose name ends with `suffix`, of the view's rows."""
+    """A table or view of the raw schema. A view has the rows of those files of `stage` whose name ends with
+    `suffix`.
+    """
 
     description: str
     columns: pa.Schema
@@ -144,13 +146,13 @@ VIEW_NOTES: Final = {
     "artifact_file": "Name of the file that the row stands in.",
     "sealed_at": "When that artifact was sealed, UTC.",
 }
-"""Columns that every view has beside those of its files."""
+"""Columns that every view has besides those of its files."""
 RAW_TABLES: Final = {**_TABLES, **_VIEWS}
-"""All of the raw schema, by name."""
+"""All tables and views of the raw schema, by name."""
 
 
 def write_raw(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:
-    """Make every table and view of the raw schema anew, in one transaction."""
+    """Replace every table and view of the raw schema, in one transaction."""
     connection.execute("BEGIN")
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     categories = [{"category_id": number, "category": name} for number, name in enumerate(STRUCTURE_CATEGORIES)]
@@ -175,7 +177,9 @@ def _write_table(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequenc
 
 
 def _write_view(connection: duckdb.DuckDBPyConnection, name: str, view: RawTable, files: Sequence[Path]) -> None:
-    """`artifact_path`, `artifact_file` and `sealed_at` beside the columns of the file; without files an empty table."""
+    """Write a view with `artifact_path`, `artifact_file` and `sealed_at` and the columns of the file; an empty table
+    without files.
+    """
     if files:
         rows = f"SELECT * FROM {_reader(view, files)}"
     else:

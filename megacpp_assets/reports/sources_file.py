@@ -1,6 +1,6 @@
-"""The dbt sources of the raw schema, written from what the raw tables say of themselves.
+"""Writes the dbt sources of the raw schema from the descriptions in the raw tables.
 
-`python -m megacpp_assets.reports.sources_file` writes `models/sources/raw.yml` of the checkout's dbt project anew.
+`python -m megacpp_assets.reports.sources_file` rewrites `models/sources/raw.yml` of the checkout's dbt project.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ sources:
     tables:
 """
 _WARN_AFTER: Final = "{warn_after: {count: 90, period: day}}"
-"""A corpus that nobody touched for a season is worth a word, and no fault."""
+"""Days without a new artifact after which dbt warns. It is never a failure."""
 
 
 def sources_text() -> str:
-    """The file's text."""
+    """Return the text of the file."""
     return _HEAD.format(schema=SCHEMA) + "".join(
         line for name, table in RAW_TABLES.items() for line in _table(name, table)
     )
@@ -44,7 +44,7 @@ def _table(name: str, table: RawTable) -> Iterator[str]:
 
 
 def _freshness(stage: str) -> Iterator[str]:
-    """By the seals of the stage's artifacts; where it has made none there is nothing to grow old."""
+    """Return the freshness by the seals of the stage's artifacts. Without artifacts nothing can be outdated."""
     where = f" where stage = '{stage}'" if stage else ""
     query = f"select coalesce(max(sealed_at), now()::timestamp) from {SCHEMA}.artifacts{where}"
     yield f"        config:\n          loaded_at_query: {json.dumps(query)}\n          freshness: {_WARN_AFTER}\n"

@@ -1,4 +1,4 @@
-"""What the marts say, in lines that a person reads first."""
+"""The figures of the marts, in lines that a person reads first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _TABLE_EXISTS: Final = "SELECT count(*) FROM information_schema.tables WHERE tab
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A line's label, the mart that it asks, and a query of one row whose columns fill `text`; `?` is the dataset."""
+    """A line: its label, the mart that it reads, and a query of one row whose columns fill `text`. `?` is the
+    dataset.
+    """
 
     label: str
     mart: str
@@ -134,7 +136,7 @@ _QUESTIONS: Final = (
 
 
 def summaries(root: Path) -> dict[str, list[Line]]:
-    """(label, sentence) by dataset; a mart that was not made, or that holds nothing of a dataset, gives no line."""
+    """Return (label, sentence) by dataset. A mart that was not built, or has nothing about a dataset, gives no line."""
     with open_database(root) as connection:
         names = [name for (name,) in connection.execute("SELECT DISTINCT dataset FROM raw.pins ORDER BY 1").fetchall()]
         return {
@@ -144,7 +146,7 @@ def summaries(root: Path) -> dict[str, list[Line]]:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A table's number of rows, its columns and the first rows, whose values are numbers, text or nothing."""
+    """The number of rows of a table, its columns and its first rows. Values are numbers, text or nothing."""
 
     count: int
     columns: tuple[str, ...]
@@ -152,7 +154,7 @@ class Head:
 
 
 def heads(root: Path, tables: Mapping[str, str], limit: int) -> dict[str, Head]:
-    """The head of each of `tables`, name to its place in the database."""
+    """Return the head of each of `tables`, name -> its place in the database."""
     with open_database(root) as connection:
         return {name: _head(connection, table, limit) for name, table in tables.items()}
 
@@ -171,7 +173,7 @@ def _plain(value: Any) -> str | int | float | None:
 
 
 def failing_rows(root: Path, table: str, limit: int = 3) -> list[dict[str, Any]]:
-    """The first rows that failed the test whose rows `table` holds; none where it was not written."""
+    """Return the first rows that failed the test whose rows `table` holds; empty if it was not written."""
     with open_database(root) as connection:
         try:
             connection.execute(f"SELECT * FROM {table} LIMIT {int(limit)}")

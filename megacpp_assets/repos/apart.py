@@ -1,4 +1,6 @@
-"""Fetching and listing in a process apart, under limits: what a stranger's repository holds or costs ends with it."""
+"""Fetches and lists a repository in a separate process under limits, so that a stranger's repository can exhaust
+only that.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class Fetching:
 
 
 def fetch_apart(fetching: Fetching) -> Listing:
-    """Fetch the pin and write its list of files, in a process of its own. Raises what `run_apart` raises."""
+    """Fetch the pin and write its list of files, in a separate process. Raises what `run_apart` raises."""
     listing: Listing = run_apart(Job(_fetch_and_list, fetching, fetching.pin.partition.key, fetching.limits))
     return listing
 
@@ -48,9 +50,10 @@ def _fetch_and_list(fetching: Fetching) -> Listing:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`work(argument)`, which reads what strangers wrote: `repository` names it in errors, `limits` bound its process.
+    """A call `work(argument)` that reads what strangers wrote. `repository` names it in errors; `limits` bound its
+    process.
 
-    `work` is a function of a module, as it is pickled.
+    `work` must be a function of a module, because it is pickled.
     """
 
     work: Callable[[Any], Any]
@@ -60,9 +63,9 @@ class Job:
 
 
 def run_apart(job: Job) -> Any:
-    """The result of the job, from a process of its own.
+    """Return the result of the job, which runs in a separate process.
 
-    Raises the expected errors of `job.work`, `OverLimit` for a limit that its process exceeds, `WorkerDied` for any
+    Raises the expected errors of `job.work`, `OverLimit` for a limit that its process exceeds, and `WorkerDied` for any
     other end.
     """
     limits, repository = job.limits, job.repository
@@ -80,11 +83,11 @@ def run_apart(job: Job) -> Any:
 
 
 def run_limited(job: Job) -> Any:
-    """The result of the job, or its expected error, in the process that is limited for good."""
+    """Return the result of the job, or its expected error. This runs in the limited process."""
     limits, repository = job.limits, job.repository
     limit_memory(limits.memory_bytes)
     limit_files(limits.total_bytes)
-    # The parent watches the clock, for it ends git too; this is for where the parent cannot.
+    # The parent enforces this limit, because it can also end git. This call helps where the parent cannot.
     allow(limits.cpu_seconds, limits.wall_seconds + _GRACE_S)
     try:
         return job.work(job.argument)

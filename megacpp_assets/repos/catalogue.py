@@ -1,4 +1,4 @@
-"""The catalogue: which repositories there are, where they live, their licence, size class and specialist (TOML)."""
+"""The catalogue: known repositories with their source, licence, size class and specialist (TOML)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SHIPPED: Final = tuple(_FILES)
 """The catalogues of the package: the embedded sample, the eight repositories of the corpus, and all 142."""
 _MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
 RELEASES = r"([A-Za-z]+[-_]?)?[0-9]+([._-][0-9]+)*"
-"""The tags `11.0.2`, `v6.10`, `boost-1.86.0`, `llvmorg-19.1.0`, `v2024.08.05.00`; none of a candidate or a beta."""
+"""Matches the tags `11.0.2`, `v6.10`, `boost-1.86.0`, `llvmorg-19.1.0`, `v2024.08.05.00`, and no candidate or beta."""
 SIZE_CLASSES = ("S", "M", "L", "H")
 VERSION_CONTROL = ("git", "fossil", "cvs", "mercurial", "depot")
-"""Systems in which a project keeps its sources. `depot`: many repositories, put together by a tool of its own."""
+"""Version control systems. `depot`: many repositories that a tool of the project combines."""
 ACCESS = ("open", "account", "rejected")
 HISTORIES = ("none", "first-parent", "full")
 ORIGINS = ("user", "reference", "scripts", "ours")
@@ -117,7 +117,7 @@ class CatalogueEntry:
         return urlsplit(self.home).netloc if self.home.startswith("https://") else ""
 
     def require_open(self) -> None:
-        """`SpecError` with the reason unless anybody may fetch the repository."""
+        """Raise `SpecError` with the reason unless anybody may fetch the repository."""
         if self.access != "open":
             raise SpecError(
                 f"repository {self.name}",
@@ -128,13 +128,15 @@ class CatalogueEntry:
 
 
 Entries = Mapping[str, CatalogueEntry | SpecError]
-"""Repositories by name. One whose table is wrong is its error: it is raised for who asks for that repository."""
+"""Repositories by name. A malformed entry is its error, which is raised when somebody asks for that repository."""
 
 
 def load_catalogue(name: str, root: Path) -> Entries:
-    """The shipped catalogue `name` (one of `SHIPPED`) or the file at the path `name`, and what `megacpp repos add` put
-    into this data root: before a shipped entry of that name, behind one of a file, which a recipe means as it stands.
-    `SpecError` for another name, or a file that is no catalogue.
+    """Return the entries of a shipped catalogue (one of `SHIPPED`) or of the file `name`, with those of `megacpp
+    repos add`.
+
+    An added entry replaces a shipped one of the same name, but not one of a file. `SpecError` for an unknown name, or a
+    file that is not a catalogue.
     """
     if name not in SHIPPED:
         if not Path(name).is_file():
@@ -149,7 +151,7 @@ def load_catalogue(name: str, root: Path) -> Entries:
 
 
 def known_entry(name: str, root: Path) -> CatalogueEntry | None:
-    """The repository `name` of this data root or of a shipped catalogue, in this order."""
+    """Return the repository `name` of this data root, else of a shipped catalogue."""
     entry = {**load_catalogue("sample", root), **load_catalogue("extended", root)}.get(name)
     if isinstance(entry, SpecError):
         raise entry
@@ -157,7 +159,7 @@ def known_entry(name: str, root: Path) -> CatalogueEntry | None:
 
 
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
-    """Record a repository of the user's own in the data root."""
+    """Add a repository to the data root's own catalogue."""
     path = root / USER_CATALOGUE
     document = tomlkit.parse(_text(path)) if path.exists() else tomlkit.document()
     tables = dict(document.get("repo", {}))
@@ -233,7 +235,7 @@ def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> No
 
 
 def _kind(value: Any) -> str:
-    """What a TOML value is, in words."""
+    """Return the kind of a TOML value, in words."""
     if isinstance(value, list):
         return "a list of texts" if all(isinstance(item, str) for item in value) else "a list of other things"
     kinds = {bool: "true or false", str: "a text", dict: "a table", int: "a number", float: "a number"}

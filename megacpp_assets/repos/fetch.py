@@ -1,4 +1,4 @@
-"""Shallow fetch of one commit into a bare repository, then one canonical pack: equal commits give equal bytes."""
+"""Fetches one commit without history into a bare repository, then packs it: equal commits give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from megacpp_assets.repos.upstream.again import asked_again
 
 PIN_REF = "refs/megacpp/pin"
 _GONE = re.compile("not our ref|couldn't find remote ref|unadvertised object", re.IGNORECASE)
-"""Git's words where the source answers and has no such thing."""
+"""Git's messages when the source answers and does not have the reference."""
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
 def fetch_commit(pin: RepoPin, root: Path, git_dir: Path, limits: SourcesRecipe) -> Survey:
-    """Fetch `pin` (and its submodules if it has them) into a new bare repository, and look at each entry once.
+    """Fetch `pin`, and its submodules if wanted, into a new bare repository, and examine each entry once.
 
-    Raises `SourceUnreachable`, `SourcePinMismatch` when the reference no longer names the pinned commit, `SpecError`
-    for a forbidden submodule, and `OverLimit`.
+    Raises `SourceUnreachable`, `SourcePinMismatch` if the reference names another commit now, `SpecError` for a
+    forbidden submodule, and `OverLimit`.
     """
     git("init", "--bare", "--quiet", "--object-format=sha1", str(git_dir))
     fetch_reference(pin.url, pin.git_ref, pin.commit, root=root, git_dir=git_dir, keep=PIN_REF)
@@ -50,10 +50,11 @@ def fetch_reference(
     keep: str,
     extent: tuple[str, ...] = ("--depth=1",),
 ) -> None:
-    """Fetch `git_ref` into `git_dir` as the reference `keep`. `extent` are git's options for how much of its history.
+    """Fetch `git_ref` into `git_dir` under the name `keep`. `extent` are git's options for how much history to
+    fetch.
 
-    Raises `SourceUnreachable`, and `SourcePinMismatch` where the source has no such reference or it is not `commit`
-    (any commit where that is "").
+    Raises `SourceUnreachable`, and `SourcePinMismatch` if the source lacks the reference or it is not `commit` (any
+    commit if that is "").
     """
     source = source_url(url, root)
     arguments = ("fetch", "--quiet", *extent, "--no-tags", "--no-write-fetch-head", "--", source)
@@ -86,9 +87,9 @@ def fetch_reference(
 
 
 def canonicalise(git_dir: Path, *options: str) -> None:
-    """One pack of what the pins reach, and no file that depends on this machine or on how the fetch went.
+    """Pack what the pins reach into one pack, and remove every file that depends on this machine or on the fetch.
 
-    `options` are of `git repack`.
+    `options` are options of `git repack`.
     """
     git("repack", "-a", "-d", "-F", "-q", *options, git_dir=git_dir)
     (git_dir / "config").write_bytes(_CONFIG)

@@ -1,4 +1,4 @@
-"""Running git under our own configuration only: no hooks, filters, prompts, credentials, redirects or submodules."""
+"""Runs git with our own configuration only: no hooks, filters, prompts, credentials, redirects or submodules."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, Sourc
 from megacpp_assets.storage.git_objects import git_environment
 
 MINIMUM_GIT = (2, 39, 5)
-"""Older releases follow hostile submodules and links (CVE-2024-32002 and its family)."""
+"""Older releases follow hostile submodules and links (CVE-2024-32002 and similar)."""
 _TIMEOUT_S = 3600
 _BLOCK = 1 << 16
 _WORDS = 600
 
 
 class GitFailed(SourceUnreachable):
-    """A git command ended with an error; the message carries git's own words."""
+    """A git command failed. The message contains git's own words."""
 
 
 class GitStopped(MegacppError):
-    """A git command went over a limit of its process; `limit` names which."""
+    """A git command exceeded a limit of its process. `limit` names it."""
 
     limit = ""
 
 
 class RecordTooLong(MegacppError):
-    """Git wrote a longer record than was asked to be taken."""
+    """Git wrote a record that is longer than the limit."""
 
 
 def environment() -> dict[str, str]:
-    """The environment of every git command of this package."""
+    """Return the environment of every git command of this package."""
     config = resources.files("megacpp_assets.repos").joinpath("shipped", "git.config")
     return {**git_environment(), "GIT_CONFIG_GLOBAL": str(config)}
 
 
 def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None) -> bytes:
-    """Standard output of `git ARGUMENTS`; `GitFailed` on a non-zero exit, `GitStopped` where a limit was the cause."""
+    """Return the standard output of `git ARGUMENTS`. `GitFailed` on a non-zero exit, `GitStopped` if a limit was the
+    cause.
+    """
     result = subprocess.run(
         _command(arguments, git_dir),
         input=stdin,
@@ -59,10 +61,11 @@ def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None
 def git_records(
     *arguments: str, git_dir: Path | None = None, longest: int, ending: bytes = b"\0", seconds: float = _TIMEOUT_S
 ) -> Iterator[bytes]:
-    """The records of `git ARGUMENTS`, each with its `ending`, as they come; memory stays at one block and one record.
+    """Yield the records of `git ARGUMENTS`, each ended by `ending`, as they arrive. Memory holds one block and one
+    record.
 
-    `RecordTooLong` above `longest` bytes, `GitFailed` after so many `seconds`; the errors of `git` once all was read.
-    Git ends with the iterator.
+    `RecordTooLong` above `longest` bytes, `GitFailed` after `seconds`, and the errors of `git` after the last record.
+    Git is ended with the iterator.
     """
     command, late = _command(arguments, git_dir), Event()
     with (
@@ -90,7 +93,7 @@ def git_records(
 
 @contextmanager
 def _ended_after(seconds: float, process: subprocess.Popen[bytes], late: Event) -> Iterator[None]:
-    """Kill `process` at the end of the block, and `late` is set where that came after so many seconds."""
+    """Kill `process` at the end of the block. Set `late` if it ran out of time."""
 
     def end() -> None:
         late.set()
@@ -107,7 +110,7 @@ def _ended_after(seconds: float, process: subprocess.Popen[bytes], late: Event) 
 
 
 def git_head(*arguments: str, git_dir: Path, length: int) -> bytes:
-    """The first `length` bytes that `git ARGUMENTS` writes; git ends once they are there."""
+    """Return the first `length` bytes that `git ARGUMENTS` writes, then end git."""
     command = _command(arguments, git_dir)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()) as process:
         try:
@@ -122,7 +125,7 @@ def _command(arguments: tuple[str, ...], git_dir: Path | None) -> list[str]:
 
 
 def require_success(command: str, code: int, errors: bytes) -> None:
-    """`GitStopped` or `GitFailed` unless `git COMMAND` ended with exit code 0; `errors` is what it wrote there."""
+    """Raise `GitStopped` or `GitFailed` unless `git COMMAND` ended with exit code 0. `errors` is its standard error."""
     if code == 0:
         return
     stopped = _limit_met(code, errors)
@@ -135,7 +138,7 @@ def require_success(command: str, code: int, errors: bytes) -> None:
 
 
 def _limit_met(code: int, errors: bytes) -> str:
-    """The limit that ended a git command, or one that it had started in its turn; nothing for another cause."""
+    """Return the limit that ended a git command or its child; "" for another cause."""
     if found := re.search(rb"died of signal (\d+)", errors):
         code = -int(found[1])
     if re.search(rb"[Oo]ut of memory|Cannot allocate memory", errors):
@@ -144,7 +147,7 @@ def _limit_met(code: int, errors: bytes) -> str:
 
 
 def require_git() -> str:
-    """The version of git as text; `EnvironmentLacks` if it is missing or older than `MINIMUM_GIT`."""
+    """Return the version of git. `EnvironmentLacks` if it is missing or older than `MINIMUM_GIT`."""
     minimum = ".".join(map(str, MINIMUM_GIT))
     try:
         text = git("--version").decode()

@@ -1,4 +1,6 @@
-"""The first bytes of blobs: one git reads all small ones; of a large one no more than the beginning is inflated."""
+"""Reads the first bytes of blobs: one git process reads all small ones; only the beginning of a large one is
+inflated.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,23 @@ _SMALL = 1 << 20
 
 
 class BlobHeads:
-    """Reads beginnings of the blobs of one repository."""
+    """Reads the beginnings of the blobs of one repository."""
 
     def __init__(self, blobs: BlobReader, git_dir: Path) -> None:
         self._blobs = blobs
         self._git_dir = git_dir
 
     def read(self, blob: str, size: int, length: int) -> bytes:
-        """The first `length` bytes of object `blob`, which is of `size` bytes."""
+        """Return the first `length` bytes of object `blob`, which has `size` bytes."""
         if size <= _SMALL:
             return self._blobs.read(blob)[:length]
-        # Above the threshold git writes what it inflates as it goes, and stops when nobody listens.
+        # Above the threshold git writes while it inflates, and stops when its output is closed.
         arguments = ("-c", f"core.bigFileThreshold={_SMALL}", "cat-file", "blob", blob)
         return git_head(*arguments, git_dir=self._git_dir, length=length)
 
 
 @contextmanager
 def blob_heads(git_dir: Path, where: str) -> Iterator[BlobHeads]:
-    """A reader over the bare repository `git_dir`; `where` names it in errors."""
+    """Open a reader for the bare repository `git_dir`. `where` names it in errors."""
     with blob_reader_at(git_dir, where) as blobs:
         yield BlobHeads(blobs, git_dir)

@@ -1,4 +1,4 @@
-"""References to commits: a tag becomes the commit it names; "tip" is resolved once and never moves by itself."""
+"""Resolves references to commits. A tag becomes the commit that it names; "tip" is resolved once and stays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
     """Resolve `ref` of `entry` at its source: a tag, a branch, "tip" or a full commit id.
 
-    Raises `SourceUnreachable` when the source does not answer, `SpecError` when it has no such reference or the entry
-    is not open.
+    Raises `SourceUnreachable` if the source does not answer, `SpecError` if it lacks the reference or the entry is not
+    open.
     """
     entry.require_open()
     if not ref.isprintable() or len(ref) > _LONGEST:
@@ -41,7 +41,7 @@ def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
 
 
 def verify_pin(existing: RepoPin, root: Path) -> None:
-    """Ask the source whether the pinned reference still names the pinned commit.
+    """Check at the source that the pinned reference still names the pinned commit.
 
     Raises `SourcePinMismatch` with both commits if it moved, `SourceUnreachable` if the source does not answer.
     """
@@ -72,8 +72,10 @@ def _named(entry: CatalogueEntry, ref: str, root: Path) -> tuple[str, str]:
 
 
 def pin_at(entry: CatalogueEntry, ref: str, *, git_ref: str, commit: str) -> RepoPin:
-    """The pin of `ref`, which the source calls `git_ref`, at `commit`. `SpecError` for what cannot name a partition."""
-    # A branch moves: its name is not an identity, the commit is.
+    """Return the pin of `ref` at `commit`; the source calls it `git_ref`. `SpecError` if `ref` cannot name a
+    partition.
+    """
+    # A branch moves, so the commit identifies it, not its name.
     if git_ref.startswith("refs/heads/"):
         ref, git_ref = f"{TIP}-{commit[:12]}", commit
     if not _COMMIT.fullmatch(commit):

@@ -1,4 +1,4 @@
-"""The embedded sample as git repositories: two tagged commits each, with ids that are the same on every machine."""
+"""The embedded sample as git repositories of two tagged commits each. Their ids are the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from megacpp_assets.repos.git import git
 from megacpp_assets.repos.sources import SAMPLE_DIRECTORY
 
 EMBEDDED = "sample-"
-"""What the names of the repositories that come with the package begin with."""
+"""The prefix of the names of the repositories that are part of the package."""
 TAGS = ("v1.0.0", "v1.1.0")
 _PERSON = "megacpp_assets sample <sample@megacpp.invalid>"
 _FIRST_DATE = 1_700_000_000
 
 
 def make_sample_repositories(root: Path) -> list[str]:
-    """Create `<root>/sample_git/<name>.git` for every sample repository that is not there yet; return the names."""
+    """Create `<root>/sample_git/<name>.git` for every sample repository that is missing; return the names of all."""
     trees = Path(str(resources.files("megacpp_assets.sample").joinpath("repos")))
     names = sorted(path.name for path in trees.iterdir() if path.is_dir())
     for name in names:
@@ -38,7 +38,7 @@ def _make(tree: Path, target: Path) -> None:
 
 
 def _import_stream(tree: Path) -> bytes:
-    """A fast-import stream: one commit per tag, the second an overlay over the first."""
+    """Return a fast-import stream with one commit per tag. The second commit changes files of the first."""
     parts: list[bytes] = []
     for number, tag in enumerate(TAGS):
         message = f"Release {tag}\n".encode()

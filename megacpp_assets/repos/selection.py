@@ -1,4 +1,4 @@
-"""Which files of a tree are C or C++ sources, in which language, and why the others are left out."""
+"""Selects the C and C++ sources of a tree, with their language, and says why other files are left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SYMLINK = "120000"
 
 @dataclass(slots=True)
 class LanguageCount:
-    """Sources by language, over all paths of a repository: it decides what a `.h` is."""
+    """Counts sources by language over all paths of a repository. The counts decide the language of a `.h` file."""
 
     in_c: int = 0
     in_cpp: int = 0
@@ -26,12 +26,12 @@ class LanguageCount:
 
     @property
     def of_headers(self) -> str:
-        """ "c" where there are more C sources than C++ sources, else "c++"."""
+        """Return "c" if there are more C sources than C++ sources, else "c++"."""
         return "c" if self.in_c > self.in_cpp else "c++"
 
 
 def source_file(entry: TreeEntry, header_language: str, license_id: str) -> SourceFile:
-    """`entry` as a `SourceFile`; `skipped` says why it is left out, if it is."""
+    """Return `entry` as a `SourceFile`. Its `skipped` says why it is left out, or is ""."""
     suffix = languages.suffix_of(entry.path)
     header = suffix in languages.C_OR_CPP_HEADERS | languages.CPP_HEADERS
     language = ""
@@ -65,7 +65,7 @@ def _reason(entry: TreeEntry, language: str) -> str:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether `path` can be written below a directory of ours and named in a command without surprise."""
+    """Return whether `path` can be written to a folder of ours and passed to a command without surprise."""
     parts = path.split("/")
     printable = all(character.isprintable() and character not in "\\:" for character in path)
     return printable and len(path) < 1024 and not any(part in {"", ".", ".."} or part[0] == "-" for part in parts)

@@ -1,4 +1,6 @@
-"""Where a repository is fetched from: its own URL, a mirror (`MEGACPP_GIT_MIRROR`), a local path or the sample."""
+"""Decides where a repository is fetched from: its own URL, a mirror (`MEGACPP_GIT_MIRROR`), a local path or the
+sample.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ SAMPLE_SCHEME = "sample://"
 SAMPLE_DIRECTORY = "sample_git"
 
 _SSH = re.compile(r"ssh://|git\+ssh://|[^/]+:(?!//)")
-"""Also git's short form HOST:PATH: a colon before the first slash."""
+"""Matches also git's short form HOST:PATH: a colon before the first slash."""
 _NO_SSH = "ssh:// needs credentials, which are off here: give the https:// URL, a local clone's path, or a mirror"
 _NO_CREDENTIALS = (
     "no credentials are taken, in no place of a URL: give the plain URL, a local clone's path, or a mirror"
@@ -23,7 +25,7 @@ _HTTPS = re.compile(r"https://(?P<host>[A-Za-z0-9.-]+(?::\d+)?)/(?P<path>[A-Za-z
 
 
 def source_url(url: str, root: Path) -> str:
-    """What git is told to fetch from. `SpecError` for a scheme other than https, a local path or the sample."""
+    """Return what git fetches from. `SpecError` for a scheme other than https, a local path or the sample."""
     if url.startswith(SAMPLE_SCHEME):
         return str(root / SAMPLE_DIRECTORY / f"{url.removeprefix(SAMPLE_SCHEME)}.git")
     if local := local_path(url):
@@ -34,13 +36,13 @@ def source_url(url: str, root: Path) -> str:
 
 
 def require_known_scheme(url: str, what: str = "repository URL") -> None:
-    """`SpecError` naming `what` unless `url` is an https URL, an absolute path or of the sample."""
+    """Raise `SpecError` that names `what` unless `url` is an https URL, an absolute path or of the sample."""
     if not url.startswith(SAMPLE_SCHEME) and local_path(url) is None:
         _https_path(url, what)
 
 
 def owner_of(url: str) -> str | None:
-    """HOST/OWNER of an https URL (with an owner's groups, if any; HOST where there is no owner), None for others."""
+    """Return HOST/OWNER of an https URL, with groups of the owner; HOST if it has no owner; None for other URLs."""
     match = _HTTPS.fullmatch(url)
     if match is None or ".." in url:
         return None
@@ -49,12 +51,12 @@ def owner_of(url: str) -> str | None:
 
 
 def given_url(text: str) -> str:
-    """What a person typed as a URL: a URL as it is (git's HOST:PATH too), anything else as a path made absolute."""
+    """Return a URL that a person typed: a URL unchanged (also git's HOST:PATH), anything else as an absolute path."""
     return text if "://" in text or _SSH.match(text) else str(Path(text).resolve())
 
 
 def local_path(url: str) -> Path | None:
-    """The directory that `url` names on this machine, if it does."""
+    """Return the directory of this machine that `url` names, or None."""
     if url.startswith("file://"):
         url = url.removeprefix("file://")
     return Path(url) if url.startswith("/") else None

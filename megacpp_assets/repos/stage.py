@@ -1,4 +1,4 @@
-"""Stage `pinned_repos`: a pin of `corpus.lock` to the bare git objects of its commit and the list of its files."""
+"""Stage `pinned_repos`: from a pin of `corpus.lock` to the bare git objects of its commit and the list of its files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ VERSION = "4"
 
 @dataclass(frozen=True, slots=True)
 class PinnedReposSpec:
-    """One pin, the data root it is fetched into, and what its repository may hold and cost; limits decide no byte."""
+    """One pin, the data root that it is fetched into, and the limits of its repository. Limits do not change any
+    byte.
+    """
 
     root: Path
     pin: RepoPin
@@ -33,12 +35,12 @@ class PinnedReposSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> PinnedReposSpec:
-    """What the partition `NAME@REF` of `corpus` is made from."""
+    """Return what the partition `NAME@REF` of `corpus` is made from."""
     return PinnedReposSpec(corpus.root, corpus.pin(partition), corpus.recipe.sources)
 
 
 def target(spec: PinnedReposSpec) -> Target:
-    """The work of fetching one pin. The URL is left out: a mirror gives the same objects."""
+    """Return the target of one pin. It leaves out the URL, because a mirror gives the same objects."""
     pin = spec.pin
     return Target(
         root=spec.root,
@@ -54,10 +56,10 @@ def target(spec: PinnedReposSpec) -> Target:
 
 
 def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
-    """Fetch the pinned commit; a current artifact is returned untouched.
+    """Fetch the pinned commit. A current artifact is returned unchanged.
 
     Raises `SourceUnreachable`, `SourcePinMismatch` (the tag moved), `SpecError` (a forbidden submodule), `OverLimit` or
-    `EnvironmentLacks` (git too old).
+    `EnvironmentLacks` (git is too old).
     """
     require_git()
 
@@ -80,7 +82,7 @@ def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
 
 
 def adopt_objects(publication: Publication, git_dir: Path) -> None:
-    """Take the files of a bare repository below the publication into its manifest."""
+    """Add the files of a bare repository inside the publication to its manifest."""
     for path in sorted(git_dir.rglob("*")):
         if path.is_dir():
             fsync_directory(path)

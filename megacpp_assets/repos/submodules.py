@@ -1,7 +1,8 @@
-"""Where a submodule may come from: https of the parent's own owner, or of an owner that its catalogue entry names.
+"""Decides which submodules may be fetched: by https, from the parent's owner or an owner that the catalogue entry
+names.
 
-`.gitmodules` is a stranger's text: a path, `file://` or a way out of the owner would read what is private to this
-machine or its network into a corpus.
+`.gitmodules` is a stranger's text. A path, `file://` or a foreign owner could read private data of this machine or its
+network into a corpus.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ADD = "megacpp repos add --submodules --submodule-owner"
 
 @dataclass(frozen=True, slots=True)
 class Submodule:
-    """A submodule: its path in the parent, the https URL it is known by (a mirror is not named), its commit."""
+    """A submodule: its path in the parent, its own https URL (not that of a mirror), and its commit."""
 
     path: str
     url: str
@@ -33,16 +34,17 @@ class Submodule:
 
 
 def find_submodules(pin: RepoPin, links: Mapping[str, str], modules: str, git_dir: Path) -> list[Submodule]:
-    """The submodules of `pin` in path order: `links` are path -> commit of its tree, `modules` the blob of URLs.
+    """Return the submodules of `pin` in path order. `links` are path -> commit of its tree; `modules` is the blob of
+    URLs.
 
-    Entries with an odd path are left out: they stay links without content. `SpecError` for a URL that is not allowed.
+    Entries with an odd path are left out and stay empty links. `SpecError` for a URL that is not allowed.
     """
     urls = _urls(modules, git_dir)
     return [Submodule(path, _resolved(pin, path, urls[path]), links[path]) for path in sorted(urls) if path in links]
 
 
 def require_owner(owner: str, what: str) -> None:
-    """`SpecError` naming `what` unless `owner` is HOST/OWNER."""
+    """Raise `SpecError` that names `what` unless `owner` is HOST/OWNER."""
     if owner_of(f"https://{owner}/name") != owner:
         raise SpecError(what, expected="HOST/OWNER such as github.com/boostorg", found=repr(shown_url(owner)))
 
@@ -61,7 +63,7 @@ def _resolved(pin: RepoPin, path: str, url: str) -> str:
         )
     absolute = urljoin(pin.url.rstrip("/") + "/", url) if relative else url
     owner = owner_of(absolute)
-    # Joining drops control characters without a word.
+    # urljoin removes control characters silently.
     if owner is None or not url.isprintable():
         do = "add the repository without --submodules"
         raise SpecError(what, expected="https://HOST/OWNER/NAME", found=repr(shown_url(url)), do=do)
@@ -73,7 +75,7 @@ def _resolved(pin: RepoPin, path: str, url: str) -> str:
 
 
 def _urls(blob: str, git_dir: Path) -> dict[str, str]:
-    """Path -> URL from `.gitmodules`."""
+    """Return path -> URL from `.gitmodules`."""
     settings: dict[str, dict[str, str]] = {}
     for item in git("config", "--blob", blob, "-z", "--list", git_dir=git_dir).decode(errors="replace").split("\0"):
         key, _, value = item.partition("\n")

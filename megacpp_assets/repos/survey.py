@@ -1,4 +1,4 @@
-"""A first look at each entry of a repository's trees: held to the limits, and what listing the files needs is kept."""
+"""Examines each entry of a repository's trees once: it enforces the limits and keeps what listing the files needs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from megacpp_assets.repos.submodules import MODULES_FILE, Submodule
 from megacpp_assets.repos.tree import GITLINK, TreeEntry, tree_entries
 
 LICENCE_FILES = 8
-"""How many licence files at the root are looked at: the first ones in path order."""
+"""The number of licence files at the root that are read, in path order."""
 _MODULES_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class Survey:
-    """What has to be known of a whole repository before its files can be listed one by one."""
+    """What must be known of the whole repository before its files can be listed one by one."""
 
     languages: LanguageCount = field(default_factory=LanguageCount)
     licences: list[TreeEntry] = field(default_factory=list)
@@ -29,20 +29,20 @@ class Survey:
 
 
 class Surveyor:
-    """Looks at the tree of a repository, then at those of its submodules."""
+    """Examines the tree of a repository, then the trees of its submodules."""
 
     def __init__(self, git_dir: Path, tally: Tally, *, links_wanted: bool) -> None:
         self.survey = Survey()
         self.links: dict[str, str] = {}
-        """Path -> commit of the root tree's submodules, where those are wanted."""
+        """Path -> commit of the root tree's submodules, if submodules are wanted."""
         self.modules = ""
-        """The blob that tells where they come from, if there is one and any is wanted."""
+        """The blob of `.gitmodules`, if it exists and submodules are wanted."""
         self._git_dir = git_dir
         self._tally = tally
         self._links_wanted = links_wanted
 
     def look_at(self, commit: str) -> None:
-        """The repository's own tree. Raises `OverLimit`."""
+        """Examine the repository's own tree. Raises `OverLimit`."""
         modules: TreeEntry | None = None
         for entry in self._entries(commit, ""):
             if is_licence_file(entry.mode, entry.path) and len(self.survey.licences) < LICENCE_FILES:
@@ -56,7 +56,7 @@ class Surveyor:
             self.modules = _of_reasonable_size(modules).object_id
 
     def look_at_submodule(self, module: Submodule) -> None:
-        """The tree of a submodule that was fetched; of its own submodules nothing is. Raises `OverLimit`."""
+        """Examine the tree of a fetched submodule. Its own submodules are not fetched. Raises `OverLimit`."""
         for _ in self._entries(module.commit, f"{module.path}/"):
             pass
         self.survey.submodules.append(module)

@@ -1,4 +1,4 @@
-"""A commit's tree as git lists it, one entry at a time and in path order, submodules in their places."""
+"""Lists a commit's tree as git does, one entry at a time in path order, with submodules in their places."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from megacpp_assets.repos.submodules import Submodule
 
 GITLINK = "160000"
 _HEAD_BYTES = 128
-"""Mode, type, id and size before a path: less than this."""
+"""Mode, type, id and size before a path are shorter than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TreeEntry:
 
 
 def tree_entries(commit: str, prefix: str, git_dir: Path, path_bytes: int) -> Iterator[TreeEntry]:
-    """The files and links of `commit` in path order, each path behind `prefix`.
+    """Yield the files and links of `commit` in path order; `prefix` is put in front of each path.
 
     `RecordTooLong` for a path above `path_bytes`.
     """
@@ -39,7 +39,7 @@ def tree_entries(commit: str, prefix: str, git_dir: Path, path_bytes: int) -> It
 
 
 def whole_tree(commit: str, submodules: Iterable[Submodule], git_dir: Path, path_bytes: int) -> Iterator[TreeEntry]:
-    """The entries of `commit` and of its submodules, in path order."""
+    """Yield the entries of `commit` and of its submodules, in path order."""
     waiting = {module.path: module for module in submodules}
     heads: list[tuple[bytes, int, TreeEntry, Iterator[TreeEntry]]] = []
 
@@ -52,11 +52,11 @@ def whole_tree(commit: str, submodules: Iterable[Submodule], git_dir: Path, path
         _, number, entry, stream = heapq.heappop(heads)
         yield entry
         advance(stream, number)
-        # What lies below a link comes after the link itself: its tree is opened there and no sooner.
+        # The files of a submodule come after its link, so its tree is opened there and not earlier.
         if entry.mode == GITLINK and (module := waiting.pop(entry.path, None)):
             advance(tree_entries(module.commit, f"{module.path}/", git_dir, path_bytes), len(waiting) + 1)
 
 
 def _order(entry: TreeEntry) -> bytes:
-    """What git sorts paths by."""
+    """Return the key by which git sorts paths."""
     return entry.path.encode("utf-8", "surrogateescape")

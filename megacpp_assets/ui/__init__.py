@@ -1,4 +1,6 @@
-"""Dagster's UI for one user of this machine: its web server behind a door, its services on private sockets."""
+"""Dagster's UI for one user of this machine: a guard in front of its web server, and its services on private
+sockets.
+"""
 
 from megacpp_assets.contract.extras import require
 

@@ -1,4 +1,6 @@
-"""The bodies of POSTs: read whole, within bounds of size and time, and judged before Dagster sees any of them."""
+"""The bodies of POST requests: read completely, within limits of size and time, and examined before Dagster sees
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ from megacpp_assets.ui.refusals import refusal
 
 GRAPHQL: Final = "/graphql"
 MOST_BYTES: Final = 8 << 20
-"""A backfill over ten thousand partitions names each of them: a tenth of this."""
+"""A backfill over ten thousand partitions names each of them, in a tenth of this size."""
 PATIENCE_SECONDS: Final = 10.0
 _MOST_TOKENS = 20_000
-"""Of a GraphQL document; the longest of the UI's own has under three thousand."""
+"""The most tokens of a GraphQL document. The longest of the UI's own has fewer than three thousand."""
 
 
 class Bodies:
-    """An ASGI application that passes to `app` what is no POST, and a POST once its whole body is there and judged.
+    """An ASGI application that passes a POST request to `app` after its whole body was examined, and others at once.
 
-    GraphQL comes as one JSON object with one document; with `read_only` none of its operations may change anything, be
-    it the one that is named or not, and nothing but GraphQL is posted. Refusals: 400 for another form, 403 for a
-    change, 408 for a body that takes more than `patience` seconds, 413 for one of more than `most` bytes.
+    GraphQL comes as one JSON object with one document. With `read_only` no operation of the document may change
+    anything, and nothing but GraphQL is accepted. Rejections: 400 for another form, 403 for a change, 408 for a body
+    that takes more than `patience` seconds, 413 for one of more than `most` bytes.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class Bodies:
 
 
 async def _read(request: Request, most: int) -> bytes:
-    """The body, or its beginning where it is longer than `most` bytes."""
+    """Return the body, or its beginning if it is longer than `most` bytes."""
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -78,7 +80,7 @@ async def _read(request: Request, most: int) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """What the server behind receives: the body that was judged, then what `receive` has to say."""
+    """Return what the server receives: the examined body, then the messages of `receive`."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
@@ -100,7 +102,7 @@ def _graphql_judged(body: bytes, *, read_only: bool) -> Response | None:
 
 
 def _read_only_judged(query: str) -> Response | None:
-    """What cannot be read is refused too: nothing is passed on that was not understood."""
+    """Reject what cannot be parsed too, so that nothing unknown is passed on."""
     try:
         document = parse(query, no_location=True, max_tokens=_MOST_TOKENS)
     except (GraphQLError, RecursionError):
@@ -110,7 +112,7 @@ def _read_only_judged(query: str) -> Response | None:
 
 
 def _changes(document: DocumentNode) -> bool:
-    """Whether any of its operations is a mutation: which one is run is named beside the document."""
+    """Return whether any operation is a mutation. The request names the one that runs outside of the document."""
     return any(
         isinstance(part, OperationDefinitionNode) and part.operation is OperationType.MUTATION
         for part in document.definitions

@@ -1,6 +1,7 @@
-"""Dagster's daemon, which looks after backfills every few seconds; Dagster has no setting for its 30.
+"""Dagster's daemon, which looks after backfills every few seconds instead of every 30, for which Dagster has no
+setting.
 
-A backfill over complete partitions is three looks long: at what it asks for, at its runs, at their end.
+A backfill over complete partitions takes three looks: at what it asks for, at its runs, and at their end.
 """
 
 from __future__ import annotations

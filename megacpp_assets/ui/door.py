@@ -1,7 +1,7 @@
-"""The door before Dagster's web server: who may ask, and in which form. All else is answered here, in one sentence.
+"""The guard in front of Dagster's web server: who may ask, and in which form. It answers everything else itself.
 
-Dagster itself asks nobody who they are, runs mutations that come by GET, and takes any Host and Origin: any page that
-is open in a browser beside it could start runs and delete history.
+Dagster itself authenticates nobody, runs mutations that come by GET, and accepts any Host and Origin. So any page in
+the same browser could start runs and delete history.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Rule = Callable[[HTTPConnection], "Response | None"]
 
 
 class Door:
-    """An ASGI application that lets to `app` what comes from its own pages, with the `token` that starts them.
+    """An ASGI application that passes requests of its own pages, with the `token`, to `app`.
 
-    `port` is the one that clients name. The token arrives once, in the address of the first page; a cookie, which
-    scripts cannot read and no other site can send, takes its place. Refusals are plain text: 401 without the token, 403
-    for a foreign Host or page, 400 for a path that leads elsewhere, 405 for a method and 415 for a content type.
+    `port` is the port that clients name. The token comes once, in the address of the first page. Then a cookie replaces
+    it, which scripts cannot read and no other site can send. Rejections are plain text: 401 without the token, 403 for
+    a foreign Host or page, 400 for a path that leads elsewhere, 405 for a method and 415 for a content type.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app = app
         self._token = token.encode()
-        # Cookies are the host's, not the port's: each door of this machine has its own.
+        # Cookies belong to the host, not to the port, so each guard of this machine has its own cookie.
         self._cookie = f"megacpp_ui_{port}"
         self._hosts = {f"{name}:{port}" for name in LOOPBACK_NAMES}
         if port == _HTTP_PORT:
@@ -46,7 +46,7 @@ class Door:
         self._rules: tuple[Rule, ...] = (*who, _method, _content_type, _path, self._visitor)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request or a WebSocket's opening, or pass it on."""
+        """Answer a request or the opening of a WebSocket, or pass it on."""
         if scope["type"] in ("http", "websocket"):
             connection = HTTPConnection(scope)
             answer = next((answer for rule in self._rules if (answer := rule(connection)) is not None), None)
@@ -56,21 +56,23 @@ class Door:
         await self._app(scope, receive, send)
 
     def _host(self, connection: HTTPConnection) -> Response | None:
-        """A name that leads here from outside, by DNS, is another site's name for this server."""
+        """Reject a foreign Host: by DNS another site can give this server a name of its own."""
         hosts = connection.headers.getlist("host")
         if len(hosts) == 1 and hosts[0].lower() in self._hosts:
             return None
         return _refuse(403, "Host header", expected=" or ".join(sorted(self._hosts)), found=quoted(hosts))
 
     def _site(self, connection: HTTPConnection) -> Response | None:
-        """What a browser says of the page that asks: `none` is the address bar."""
+        """Reject requests of foreign pages, by what the browser says. `none` means the address bar."""
         sites = connection.headers.getlist("sec-fetch-site")
         if set(sites) <= {"same-origin", "none"}:
             return None
         return _refuse(403, "Sec-Fetch-Site header", expected="a page of this server's own", found=quoted(sites))
 
     def _origin(self, connection: HTTPConnection) -> Response | None:
-        """Sent with whatever may change something, and with each WebSocket; programs that are no browser need none."""
+        """Reject a foreign Origin. Browsers send it with all requests that may change something and with each
+        WebSocket.
+        """
         origins = connection.headers.getlist("origin")
         own = f"http://{connection.headers['host'].lower()}"
         if all(origin == own for origin in origins):
@@ -78,7 +80,7 @@ class Door:
         return _refuse(403, "Origin header", expected=own, found=quoted(origins))
 
     def _visitor(self, connection: HTTPConnection) -> Response | None:
-        """Exchange the token in the first page's address for the cookie; demand the cookie of everything else."""
+        """Exchange the token in the first page's address for the cookie; require the cookie for everything else."""
         sent = connection.query_params.get(TOKEN_PARAMETER)
         if sent is not None and connection.scope["type"] == "http" and connection.scope["path"] == "/":
             return self._exchange(sent)
@@ -98,7 +100,7 @@ class Door:
 
 
 def _method(connection: HTTPConnection) -> Response | None:
-    """GET reads, POST may change. GraphQL by GET could do both, so only its page is there."""
+    """Reject other methods. GET reads and POST may change. GraphQL by GET could do both, so only its page is served."""
     if connection.scope["type"] == "websocket":
         return None
     method, path = connection.scope["method"], connection.scope["path"].rstrip("/")
@@ -112,7 +114,7 @@ def _method(connection: HTTPConnection) -> Response | None:
 
 
 def _content_type(connection: HTTPConnection) -> Response | None:
-    """A page of another site may send a form or plain text unasked, but not JSON."""
+    """Require JSON: a page of another site may send a form or plain text without asking, but not JSON."""
     if connection.scope["type"] == "websocket" or connection.scope["method"] != "POST":
         return None
     types = connection.headers.getlist("content-type")
@@ -123,7 +125,7 @@ def _content_type(connection: HTTPConnection) -> Response | None:
 
 
 def _path(connection: HTTPConnection) -> Response | None:
-    """No address of ours leads upwards; what does was written to get at other files."""
+    """Reject paths that lead upwards: no address of ours does."""
     path = connection.scope["path"]
     if path.isprintable() and not set(path.replace("\\", "/").split("/")) & {"..", "."}:
         return None

@@ -1,4 +1,4 @@
-"""Ending on a signal: in order, and within a time."""
+"""Ends the UI on a signal, in order and in limited time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 class Deadline:
-    """A point in time, by which all must have ended."""
+    """A point in time by which everything must have ended."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -27,18 +27,18 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def come(self) -> None:
-        """Let it be now."""
+        """Set the deadline to now."""
         self._end = time.monotonic()
 
 
 def interrupt_on_signals() -> None:
-    """From now on SIGTERM and SIGINT raise `KeyboardInterrupt` in the main thread."""
+    """Make SIGTERM and SIGINT raise `KeyboardInterrupt` in the main thread from now on."""
     for number in SIGNALS:
         signal.signal(number, signal.default_int_handler)
 
 
 def hurry_on_signals(deadline: Deadline) -> None:
-    """From now on SIGTERM and SIGINT make `deadline` come: the end is under way, nothing is to interrupt it."""
+    """Make SIGTERM and SIGINT set `deadline` to now: the end is under way, and nothing may interrupt it."""
 
     def hurry(number: int, frame: FrameType | None) -> None:
         del number, frame
@@ -49,20 +49,20 @@ def hurry_on_signals(deadline: Deadline) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every process below this one whose own parent ends, so that none is lost sight of."""
+    """Become the parent of every descendant whose own parent ends, so that none is lost."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 class Orphans:
-    """Those that came here because their own parent ended. Nobody else waits for them: they would stay as zombies."""
+    """Processes that were adopted because their parent ended. If nobody waits for them, they stay as zombies."""
 
     def __init__(self) -> None:
         self._found = 0
 
-    def bury(self, others: Collection[int]) -> None:
-        """Wait for those that ended before the call before this one, but for `others`, whom somebody waits for.
+    def reap(self, others: Collection[int]) -> None:
+        """Wait for those that had ended at the previous call, except `others`, for which somebody else waits.
 
-        Whoever ended since then may have a parent here that is just about to wait for it.
+        A process that ended since then may have a parent here that is about to wait for it.
         """
         while (pid := _ended_child()) and pid not in others:
             if pid != self._found:
@@ -72,7 +72,7 @@ class Orphans:
 
 
 def _ended_child() -> int:
-    """The process id of a child that ended and was not waited for; 0 if there is none."""
+    """Return the id of a child that has ended and was not waited for; 0 if none has."""
     try:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -81,7 +81,7 @@ def _ended_child() -> int:
 
 
 def kill_all_below() -> None:
-    """Kill every process below this one, also those that it adopted, until there is none."""
+    """Kill every descendant, also adopted ones, until none is left."""
     while below := psutil.Process().children(recursive=True):
         for process in below:
             process.kill()

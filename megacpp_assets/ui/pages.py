@@ -1,4 +1,6 @@
-"""Pages of the data root beside Dagster's: the audit of a checkpoint, pictures, reports, dbt's docs."""
+"""Pages of the data root that are served beside Dagster's: audits of checkpoints, pictures, reports, dbt's
+documentation.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ _DOCS_POLICY: Final = (
     f"{_NOTHING}; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "sandbox allow-scripts"
 )
-"""Their scripts run as those of nobody: the door takes nothing from a page without an origin."""
+"""Their scripts run with an opaque origin, and the guard accepts nothing from a page without an origin."""
 
 
 def routes_of(root: Path) -> list[BaseRoute]:
-    """What is served of `root`: nothing is named by its path, so no other file can be asked for."""
+    """Return the routes of `root`. Nothing is named by a path, so no other file can be requested."""
 
     def audit(request: Request) -> Response:
         return _audit(root, request.path_params["manifest"])
@@ -66,7 +68,7 @@ def routes_of(root: Path) -> list[BaseRoute]:
 
 
 def _audit(root: Path, manifest: str) -> Response:
-    """The audit page of the checkpoint of that manifest, also of one that was replaced since."""
+    """Return the audit page of the checkpoint with that manifest, also if it was replaced since."""
     if not _is_sha256(manifest):
         expected = f"the {_SHA256_DIGITS} digits of a checkpoint's manifest"
         do = "follow the link on the checkpoint's page"
@@ -80,7 +82,7 @@ def _audit(root: Path, manifest: str) -> Response:
 
 
 def _asset_page(root: Path, stage: str) -> Endpoint:
-    """Leads the name of a stage alone to its asset: of the active dataset, and of the first phase."""
+    """Redirect from the name of a stage to its asset, of the active dataset and the first phase."""
 
     def lead(request: Request) -> Response:
         try:
@@ -94,7 +96,7 @@ def _asset_page(root: Path, stage: str) -> Endpoint:
 
 
 def _to(path: Sequence[str]) -> Endpoint:
-    """Leads to the asset of that key."""
+    """Redirect to the asset with that key."""
 
     def lead(request: Request) -> Response:
         view = f"?{request.url.query}" if request.url.query else ""
@@ -104,7 +106,7 @@ def _to(path: Sequence[str]) -> Endpoint:
 
 
 def _picture(root: Path, manifest: str, slug: str) -> Response:
-    """A picture that was drawn when the artifact of that manifest was recorded."""
+    """Return a picture that was drawn when the artifact with that manifest was recorded."""
     named = _is_sha256(manifest) and re.fullmatch(_SLUG, slug) is not None
     file = picture_file(root, manifest, slug) if named else None
     if file is None or not file.is_file():
@@ -118,7 +120,7 @@ def _is_sha256(text: str) -> bool:
 
 
 def _built(file: Path, policy: str) -> Response:
-    """A page that the reports wrote."""
+    """Return a page that the reports wrote."""
     if not file.is_file():
         do = "materialize the group reports, or run megacpp quality"
         return refusal(404, "page of the reports", expected="reports that were built", found="none", do=do)

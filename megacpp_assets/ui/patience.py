@@ -1,6 +1,6 @@
-"""HTTP from clients that may take their time on purpose: who has sent no whole head of a request in time is cut off.
+"""HTTP with a time limit for slow clients: a connection that sends no complete head in time is closed.
 
-uvicorn waits for heads for ever, and keeps as much of one as is sent.
+uvicorn waits for heads without limit, and keeps what was sent.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS: Final = 10.0
 HEAD_BYTES: Final = 64 << 10
-"""Of request line and headers together; browsers send a few kB."""
+"""Bytes of request line and headers together. Browsers send a few kB."""
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's connection with an end to waiting: for the first request, and for each that was begun."""
+    """uvicorn's connection with a time limit for the first request and for each request that has begun."""
 
     head_seconds = HEAD_SECONDS
     _limit: asyncio.TimerHandle | None = None
     _head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first head."""
+        """Start to wait for the first head."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Read on. Between two requests any byte begins the next one, a blank line too."""
+        """Read on. Between two requests any byte begins the next one, even a blank line."""
         if self._limit is None and (self.cycle is None or self.cycle.response_complete):
             self._wait()
         if self._limit is not None:
@@ -39,12 +39,12 @@ class PatientProtocol(HttpToolsProtocol):
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        """The head is there; its body has limits of its own."""
+        """The head is complete. Its body has limits of its own."""
         self._stop_waiting()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is left to wait for."""
+        """Stop to wait."""
         self._stop_waiting()
         super().connection_lost(exc)
 

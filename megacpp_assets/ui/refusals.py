@@ -1,4 +1,4 @@
-"""What is said to those who are not let in: one sentence of plain text, which no browser takes for a page."""
+"""Answers to rejected requests: one sentence of plain text, which no browser takes for a page."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _LONGEST_QUOTE = 100
 
 
 def refusal(status: int, what: str, *, expected: str, found: str, do: str) -> Response:
-    """The answer to a request that nobody behind the door is to see; its connection ends with it."""
+    """Return the answer to a rejected request. Its connection ends with it."""
     return said(status, SpecError(what, expected=expected, found=found, do=do))
 
 
 def said(status: int, error: MegacppError) -> Response:
-    """What an error says, as such an answer."""
+    """Return the message of an error as such an answer."""
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Connection": "close"}
     return PlainTextResponse(f"{error}\n", status, headers)
 
 
 def quoted(values: list[str]) -> str:
-    """What somebody sent, no more than a part of each."""
+    """Return at most the beginning of each text that a client sent."""
     return ", ".join(repr(value[:_LONGEST_QUOTE]) for value in values) or "none"

@@ -1,4 +1,4 @@
-"""The runs that the UI started: ended with it, each with a last word in Dagster's records."""
+"""The runs that the UI started. They end with it, and their end is recorded in Dagster."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ _POLL_SECONDS = 0.2
 
 
 def cancel_runs(instance: dg.DagsterInstance, deadline: Deadline) -> None:
-    """Ask the runs that are at work to end, and wait for them: a training saves the step that it reached.
-
-    Those in the queue stay there for the next UI.
+    """Ask the running runs to end, and wait for them: a training saves a checkpoint. Queued runs stay for the next
+    UI.
     """
     for run in _at_work(instance):
         try:
             instance.run_launcher.terminate(run.run_id)
         except DagsterUserCodeUnreachableError:
-            continue  # started by a UI that was killed: nobody is there to ask
+            continue  # a UI that was killed started it, so nobody answers
     while any(_at_work(instance)) and deadline.left():
         time.sleep(min(_POLL_SECONDS, deadline.left()))
 
 
 def fail_killed_runs(instance: dg.DagsterInstance) -> None:
-    """Record the runs whose processes were killed: they could not say so themselves."""
+    """Record the end of runs whose processes were killed, because they could not do it themselves."""
     for run in _at_work(instance):
         instance.report_run_failed(run, "the UI that started it was ended, and its process with it")
 
 
 def fail_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Record the runs whose server is gone, as after a kill of the UI: Dagster then starts them again."""
+    """Record the end of runs whose server is gone, as after a kill of the UI. Dagster then starts them again."""
     for run in _at_work(instance):
         server = json.loads(run.tags.get(GRPC_INFO_TAG, "{}"))
         if server.get("socket") and not answers(DagsterGrpcClient(socket=server["socket"])):
@@ -48,7 +47,7 @@ def fail_dead_runs(instance: dg.DagsterInstance) -> None:
 
 
 def _at_work(instance: dg.DagsterInstance) -> Iterator[dg.DagsterRun]:
-    """Not those of a command such as `megacpp run`, which has its own process."""
+    """Yield the running runs of this UI. Runs of a command such as `megacpp run` have a process of their own."""
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
         if COMMAND_TAG not in run.tags:
             yield run

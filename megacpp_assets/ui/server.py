@@ -1,4 +1,4 @@
-"""Dagster's web server on loopback behind its door, with the processes that it needs, from the first to the last."""
+"""Runs Dagster's web server on loopback behind its guard, together with the processes that it needs."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ _TOKEN_BYTES = 32
 _RELOAD_MILLISECONDS = 2000
 _CLOSE_SECONDS = 2
 _END_SECONDS = GRACE_SECONDS + 15
-"""Until all processes have ended or are killed: a training may take the first part of it."""
+"""Seconds until all processes have ended or are killed. A training may take the first part of it."""
 _WATCH_SECONDS = 0.5
 _MISSING_SECONDS = 60.0
 _MOST_CONNECTIONS = 300
-"""A browser opens six, and one more for each page that subscribes; a process may have 1,024 open files."""
+"""Connections. A browser opens six, and one more for each page that subscribes. A process may have 1,024 open files."""
 _MESSAGE_BYTES = 1 << 20
-"""Of a WebSocket, over which pages send nothing but the documents of their subscriptions."""
+"""Bytes of a WebSocket message. Pages send nothing but the documents of their subscriptions."""
 _DAEMON: Final = 1
-"""Its place among the services, the server of the assets first: the runs are that one's, and outlive a daemon.
+"""The place of the daemon among the services. The server of the assets comes first, because runs belong to it.
 
 A read-only UI has no daemon.
 """
 
 
 def serve(root: Path, port: int, ready: Callable[[str], None], *, read_only: bool = False) -> None:
-    """Serve the UI of the data root until SIGINT or SIGTERM; `ready` is called with the address to open.
+    """Serve the UI of the data root until SIGINT or SIGTERM. `ready` is called with the address to open.
 
-    With `port` 0 a free one is taken. Nothing that was started is left at the end, which a second signal hastens. With
-    `read_only` nothing can be changed through it, no daemon is started, and any number may stand beside another UI.
-    Raises `SpecError` if a UI of this root is there, `EnvironmentLacks` if the port is taken, and `ServiceEnded` if a
-    process of Dagster ends by itself.
+    With `port` 0 a free port is used. At the end every started process has ended; a second signal makes the end faster.
+    With `read_only` nothing can be changed through the UI, no daemon is started, and other UIs of the same root may
+    run. Raises `SpecError` if a UI of this root is running, `EnvironmentLacks` if the port is in use, and
+    `ServiceEnded` if a process of Dagster ends by itself.
     """
     interrupt_on_signals()
     home = prepare_home(root)
@@ -94,7 +94,7 @@ def _serve(
 
 @contextmanager
 def _ending_services(services: list[Service]) -> Iterator[None]:
-    """At the end of the block end what was started, and no run: all are another UI's."""
+    """At the end of the block stop the services. Runs go on, because all belong to another UI."""
     adopt_orphans()
     try:
         yield
@@ -108,7 +108,7 @@ def _ending_services(services: list[Service]) -> Iterator[None]:
 
 @contextmanager
 def _ending(instance: dg.DagsterInstance, services: list[Service]) -> Iterator[None]:
-    """At the end of the block: no new run, the runs at work, the server that they belong to, what is left."""
+    """At the end of the block: start no new run, end the running ones, then their server, then what is left."""
     adopt_orphans()
     fail_dead_runs(instance)
     try:
@@ -132,7 +132,7 @@ def _answer(
     launcher: Launcher,
     ready: Callable[[str], None],
 ) -> None:
-    """Answer requests until a signal, or until a service ends, which is raised."""
+    """Answer requests until a signal arrives, or until a service ends, which is raised."""
     port, token = listener.getsockname()[1], secrets.token_urlsafe(_TOKEN_BYTES)
     app = create_app_from_workspace_process_context(context, "", _RELOAD_MILLISECONDS)
     app.router.routes[:0] = routes_of(Path(context.instance.root_directory).parent)
@@ -158,8 +158,9 @@ def _answer(
 
 @contextmanager
 def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
-    """Bury orphans, and start a daemon that ended again. Where another service ends have the server leave, or it would
-    answer for ever.
+    """Wait for adopted processes that have ended, and restart a daemon that ended.
+
+    If another service ends, stop the web server, or it would go on answering without it.
     """
     ended: list[ServiceEnded] = []
     stop, orphans = threading.Event(), Orphans()
@@ -167,7 +168,7 @@ def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Serve
     def watch() -> None:
         while not stop.wait(_WATCH_SECONDS):
             try:
-                orphans.bury({service.process.pid for service in services})
+                orphans.reap({service.process.pid for service in services})
                 services[_DAEMON:] = [launcher.kept_running(daemon) for daemon in services[_DAEMON:]]
                 for service in services:
                     service.require_running()
@@ -194,7 +195,7 @@ def _noticing_missing(instance: dg.DagsterInstance) -> Iterator[None]:
         wait = 0.0
         while not stop.wait(wait):
             wait = _MISSING_SECONDS
-            # A lock or a recipe that cannot be read is an error of whatever needs it; the next look may succeed.
+            # A lock or a recipe that cannot be read is an error for whoever needs it. The next look may succeed.
             with suppress(MegacppError, DBAPIError):
                 record_missing(root, instance)
 
@@ -209,7 +210,7 @@ def _noticing_missing(instance: dg.DagsterInstance) -> Iterator[None]:
 
 @contextmanager
 def _only_ui(root: Path) -> Iterator[None]:
-    """Two daemons over one instance would both take its runs."""
+    """Allow one UI only: two daemons over one instance would both start its runs."""
     with exclusive_lock(root, "ui", f"UI of {root}", expected="none yet", do="use it or end it"):
         yield
 

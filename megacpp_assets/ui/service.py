@@ -1,4 +1,4 @@
-"""One of Dagster's own commands as a process of ours: it ends with its parent, its sockets lie in a private folder.
+"""Runs one of Dagster's commands as a process that ends with its parent and keeps its sockets in a private folder.
 
 `python -m megacpp_assets.ui.service PARENT FOLDER MODULE ARGUMENTS...` runs `python -m MODULE ARGUMENTS...`.
 """
@@ -15,11 +15,11 @@ from megacpp_assets.compute.lifetime import die_with_parent
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Become the command that is named on the command line."""
+    """Become the command that the command line names."""
     parent, folder, module, *rest = arguments
-    # Not by SIGKILL: this process has children of its own to end.
+    # SIGTERM, not SIGKILL: this process has children of its own to end.
     die_with_parent(int(parent), signal.SIGTERM)
-    # Here Dagster puts the socket of the server that it starts. Not by TMPDIR, which the runs would inherit.
+    # Dagster puts the socket of the server that it starts here. TMPDIR would do the same, but runs would inherit it.
     tempfile.tempdir = folder
     sys.argv = [module, *rest]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -1,6 +1,6 @@
-"""Dagster's processes beside the web server: one that loads the assets and starts runs, one that queues them.
+"""Dagster's processes beside the web server: one loads the assets and starts runs, one queues runs.
 
-They listen on unix sockets in a folder that is this user's alone, and write to one log.
+They listen on unix sockets in a private folder, and write to one log.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ DAEMON_MODULE: Final = "megacpp_assets.ui.daemon"
 _SOCKET: Final = "assets.sock"
 _POLL_SECONDS = 0.2
 _STEADY_SECONDS = 10
-"""What a daemon that can run at all runs."""
+"""Seconds after which a daemon that still runs counts as sound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running process of Dagster's; its output goes to `log`."""
+    """A running process of Dagster. Its output goes to `log`."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -38,14 +38,14 @@ class Service:
     began: float = field(default_factory=time.monotonic)
 
     def require_running(self) -> None:
-        """Raise `ServiceEnded` if it ended by itself."""
+        """Raise `ServiceEnded` if the process ended by itself."""
         code = self.process.poll()
         if code is not None:
             found = f"it ended with code {code}"
             raise ServiceEnded(f"Dagster's {self.name}", expected="to run", found=found, do=f"read {self.log}")
 
     def end(self, deadline: Deadline) -> None:
-        """Ask the process to end, and kill it where it takes longer than is left."""
+        """Ask the process to end, and kill it if it takes longer than is left."""
         self.process.terminate()
         try:
             self.process.wait(deadline.left())
@@ -55,7 +55,7 @@ class Service:
 
 
 class Launcher:
-    """Starts services over the private `folder`, with their output in `log`."""
+    """Starts services with their sockets in the private `folder` and their output in `log`."""
 
     def __init__(self, folder: Path, log: Path) -> None:
         self._folder = folder
@@ -63,35 +63,35 @@ class Launcher:
 
     @property
     def workspace(self) -> Path:
-        """The file that tells Dagster's other processes where the assets are served."""
+        """Return the file that tells Dagster's other processes where the assets are served."""
         return self._folder / "workspace.yaml"
 
     def serve_assets(self) -> Service:
-        """The process that loads the assets and is the parent of their runs."""
+        """Start the process that loads the assets. It is the parent of their runs."""
         socket = str(self._folder / _SOCKET)
         place = {"socket": socket, "location_name": CODE_LOCATION}
-        # JSON is YAML.
+        # JSON is valid YAML.
         self.workspace.write_text(json.dumps({"load_from": [{"grpc_server": place}]}), encoding="utf-8")
         server = ["code-server", "start", "--socket", socket, "--location-name", CODE_LOCATION]
         source = ["--module-name", CODE_LOCATION]
         return self._start("server of the assets", "dagster", *server, *source, "--log-level", "warning")
 
     def run_daemon(self) -> Service:
-        """The process that takes runs from the queue and backfills apart."""
+        """Start the process that takes runs from the queue and splits backfills into runs."""
         arguments = ["run", "--workspace", str(self.workspace), "--log-level", "warning"]
         return self._start("daemon", DAEMON_MODULE, *arguments)
 
     def kept_running(self, daemon: Service) -> Service:
-        """The daemon, or one in its place where it ended though it had run for a while: all that it knows is on disk.
+        """Return the daemon, or a new one if it ended after running for a while: its state is on disk.
 
-        One that ended at once is given back: another would too.
+        A daemon that ended at once is returned, because a new one would end too.
         """
         if daemon.process.poll() is None or time.monotonic() - daemon.began < _STEADY_SECONDS:
             return daemon
         return self.run_daemon()
 
     def wait_for_assets(self, service: Service) -> None:
-        """Return once the assets are served. Raises `ServiceEnded`."""
+        """Return when the assets are served. Raises `ServiceEnded`."""
         client = DagsterGrpcClient(socket=str(self._folder / _SOCKET))
         while not answers(client):
             service.require_running()
@@ -103,9 +103,10 @@ class Launcher:
             return Service(name, self._in_a_session_of_its_own([*ours, module, *arguments], output), self._log)
 
     def _in_a_session_of_its_own(self, command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Out of reach of the terminal's Ctrl-C: what ends first is decided here.
+        """Return arguments that put the process out of reach of the terminal's Ctrl-C: the order of ending is
+        decided here.
 
-        Python imports from its working directory first, so that is the private folder and not whatever the user is in.
+        Python imports from its working directory first, so that is the private folder.
         """
         return subprocess.Popen(
             command,
@@ -118,7 +119,7 @@ class Launcher:
 
 
 def answers(client: DagsterGrpcClient) -> bool:
-    """Whether the server at the other end of `client` is there."""
+    """Return whether the server at the other end of `client` answers."""
     try:
         client.ping("")
     except DagsterUserCodeUnreachableError:

@@ -100,7 +100,7 @@ def test_a_release_that_became_nearly_empty_has_a_warning_on_its_page_before_any
     odd, usual = _evaluations(root, "lib@v3.0"), _evaluations(root, "lib@v1.1")
     assert not odd["tokens_hold"].passed and all(usual[check.name].passed for check in CHECKS)
     assert odd["tokens_hold"].severity is dg.AssetCheckSeverity.WARN
-    assert odd["tokens_hold"].metadata["held against"].value == "lib@v1.0"
+    assert odd["tokens_hold"].metadata["compared with"].value == "lib@v1.0"
     assert " before: " in str(odd["tokens_hold"].metadata["found"].value)
 
 

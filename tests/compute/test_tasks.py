@@ -45,7 +45,7 @@ class Heard:
     def task_starts(self, task: Task) -> None:
         self.started.append(task.name)
 
-    def task_goes_on(self, task: Task, done: int, total: int) -> None:
+    def task_progressed(self, task: Task, done: int, total: int) -> None:
         self.progress.append((task.name, done, total))
 
     def task_ended(self, task: Task, result: Any) -> None:

@@ -51,14 +51,14 @@ def test_metrics_and_attempts_are_observed_while_it_trains(tmp_path: Path) -> No
     with dg.DagsterInstance.ephemeral() as instance:
         run = instance.add_run(DagsterRun(job_name="job"))
         told = DagsterRecords(instance, run, live=Live(pause=0.0))
-        told.goes_on(step)
+        told.progressed(step)
         assert seen(instance) == [], "nothing was written yet"
         metrics.write_text(StepMetrics(1, 2.5, 100).to_line() + StepMetrics(2, 2.25, 90).to_line() + '{"half a li')
-        told.goes_on(step)
+        told.progressed(step)
         assert seen(instance) == [("step 2 of 12", {"step": 2, "loss (nats)": 2.25, "tokens of the step": 90})]
         records.end(root, f"{job.name}-1", "preempted: its node was taken away", Rate(2, 0.5, 100.0, 3.0))
-        told.goes_on(step)
-        told.goes_on(step)
+        told.progressed(step)
+        told.progressed(step)
         attempts = [each for each in seen(instance) if "attempt" in str(each[0])]
         figures = {"run": f"{job.name}-1", "launcher": "kubernetes", "tokens a second": 200.0}
         assert attempts == [("attempt 1: preempted: its node was taken away", figures)]
@@ -77,4 +77,4 @@ def test_no_more_is_observed_than_one_step_in_a_while_and_no_attempt_of_an_earli
     live = Live(_since=(root / records.FOLDER / f"{order.name}.json").stat().st_mtime + 1)
     for number in range(1, 4):
         metrics.write_text("".join(StepMetrics(each, 1.0, 1).to_line() for each in range(1, number + 1)))
-        assert len(list(live.goes_on(step))) == (number == 1)
+        assert len(list(live.progressed(step))) == (number == 1)

@@ -1,1 +1,1 @@
-"""Commands on a file, an artifact or a Megatron pair that somebody names."""
+"""Commands that take a file, an artifact or a Megatron pair by its path."""

@@ -1,4 +1,4 @@
-"""The artifact that a file named on the command line lies in, if it lies in one."""
+"""Finds the artifact that contains a file named on the command line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from megacpp_assets.storage.layout import LOCK_FILE
 
 
 def artifact_beside(prefix: Path) -> Artifact | None:
-    """The artifact in whose folder the files of `prefix` lie; `LineageGap` if it is damaged, None if there is none."""
+    """Return the artifact whose folder holds the files of `prefix`, or None. `LineageGap` if it is damaged."""
     return open_artifact(*below_root(prefix.parent)) if is_sealed(prefix.parent) else None
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether `folder` has anything of an artifact's seal."""
+    """Return whether `folder` has any part of an artifact's seal."""
     return any((folder / name).is_file() for name in (COMPLETE_FILE, MANIFEST_FILE))
 
 
 def below_root(folder: Path) -> tuple[Path, str]:
-    """The data root that `folder` lies in and its path there; of a folder on its own, the one above it."""
+    """Return the data root of `folder` and its path there. For a folder outside of a root, return its parent and its
+    name.
+    """
     root = next((parent for parent in folder.parents if (parent / LOCK_FILE).is_file()), folder.parent)
     return root, folder.relative_to(root).as_posix()

@@ -47,7 +47,7 @@ def verify_command(
 
 
 def _report(artifacts: Iterable[Looked], place: Path) -> None:
-    """One line a problem, one for the sum."""
+    """Print one line per problem, and one for the sum."""
     count, files, size, bad = 0, 0, 0, 0
     for looked in artifacts:
         count, files, size = count + 1, files + looked.files, size + looked.bytes
@@ -93,7 +93,7 @@ def _verify_pair(prefix: Path, vocabulary_size: int | None, *, multimodal: bool)
 
 
 def _compare_with_manifest(beside: Artifact | None, name: str) -> None:
-    """The manifest must list the pair; every file of the manifest must have its hash."""
+    """Raise unless the manifest lists the pair and every file of the manifest has its hash."""
     if beside is None:
         click.echo("no manifest in its folder: structure and ids were checked, hashes were not")
         return

@@ -14,13 +14,13 @@ _LOG_WIDTH = 140
 
 
 def wide_console() -> Console:
-    """The terminal as it is; a log file gets lines wide enough for the table."""
+    """Return the console. A log file gets lines that are wide enough for the table."""
     console = Console()
     return console if console.is_terminal else Console(width=_LOG_WIDTH)
 
 
 class Bars:
-    """A `Watch` that draws one bar per stage (partitions) and one for the step that runs (its own units)."""
+    """A `Watch` that draws one bar per stage (partitions) and one for each running step (its own units)."""
 
     def __init__(self, partitions: dict[str, int], console: Console) -> None:
         self.finished: list[tuple[Step, Done]] = []
@@ -44,7 +44,7 @@ class Bars:
     ) -> None:
         self._bars.stop()
 
-    def step_done_before(self, step: Step, done: Done) -> None:
+    def step_was_current(self, step: Step, done: Done) -> None:
         """See `Watch`."""
         self.finished.append((step, done))
         self._show(step, "")
@@ -60,12 +60,12 @@ class Bars:
         self._bars.start_task(self._stages[step.stage.name])
         self._show(step, step.partition)
 
-    def step_goes_on(self, step: Step, done: int, total: int) -> None:
+    def step_progressed(self, step: Step, done: int, total: int) -> None:
         """See `Watch`."""
         self._show(step, f"{step.partition} {done}/{total}")
 
     def _show(self, step: Step, words: str) -> None:
-        """What runs of the step's stage, side by side; "" for a step that runs no more."""
+        """Show the running steps of the step's stage side by side."""
         stage = step.stage.name
         self._now[stage][step.partition] = words
         self._bars.update(self._stages[stage], now="  ".join(filter(None, self._now[stage].values())))

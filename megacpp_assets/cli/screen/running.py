@@ -1,4 +1,4 @@
-"""What the commands that run steps have in common: the data root to themselves, bars, the closing table, the audits."""
+"""Shared by commands that run steps: exclusive use of the data root, progress bars, the closing table, audits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 
 @contextmanager
 def at_work(value: str | None, *, verify: bool = False) -> Iterator[Path]:
-    """The data root, made if it was not there, while no other command works on it."""
+    """Hold the data root for the block. It is created if it is missing. `SpecError` if another command works on it."""
     root = resolve_root(value)
     root.mkdir(parents=True, exist_ok=True)
     with only_run(root):
@@ -35,9 +35,9 @@ def at_work(value: str | None, *, verify: bool = False) -> Iterator[Path]:
 
 
 def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
-    """Run what is stale of `steps` in sight of Dagster and of whoever waits; audit the checkpoints among them.
+    """Run the outdated ones of `steps`, record them in Dagster, show progress, and audit the checkpoints among them.
 
-    Leaves with exit code 1 where an audit finds a fault. Raises what `run_steps` raises.
+    Exits with code 1 if an audit finds a fault. Raises what `run_steps` raises.
     """
     from megacpp_assets.defs.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
@@ -46,7 +46,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
     sizes = Counter(step.stage.name for step in steps)
     with command_run(corpus.root, corpus, steps) as records:
         with Bars(sizes, console) as bars:
-            run_steps(corpus, steps, records.passing_on_to(bars), records, machine_budget())
+            run_steps(corpus, steps, records.forwarding_to(bars), records, machine_budget())
     if not bars.made:
         if records.recorded:
             recorded = counted(records.recorded, "step")
@@ -78,7 +78,7 @@ def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
 
 
 def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
-    """What this run made possible; other repositories are proposed to whoever has only seen the embedded ones."""
+    """Return commands to try next. Other repositories are proposed to users who only ran the embedded ones."""
     root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
     audit = f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json"
     commands = [audit, f"megacpp ui{root}", f"megacpp quality{root}"]

@@ -15,9 +15,10 @@ _COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "secon
 
 
 def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Table:
-    """Sums over the partitions of each stage; seconds, speed and memory of those alone that this run made.
+    """Return the table: sums over the partitions of each stage; seconds, speed and memory of those that this run
+    made.
 
-    `made` names the steps that were run now; the others were found as an earlier run had left them.
+    `made` names the steps that ran now. The others were current.
     """
     table = Table(*_COLUMNS)
     for column in table.columns[1:]:
@@ -31,8 +32,9 @@ def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) ->
 
 
 def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Iterator[str]:
-    """A line for each reference that was indexed now after another one of its repository: how many of its units what
-    had changed reached, through headers too, and which header reaches most of them.
+    """Yield a line for each reference that was indexed after another one of its repository.
+
+    It says how many units a change reached, also through headers, and which header reaches most of them.
     """
     for step, done in finished:
         work = read_work(done.artifact) if step.name in made else {}
@@ -50,7 +52,7 @@ def _held(done: Sequence[Done]) -> list[str]:
 
 
 def _spent(new: Sequence[Done]) -> list[str]:
-    """The largest step's memory, and nothing where nothing was made."""
+    """Return seconds, MB per second and the largest peak memory; empty if nothing was made."""
     if not new:
         return ["", "", ""]
     seconds = sum(result.receipt.seconds for result in new)

@@ -1,4 +1,4 @@
-"""Words of what commands print."""
+"""Words in the output of commands."""
 
 from __future__ import annotations
 

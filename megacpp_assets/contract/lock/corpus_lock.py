@@ -134,7 +134,7 @@ class CorpusLock:
         others = (pin for pin in self.known if pin.partition not in read and pin.name not in self.removed_repositories)
         return replace(self, repos=tuple(read[repo] for repo in sorted(read)), beside=tuple(others))
 
-    def knowing(self, pins: Iterable[RepoPin]) -> CorpusLock:
+    def with_pins(self, pins: Iterable[RepoPin]) -> CorpusLock:
         """A copy that knows `pins` too; mixtures read what they read."""
         known = {pin.partition: pin for pin in (*pins, *self.known)}
         return replace(self, beside=tuple(known.values())).reading(self.repos)
@@ -224,7 +224,7 @@ def _corpus(name: str, table: Mapping[str, Any]) -> CorpusLock:
         tokenizer=TokenizerPin(**{**tokenizer, "repos": tuple(tokenizer["repos"])}) if tokenizer else None,
         removed=tuple(sorted(Removal(**removal) for removal in table.get("removed", ()))),
     )
-    return known.knowing(pins.values()).reading(read)
+    return known.with_pins(pins.values()).reading(read)
 
 
 def _pin_table(pin: RepoPin) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What runs by itself: the sensor of releases and the nightly runs."""
+"""Runs that start by themselves: the sensor of releases and the nightly runs."""

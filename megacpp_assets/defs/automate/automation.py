@@ -1,6 +1,6 @@
-"""What starts runs by itself, per dataset: a sensor of upstream's tags, and two nightly runs.
+"""The automation of each dataset: a sensor of upstream's tags, and two nightly runs.
 
-All are stopped until somebody starts them: in the UI one by one, or all by `megacpp ui --automate`.
+All are stopped until somebody starts them: one by one in the UI, or all with `megacpp ui --automate`.
 """
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as values.
@@ -15,14 +15,14 @@ from megacpp_assets.defs.keys import plain_name, repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 
 AUTOMATE_VARIABLE = "MEGACPP_AUTOMATE"
-"""Where it is set, sensors and schedules run unless they were stopped in the UI."""
+"""If this variable is set, sensors and schedules run unless they were stopped in the UI."""
 _POLL_SECONDS = 300
-"""Between two looks, each at one repository."""
+"""Seconds between two ticks of the sensor, each of which asks one repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Automation:
-    """The parts of Dagster's definitions that start runs, and the jobs that they start."""
+    """The sensors, schedules and jobs of one dataset."""
 
     jobs: tuple[dg.JobDefinition, ...]
     sensors: tuple[dg.SensorDefinition, ...]
@@ -30,7 +30,7 @@ class Automation:
 
 
 def automation_of(corpus: Corpus) -> Automation:
-    """The automation of one dataset."""
+    """Return the automation of one dataset."""
     releases = _job(corpus, "releases", "All stages of a repository for one NAME@REF.", of_a_release=True)
     tips = _job(corpus, "tips", "Pins what the branches followed as tip name now, beside what it read.")
     rest = _job(corpus, "backfill", "Rebuilds missing or outdated partitions: repositories first, then mixtures.")
@@ -39,9 +39,9 @@ def automation_of(corpus: Corpus) -> Automation:
 
 
 def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = False) -> dg.JobDefinition:
-    """A job that brings up to date as the command line would, in one step.
+    """Return a job with one op that brings the dataset up to date as the command line does.
 
-    Not a job of assets: what it makes is not known before it has asked upstream and promoted.
+    It is not a job of assets: what it makes is known only after it has asked upstream and promoted.
     """
     root, dataset = corpus.root, corpus.dataset
 
@@ -83,7 +83,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
 
 
 def _nightly(corpus: Corpus, work: str, cron: str, job: dg.JobDefinition) -> dg.ScheduleDefinition:
-    """A run of `job` at `cron`, UTC."""
+    """Return a schedule that runs `job` at `cron`, in UTC."""
     status = dg.DefaultScheduleStatus.RUNNING if _automated() else dg.DefaultScheduleStatus.STOPPED
     return dg.ScheduleDefinition(
         name=f"{plain_name(corpus.dataset)}__{work}",

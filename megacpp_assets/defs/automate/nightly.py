@@ -1,4 +1,6 @@
-"""What the nightly runs do: pin what tips name now; make what is missing or stale of every reference and mixture."""
+"""The nightly runs: pin the present commits of tips; rebuild what is missing or outdated of every reference and
+mixture.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.body import knowing, tell_promotions
+from megacpp_assets.defs.body import apply_promotion_policy, with_known_references
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.records import recording
 from megacpp_assets.defs.watch import LogWatch
@@ -21,14 +23,14 @@ from megacpp_assets.repos.pins import TIP
 
 
 def make_release(corpus: Corpus, context: dg.OpExecutionContext) -> None:
-    """Make all stages of a repository for the run's partition, and promote it where the recipe's policy says so."""
-    corpus = knowing(corpus, [context.partition_key], context.instance)
+    """Build all stages of a repository for the run's partition, and promote it if the recipe's policy allows."""
+    corpus = with_known_references(corpus, [context.partition_key], context.instance)
     _make(corpus, (RepoRef.parse(context.partition_key),), context)
-    tell_promotions(corpus, context.log)
+    apply_promotion_policy(corpus, context.log)
 
 
 def follow_tips(corpus: Corpus, context: dg.OpExecutionContext) -> None:
-    """Make the present commit of each branch that was pinned as its tip, beside the one that mixtures read."""
+    """Build the present commit of each branch that was pinned as a tip. Mixtures keep reading the earlier one."""
     tips = [f"{pin.name}@{TIP}" for pin in corpus.lock.repos if pin.ref.startswith(f"{TIP}-")]
     if not tips:
         context.log.info("no repository is pinned at a tip")
@@ -37,16 +39,18 @@ def follow_tips(corpus: Corpus, context: dg.OpExecutionContext) -> None:
     _make(corpus, found, context)
 
 
-def make_the_rest(corpus: Corpus, context: dg.OpExecutionContext) -> None:
-    """Make what is missing or stale of every known reference, promote what the recipe's policy says, and make the
-    mixtures. A reference that fails keeps no mixture from being made; its error comes at the end.
+def build_outdated(corpus: Corpus, context: dg.OpExecutionContext) -> None:
+    """Build what is missing or outdated of every known reference, promote by the recipe's policy, then build the
+    mixtures.
+
+    A reference that fails does not stop the mixtures. Its error is raised at the end.
     """
     failure = None
     try:
         _make(corpus, corpus.known_refs, context)
     except MegacppError as error:
         failure = error
-    corpus = tell_promotions(corpus, context.log)
+    corpus = apply_promotion_policy(corpus, context.log)
     _run(corpus, Plan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
     if failure is not None:
         raise failure
@@ -65,5 +69,5 @@ def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
 WORK: Final[Mapping[str, Callable[[Corpus, dg.OpExecutionContext], None]]] = {
     "releases": make_release,
     "tips": follow_tips,
-    "backfill": make_the_rest,
+    "backfill": build_outdated,
 }

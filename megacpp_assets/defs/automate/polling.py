@@ -1,7 +1,8 @@
-"""One tick of the sensor of releases: one repository is asked, what is new is pinned and requested, what moved is told.
+"""One tick of the sensor of releases: ask one repository, pin and request what is new, report what moved.
 
-The cursor holds whom it asked last and, for each reference that it dealt with, the commit that upstream named. It moves
-together with the requests, and a request has the commit in its key: a tick that is cut off loses none and repeats none.
+The cursor holds the repository of the last tick and, for each handled reference, the commit that upstream named. It is
+stored together with the requests, and each request has the commit in its key. So an interrupted tick loses no request
+and repeats none.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from megacpp_assets.pipeline.releases import Moved, Releases, find_releases, lat
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 
 _MOST_REQUESTS = 4
-"""Of one tick: the oldest first, the others at the repository's next turn."""
+"""Requests of one tick, oldest first. The others come at the repository's next turn."""
 
 
 @dataclass(slots=True)
 class _Cursor:
     asked: str = ""
-    """The repository of the tick before."""
+    """The repository of the last tick."""
     seen: dict[str, str] = field(default_factory=dict)
-    """`NAME@REF` -> the commit that upstream named when it was requested or told."""
+    """`NAME@REF` -> the commit that upstream named when the reference was requested or reported."""
 
     @staticmethod
     def of(text: str) -> _Cursor:
-        """What a tick left; a fresh one where a person has set it to something else."""
+        """Return the cursor of the last tick, or an empty one if a person has set it to something else."""
         try:
             raw = json.loads(text)
             return _Cursor(str(raw["asked"]), {str(key): str(value) for key, value in raw["seen"].items()})
@@ -43,7 +44,7 @@ class _Cursor:
 
 
 def poll(corpus: Corpus, text: str, log: logging.Logger) -> dg.SensorResult:
-    """Ask the repository whose turn it is. A source that fails is told, and the next tick asks the next one."""
+    """Ask the repository whose turn it is. A source that fails is reported, and the next tick asks the next one."""
     cursor = _Cursor.of(text)
     names = sorted(pin.name for pin in corpus.lock.repos if pin.git_ref.startswith("refs/tags/"))
     if not names:
@@ -89,7 +90,7 @@ def _partitions(corpus: Corpus, pins: Sequence[RepoPin]) -> list[dg.AddDynamicPa
 
 
 def _observation(corpus: Corpus, moved: Moved) -> dg.AssetObservation:
-    """Seen on the page of the partition whose tag moved."""
+    """Return an observation, which the UI shows on the page of the partition whose tag moved."""
     return dg.AssetObservation(
         asset_key(corpus.dataset, REPOSITORY_STAGES[0]),
         partition=moved.pin.partition.key,

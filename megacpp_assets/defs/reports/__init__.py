@@ -1,1 +1,1 @@
-"""The tables of `megacpp quality` in Dagster."""
+"""The tables of `megacpp quality` as Dagster assets."""

@@ -1,6 +1,6 @@
-"""The reports across partitions as assets: one for each table of the dbt project, its tests as their checks.
+"""The reports across partitions as assets: one for each table of the dbt project, with its tests as checks.
 
-What the graph needs of the project is kept in `graph.json`, so that listing the graph loads no dbt.
+`graph.json` holds what the graph needs of the project, so that listing the graph does not load dbt.
 """
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
@@ -26,13 +26,15 @@ _MADE_BY: Final = "\n\nBuilt by `megacpp quality`, which records it here, or by 
 
 
 def read_graph() -> dict[str, dict[str, Any]]:
-    """Table -> its description, columns, upstream tables and stages, and checks."""
+    """Return table -> its description, columns, upstream tables and stages, and checks."""
     tables: dict[str, dict[str, Any]] = json.loads(GRAPH_FILE.read_text(encoding="utf-8"))
     return tables
 
 
 def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:
-    """All tables of the project, made together as by `megacpp quality`, behind the stages whose files they read."""
+    """Return assets for all tables of the project. They are built together, as by `megacpp quality`, after the
+    stages that they read.
+    """
     tables = read_graph()
 
     @dg.multi_asset(

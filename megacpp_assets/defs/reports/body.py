@@ -1,4 +1,4 @@
-"""The results of the reports as Dagster takes them: a table's metadata and the outcomes of its tests."""
+"""Turns the results of the reports into results for Dagster: metadata of tables and results of their tests."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Results = Iterator[dg.MaterializeResult[None]]
 
 
 def make_reports(root: Path) -> Results:
-    """Build every table; a result for each, with the results of its tests.
+    """Build every table; yield a result for each, with the results of its tests.
 
-    `CheckFailed` after the last of them if a table could not be built.
+    `CheckFailed` after the last table if one could not be built.
     """
     report = build(root)
     yield from results_of(root, report)
@@ -36,7 +36,7 @@ def _tests() -> dict[str, list[str]]:
 
 
 def results_of(root: Path, report: Build) -> Results:
-    """A result for each table that was built."""
+    """Yield a result for each table that was built."""
     by_name = {outcome.name: outcome for outcome in report.outcomes if outcome.kind != "source"}
     tests = _tests()
     made = {name: by_name[name].table for name in tests if by_name[name].good}
@@ -49,7 +49,7 @@ def results_of(root: Path, report: Build) -> Results:
 
 
 def broken_tables(report: Build) -> str:
-    """The tables that were not built, each with dbt's message; "" if there are none."""
+    """Return the tables that were not built, each with dbt's message; "" if all were built."""
     models = [outcome for outcome in report.outcomes if outcome.kind == "model" and not outcome.good]
     return "; ".join(f"{outcome.name}: {outcome.message}" for outcome in models)
 

@@ -1,4 +1,4 @@
-"""`megacpp quality` in Dagster: a run of the reports' job, with materializations and checks."""
+"""Records `megacpp quality` in Dagster as a run of the reports' job, with materializations and checks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from megacpp_assets.storage.lock_file import read_lock
 
 
 def record_reports(root: Path) -> Build:
-    """Build every table, and record it in Dagster as a run of the reports' job. What failed is in the `Build`.
+    """Build every table, and record it in Dagster as a run of the reports' job. The `Build` says what failed.
 
-    A root whose lock names no dataset has no jobs in Dagster, so there the tables are built and nothing is recorded.
+    If the lock names no dataset, Dagster has no jobs: then the tables are built and nothing is recorded.
     """
     if not read_lock(root).datasets:
         return build(root)
@@ -46,6 +46,6 @@ def record_reports(root: Path) -> Build:
 
 
 def _events(result: dg.MaterializeResult[None]) -> Iterator[Event]:
-    """What Dagster's executor would report of the result."""
+    """Return the events that Dagster's executor would report for the result."""
     yield materialization(dg.AssetMaterialization(result.asset_key or "", metadata=result.metadata))
     yield from (reported_check(check) for check in result.check_results or ())

@@ -1,1 +1,1 @@
-"""What a materialization shows a person: figures, pictures, identity, and where to click."""
+"""What the UI shows of a materialization: figures, pictures, identity and links."""

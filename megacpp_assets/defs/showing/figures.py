@@ -1,4 +1,4 @@
-"""The figures of a materialization: those that a person reads first, and all others in one table."""
+"""The figures of a materialization: the most interesting ones one by one, all others in one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.work import read_work
 
 MOST: Final = 20
-"""Figures that stand alone: a page of them is read, a longer one is scrolled past."""
+"""The number of single figures. A reader scrolls past a longer page."""
 REST: Final = "other figures"
 
 _MEGABYTE: Final = 1e6
@@ -34,11 +34,11 @@ _NAMES: Final = {
     "commit": "tokenizer commit",
     "validation_bits_per_byte": "validation loss (bits per byte)",
 }
-"""Where the statistic's own name does not say its unit, or not in words."""
+"""Names for statistics whose own name does not say the unit, or not in words."""
 
 
 def figures(done: Done) -> dict[str, Any]:
-    """What its stage names first, then time, memory and size."""
+    """Return the figures that the stage names, then time, memory and size."""
     first = {
         name: value for name, value in _stats(done).items() if name in STAGES[done.artifact.manifest.stage].figures
     }
@@ -52,7 +52,7 @@ def figures(done: Done) -> dict[str, Any]:
 
 
 def other_figures(done: Done) -> dict[str, Any]:
-    """A table of everything else that was counted, by name."""
+    """Return a table of all other statistics, by name."""
     rest = {
         name: value
         for name, value in sorted(_stats(done).items())
@@ -64,7 +64,9 @@ def other_figures(done: Done) -> dict[str, Any]:
 
 
 def figure(stat: str, value: float | str) -> tuple[str, float | str]:
-    """A statistic's name with its unit, and its value: MB and per cent as numbers, counts with separators."""
+    """Return the name of a statistic with its unit, and its value: MB and per cent as numbers, counts with
+    separators.
+    """
     name = _NAMES.get(stat, stat.replace("_", " "))
     if isinstance(value, str):
         return name, value
@@ -76,7 +78,7 @@ def figure(stat: str, value: float | str) -> tuple[str, float | str]:
 
 
 def _megabytes(number: float) -> float:
-    """Three significant digits: sample artifacts have kilobytes, models gigabytes."""
+    """Round to three significant digits: artifacts of the sample have kilobytes, models have gigabytes."""
     return float(f"{number / _MEGABYTE:.3g}")
 
 

@@ -1,6 +1,6 @@
 """Pictures of a materialization as files in Dagster's home, which `megacpp ui` serves.
 
-The UI shows markdown of at most 1,000 characters without a click: room for a link to a picture, not for the picture.
+The UI shows markdown of at most 1,000 characters without a click. A link to a picture fits, a picture does not.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _FOLDER: Final = "pictures"
 _IS_SVG: Final = "<svg"
 
 
-def hang(artifact: Artifact, pictures: dict[str, str]) -> dict[str, dg.MarkdownMetadataValue]:
-    """Write each picture, and return the markdown that shows it. What is no SVG is shown as it is."""
+def write_pictures(artifact: Artifact, pictures: dict[str, str]) -> dict[str, dg.MarkdownMetadataValue]:
+    """Write each picture; return the markdown that shows it. Values that are not SVG are shown as text."""
     return {title: dg.MetadataValue.md(_hung(artifact, title, text)) for title, text in pictures.items()}
 
 
@@ -33,5 +33,5 @@ def _hung(artifact: Artifact, title: str, text: str) -> str:
 
 
 def picture_file(root: Path, manifest_sha256: str, slug: str) -> Path:
-    """Where a picture of the artifact of that manifest is kept. Both names must have been checked."""
+    """Return the file of a picture of the artifact with that manifest. Both names must have been validated."""
     return home_of(root) / _FOLDER / manifest_sha256 / f"{slug}.svg"

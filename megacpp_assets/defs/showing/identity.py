@@ -1,6 +1,6 @@
-"""Who a materialization is: the code, the tokenizer, the lock and the recipe behind it, as metadata and as tags.
+"""The identity of a materialization as metadata and tags: code, tokenizer, lock and recipe.
 
-Tags of a materialization stand on its page; those of its run can also be searched for in the UI's list of runs.
+The page of a materialization shows its tags. Tags of a run can also be searched in the UI's list of runs.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from megacpp_assets.storage.chain import tokenizers_behind
 from megacpp_assets.storage.layout import LOCK_FILE
 
 CODE_VERSION_TAG: Final = "dagster/code_version"
-"""Dagster's own: the stage's code version."""
+"""Dagster's own tag for the stage's code version."""
 TOKENIZER_TAG: Final = "megacpp/tokenizer_commit"
 LOCK_TAG: Final = "megacpp/lock"
 RECIPE_TAG: Final = "megacpp/recipe"
 _MOST: Final = 63
-"""Characters of a tag that Dagster takes."""
+"""The most characters that Dagster allows in a tag."""
 _DIGITS: Final = 12
-"""Of a hash in a tag, as the command line shows it; the metadata have all 64."""
+"""Digits of a hash in a tag, as on the command line. The metadata have all 64."""
 
 
 def identity(corpus: Corpus, artifact: Artifact) -> dict[str, str]:
-    """Code version, tokenizer commit, and the hashes of lock and recipe; without a key where there is none."""
+    """Return code version, tokenizer commit, and the hashes of lock and recipe. What does not apply is left out."""
     found = {
         "code_version": artifact.manifest.version,
         "tokenizer_commit": _tokenizer(artifact),
@@ -38,14 +38,14 @@ def identity(corpus: Corpus, artifact: Artifact) -> dict[str, str]:
 
 
 def tags_of(artifact: Artifact, facts: dict[str, str]) -> dict[str, str]:
-    """`identity` as tags of a materialization."""
+    """Return `identity` as tags of a materialization."""
     version = {CODE_VERSION_TAG: facts["code_version"]} if "code_version" in facts else {}
     lock = {LOCK_TAG: facts["lock_sha256"][:_DIGITS]} if "lock_sha256" in facts else {}
     return {DATA_VERSION_TAG: artifact.manifest.sha256, **version, **lock, **run_tags_of(facts)}
 
 
 def run_tags_of(facts: dict[str, str]) -> dict[str, str]:
-    """What of `identity` all steps of a run share, as tags of the run."""
+    """Return the parts of `identity` that all steps of a run share, as tags of the run."""
     recipe = {RECIPE_TAG: facts["recipe_sha256"][:_DIGITS]} if "recipe_sha256" in facts else {}
     commit = {TOKENIZER_TAG: facts["tokenizer_commit"]} if "tokenizer_commit" in facts else {}
     return {**recipe, **commit}

@@ -1,4 +1,4 @@
-"""What the UI shows of a materialization, in the order of interest: links, pictures, figures, tables, then hashes."""
+"""The metadata of a materialization, most interesting first: links, pictures, figures, tables, then hashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.showing.figures import figures, other_figures
-from megacpp_assets.defs.showing.gallery import hang
+from megacpp_assets.defs.showing.gallery import write_pictures
 from megacpp_assets.defs.showing.identity import identity
 from megacpp_assets.defs.showing.paths import (
     AUDIT_PAGE,
@@ -34,18 +34,18 @@ _HEADS: Final = {
     "skipped_files_by_reason": ("reason", "files"),
     "skipped": ("reason", "definitions"),
 }
-"""Heads of the tables of numbers by name; all others are of figures and values."""
+"""Column heads of tables of numbers by name. All other tables have figures and values."""
 
 Metadata = dict[str, Any]
 
 
 def describe(corpus: Corpus, done: Done) -> Metadata:
-    """All metadata of a finished step, in the order in which the UI shows it."""
+    """Return all metadata of a finished step, in the order in which the UI shows them."""
     artifact = done.artifact
     stats = artifact.manifest.stats
     return {
         **_links(artifact),
-        **hang(artifact, pictures(artifact)),
+        **write_pictures(artifact, pictures(artifact)),
         **figures(done),
         **_losses(artifact),
         **_warnings(done),
@@ -79,7 +79,7 @@ def _warnings(done: Done) -> Metadata:
 
 
 def _pages(artifact: Artifact) -> Metadata:
-    """Pages that the stage itself wrote, or that its statistics make."""
+    """Yield pages that the stage wrote, or that are made from its statistics."""
     if artifact.manifest.stage == TOKENIZER:
         return {"quality": dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))}
     if CATEGORIES in artifact.manifest.stats:
@@ -89,7 +89,7 @@ def _pages(artifact: Artifact) -> Metadata:
 
 
 def _tables(stats: Mapping[str, Any]) -> Metadata:
-    """Numbers by name, such as the files that were left out by reason; numbers of each repository in one table."""
+    """Yield tables of numbers by name, such as files left out by reason. Numbers of repositories share one table."""
     found = {
         name: value
         for name, value in stats.items()
@@ -110,7 +110,7 @@ def _tables(stats: Mapping[str, Any]) -> Metadata:
 
 
 def _budgets(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
-    """A table of the numbers of each document budget."""
+    """Return a table of the numbers of each document budget."""
     if not by_budget:
         return {}
     names = [name for name, value in next(iter(by_budget.values())).items() if isinstance(value, int | float)]
@@ -120,14 +120,14 @@ def _budgets(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
 
 
 def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.MarkdownMetadataValue:
-    """Names to the left, numbers to the right with separators of thousands."""
+    """Return a markdown table: names to the left, numbers to the right, with separators of thousands."""
     lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 1)}"]
     lines += [f"| {row[0]} | {' | '.join(f'{number:,}' for number in row[1:])} |" for row in rows]
     return dg.MetadataValue.md("\n".join(lines))
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
-    """Each file; its number of rows where it has rows."""
+    """Return a table of the files, with the number of rows for files that have rows."""
     records = [
         dg.TableRecord(
             {
@@ -151,7 +151,7 @@ def _losses(artifact: Artifact) -> Metadata:
 
 
 def _earlier_manifests(artifact: Artifact) -> Metadata:
-    """Manifests of the checkpoints that this run saved before, so that each of them can be audited too."""
+    """Return the manifests of checkpoints that this run saved before, so that each of them can be audited."""
     if artifact.manifest.stage != CHECKPOINT:
         return {}
     folder = artifact.path.rpartition("/")[0]

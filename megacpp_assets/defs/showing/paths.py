@@ -1,4 +1,4 @@
-"""Names of assets, of partitions and of what the event log says of them, for those who may not wait for Dagster."""
+"""Names of assets, partitions and event metadata, for code that must not load Dagster."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from megacpp_assets.pipeline.stages import STAGES, Kind
 MANIFEST_METADATA: Final = "manifest_sha256"
 PATH_METADATA: Final = "path in the data root"
 EARLIER_METADATA: Final = "earlier_manifest_sha256"
-"""Manifests of the steps that a training run saved before its last."""
+"""Manifests of the checkpoints that a training run saved before its last one."""
 DATA_VERSION_TAG: Final = "dagster/data_version"
-"""Dagster's own tag of a materialization, which it shows and indexes: the manifest's hash."""
+"""The tag of a materialization that Dagster shows and indexes: the manifest's hash."""
 
 AUDIT_PAGE: Final = "/megacpp/audit"
-"""In `megacpp ui`: below it the audit page of each checkpoint, under the hash of its manifest."""
+"""In `megacpp ui`: the folder of audit pages, each named by the hash of a checkpoint's manifest."""
 PICTURE_PAGE: Final = "/megacpp/picture"
 """In `megacpp ui`: below it the pictures of each materialization, under the hash of its manifest."""
 REPORTS_PAGE: Final = "/megacpp/reports"
 """In `megacpp ui`: the summary that `megacpp quality` prints, with plots."""
 DOCS_PAGE: Final = "/megacpp/docs"
-"""In `megacpp ui`: what dbt says of the reports."""
+"""In `megacpp ui`: dbt's documentation of the reports."""
 
 
 def asset_path(dataset: str, stage: str, phase: str = "") -> list[str]:
@@ -30,7 +30,9 @@ def asset_path(dataset: str, stage: str, phase: str = "") -> list[str]:
 
 
 def path_of(dataset: str, stage: str, partition: str) -> tuple[list[str], str | None]:
-    """The asset and the partition in which Dagster shows the step; None for a stage of one partition."""
+    """Return the asset and the partition in which Dagster shows the step. The partition is None for a stage with
+    only one.
+    """
     kind = STAGES[stage].kind
     if kind is Kind.MIXTURE:
         specialist, _, phase = partition.partition("/")
@@ -39,10 +41,10 @@ def path_of(dataset: str, stage: str, partition: str) -> tuple[list[str], str | 
 
 
 def docs_page(table: str) -> str:
-    """Where dbt's docs tell of a table of the reports."""
+    """Return the page of dbt's documentation for a table of the reports."""
     return f"{DOCS_PAGE}#!/model/model.dbt_quality.{table}"
 
 
 def home_of(root: Path) -> Path:
-    """What Dagster calls its home: its settings and its database."""
+    """Return Dagster's home: its settings and its database."""
     return root / "dagster"

@@ -1,4 +1,4 @@
-"""The pictures of each stage: what a person would ask to see of it."""
+"""The pictures of each stage."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ _REPEATED = 12
 _FILL_STEP = 5
 _ROWS_AT_ONCE = 1024
 _SAMPLE_LINES = 24
-"""A third of a screen; `megacpp view` shows the whole document."""
+"""About a third of a screen. `megacpp view` shows the whole document."""
 
 Pictures = dict[str, str]
 
 
 def pictures(artifact: Artifact) -> Pictures:
-    """SVG by title, the most telling first; empty for a stage without pictures. A picture that cannot be drawn, because
-    an input is missing, is a sentence.
+    """Return SVG by title, the most important first. Empty for a stage without pictures.
+
+    If an input is missing, the value is a sentence that says so.
     """
     draw = _STAGES.get(artifact.manifest.stage)
     return draw(artifact) if draw else {}
@@ -85,7 +86,9 @@ def _losses(artifact: Artifact) -> Pictures:
 
 
 def _sample(find: Callable[[], Shown]) -> Pictures:
-    """The first lines of what `find` finds; a sentence where an input is gone, which is no reason not to record."""
+    """Return the first lines of what `find` returns, or a sentence if an input is missing: the step must still be
+    recorded.
+    """
     try:
         shown = find()
     except MegacppError as error:

@@ -1,4 +1,4 @@
-"""The columns of an artifact's data, each with its note, and its first rows."""
+"""The columns of an artifact's data with their notes, and its first rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from megacpp_assets.storage.parquet import batches, read_schema
 _SAMPLE_ROWS: Final = 5
 _CELL_CHARACTERS: Final = 120
 _JSON_ONLY: Final = "json"
-"""Type of a key of the documents that no Parquet column has."""
+"""The type of a key of the documents that is no Parquet column."""
 
 
 def columns_and_sample(artifact: Artifact) -> dict[str, Any]:
-    """Schema and first rows; empty for an artifact without rows."""
+    """Return schema and first rows; empty for an artifact without rows."""
     if artifact.manifest.stage == INDEX:
         return _of_documents(artifact)
     names = [entry.name for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
@@ -37,7 +37,9 @@ def columns_and_sample(artifact: Artifact) -> dict[str, Any]:
 
 
 def _of_documents(artifact: Artifact) -> dict[str, Any]:
-    """The semantic stage's documents are JSON lines, most of whose keys are columns of the stages that read them."""
+    """Return the same for the documents of the semantic stage: JSON lines, whose keys become columns of later
+    stages.
+    """
     known = {field.name: str(field.type) for field in TOKENIZED}
     types = {key: known.get(key, _JSON_ONLY) for key in JSONL_KEYS}
     budget = next(iter(artifact.manifest.stats.get(BUDGETS, {})), "0")
@@ -53,7 +55,7 @@ def _shown(types: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[
 
 
 def _markdown(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as markdown, one table of (column, value) per row: wide rows read better downwards."""
+    """Return rows as markdown, a table of (column, value) for each: wide rows read better downwards."""
     parts = []
     for number, row in enumerate(rows):
         lines = [f"**row {number}**", "", "| column | value |", "|---|---|"]

@@ -1,1 +1,1 @@
-"""What a server is asked about a repository, and asking again."""
+"""Questions to a server about a repository, with retries."""

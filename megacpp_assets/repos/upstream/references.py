@@ -1,4 +1,4 @@
-"""What a source says that its tags and branches name: asked within bounds of size and time, whoever answers."""
+"""Asks a source for its tags and branches, within limits of size and time, because the source may be hostile."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
 
 MOST_REFERENCES: Final = 1_000_000
-"""Linux has 900 tags, LLVM 200,000 references with those of its pull requests."""
+"""Linux has 900 tags. LLVM has 200,000 references, most of them of pull requests."""
 _LONGEST: Final = 4096
 _SECONDS: Final = 50
-"""Dagster lets a sensor's tick take 60."""
+"""Dagster allows 60 seconds for a sensor's tick."""
 PEELED: Final = "^{}"
-"""What git adds to the name of an annotated tag where it tells what that names in the end."""
+"""The suffix that git adds to an annotated tag in the line with the object that it finally names."""
 
 
 def named_references(url: str, root: Path, *names: str) -> dict[str, str]:
-    """Object ids of those of `names` that the source has, and of what tags among them peel to. Others are not held.
+    """Return the object ids of those of `names` that the source has, and of what tags among them point to.
 
     Raises what `remote_references` raises.
     """
@@ -29,10 +29,10 @@ def named_references(url: str, root: Path, *names: str) -> dict[str, str]:
 
 
 def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, str]]:
-    """(name, object id) of each reference, as the source tells them now; of a tag, what it peels to comes after it.
+    """Yield (name, object id) of each reference of the source. What a tag points to comes after the tag.
 
-    `only` are options of `git ls-remote` such as `--tags`. Raises `SourceUnreachable` where the source does not answer
-    in time, `OverLimit` where it has more than `MOST_REFERENCES`.
+    `only` are options of `git ls-remote` such as `--tags`. Raises `SourceUnreachable` if the source does not answer in
+    time, `OverLimit` if it has more than `MOST_REFERENCES`.
     """
     source = source_url(url, root)
     listing = git_records("ls-remote", *only, "--", source, longest=_LONGEST, ending=b"\n", seconds=_SECONDS)
@@ -57,5 +57,5 @@ def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, s
 
 
 def commit_of(git_ref: str, references: Mapping[str, str]) -> str | None:
-    """The commit that `git_ref` names, through an annotated tag too; None where there is no such reference."""
+    """Return the commit that `git_ref` names, also through an annotated tag; None if it does not exist."""
     return references.get(f"{git_ref}{PEELED}") or references.get(git_ref)

@@ -1,4 +1,4 @@
-"""The releases of a repository: its upstream's tags that the catalogue's pattern takes, by version."""
+"""The releases of a repository: the tags of its upstream that match the catalogue's pattern, sorted by version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.upstream.references import PEELED, remote_references
 
 MOST_RELEASES: Final = 20_000
-"""Each is parsed, sorted and kept; LLVM has 400."""
+"""Each tag is parsed, sorted and kept. LLVM has 400."""
 _TAGS = "refs/tags/"
 
 
@@ -28,12 +28,12 @@ class Tag:
 
     @property
     def git_ref(self) -> str:
-        """Its full name at the source."""
+        """The full name of the tag at the source."""
         return f"{_TAGS}{self.name}"
 
 
 def upstream_tags(entry: CatalogueEntry, root: Path) -> tuple[Tag, ...]:
-    """The tags of `entry` that its pattern takes and that can name a partition, by version.
+    """Return the tags of `entry` that match its pattern and can name a partition, by version.
 
     `OverLimit` for more than `MOST_RELEASES`; raises what `remote_references` raises.
     """
@@ -41,7 +41,7 @@ def upstream_tags(entry: CatalogueEntry, root: Path) -> tuple[Tag, ...]:
     for git_ref, commit in remote_references(entry.url, root, "--tags"):
         name = git_ref.removeprefix(_TAGS).removesuffix(PEELED)
         if pattern.fullmatch(name) and _names_a_partition(f"{entry.name}@{name}"):
-            commits[name] = commit  # what a tag peels to comes last
+            commits[name] = commit  # the line with the commit that a tag points to comes last
             if len(commits) > MOST_RELEASES:
                 raise OverLimit(
                     f"releases of {entry.name}",
@@ -53,7 +53,7 @@ def upstream_tags(entry: CatalogueEntry, root: Path) -> tuple[Tag, ...]:
 
 
 def version_order(tag: str) -> tuple[Version, str]:
-    """What tags are sorted by: the version that follows the letters, pre-releases before theirs; then the name.
+    """Return the sort key of a tag: the version after its letters, pre-releases before the release; then the name.
 
     A tag without a version comes first.
     """

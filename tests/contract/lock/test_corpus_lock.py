@@ -36,7 +36,7 @@ def locks(draw: st.DrawFn) -> LockFile:
         pins = draw(_PINS)
         read = {pin.name: pin for pin in draw(st.lists(st.sampled_from(pins))) if pins} if pins else {}
         corpus = CorpusLock(dataset, draw(_LABEL), (), draw(_TOKENIZERS))
-        lock = lock.with_corpus(corpus.knowing(pins).reading(read.values()))
+        lock = lock.with_corpus(corpus.with_pins(pins).reading(read.values()))
     return lock
 
 
@@ -73,7 +73,7 @@ OLD = RepoPin("fmt", "10.2.1", "refs/tags/10.2.1", "e69e" * 10, "https://github.
 
 
 def test_another_reference_is_known_beside_the_one_that_mixtures_read_and_each_keeps_its_commit() -> None:
-    corpus = CorpusLock("set", "sample", (ABSEIL, FMT)).knowing([OLD, replace(FMT, commit="0" * 40)])
+    corpus = CorpusLock("set", "sample", (ABSEIL, FMT)).with_pins([OLD, replace(FMT, commit="0" * 40)])
     assert corpus.repos == (ABSEIL, FMT) and corpus.beside == (OLD,)
     moved = corpus.reading([ABSEIL, OLD])
     assert moved.repos == (ABSEIL, OLD) and moved.beside == (FMT,)
@@ -119,7 +119,7 @@ def test_a_lock_with_removals_is_of_a_format_that_earlier_releases_refuse_and_pi
     lock = LockFile().with_corpus(CorpusLock("a", "p", (FMT,), None, (OLD,)).removing(removal))
     written = lock.to_bytes()
     assert b"format = 3" in written and LockFile.from_bytes(written) == lock
-    assert lock.datasets["a"].knowing([FMT]).reading([OLD]).known == ()
+    assert lock.datasets["a"].with_pins([FMT]).reading([OLD]).known == ()
     of_a_file = LockFile().with_corpus(CorpusLock("a", "p", (FMT,)).removing(Removal("fmt", "src/*", "x")))
     assert LockFile.from_bytes(of_a_file.to_bytes()).datasets["a"].removed_paths("fmt") == ("src/*",)
 
