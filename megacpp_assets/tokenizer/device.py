@@ -11,7 +11,9 @@ from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.model import Model
 from megacpp_assets.tokenizer.train import Trained, count_words, train_model
+from megacpp_assets.tokenizer.trie import LongestMatch, Purpose, TrieTokenizer
 
 
 def load_encoder(directory: Path) -> TextEncoder:
@@ -26,6 +28,16 @@ def load_encoder(directory: Path) -> TextEncoder:
     from megacpp_assets.tokenizer.webgpu.gpu import shared_gpu
 
     return GpuEncoder(encoder.model, shared_gpu())
+
+
+def open_trie(model: Model, purpose: Purpose) -> LongestMatch:
+    """The longest-match model over the tokens of `model`, on the chosen device. `EnvironmentLacks` if there is none."""
+    if tokenizer_device() == CPU:
+        return TrieTokenizer(model, purpose)
+    from megacpp_assets.tokenizer.webgpu.gpu import shared_gpu
+    from megacpp_assets.tokenizer.webgpu.trie import GpuTrieTokenizer
+
+    return GpuTrieTokenizer(model, purpose, shared_gpu())
 
 
 def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:

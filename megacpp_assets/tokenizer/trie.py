@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +93,20 @@ def trie_tokens(model: Model, purpose: Purpose) -> list[tuple[bytes, int]]:
     tokens = model.token_bytes()
     ids = {*model.reachable(), *model.guards.values()}
     return [(tokens[index], index) for index in sorted(ids)]
+
+
+class LongestMatch(Protocol):
+    """What encodes with this model, on a CPU or a GPU."""
+
+    model_name: str
+
+    def encode(self, text: bytes) -> NDArray[np.int32]:
+        """The ids of `text`."""
+        ...
+
+    def decode(self, ids: NDArray[np.int32]) -> bytes:
+        """The bytes that were encoded."""
+        ...
 
 
 class TrieTokenizer:

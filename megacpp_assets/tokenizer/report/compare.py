@@ -11,8 +11,9 @@ import tokenizers
 from numpy.typing import NDArray
 
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
+from megacpp_assets.tokenizer.device import open_trie
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
+from megacpp_assets.tokenizer.trie import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
     """The longest-match model over the same vocabulary."""
-    trie = TrieTokenizer(encoder.model, Comparison())
+    trie = open_trie(encoder.model, Comparison())
     widths = _widths(encoder)
     return _agreement(encoder, texts, lambda text: _spans(trie.encode(text), widths))
 

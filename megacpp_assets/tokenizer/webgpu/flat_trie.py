@@ -1,4 +1,4 @@
-"""A trie as flat arrays in breadth-first order: the binary form, version 3, that the kernels walk."""
+"""A trie as flat arrays in breadth-first order: form v3 of seed 004, which the kernels walk."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-_MAGIC = b"TRIE"
-_VERSION = 3
-_HEADER_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +18,6 @@ class FlatTrie:
 
     nodes: NDArray[np.uint32]
     edges: NDArray[np.uint32]
-
-    def to_bytes(self) -> bytes:
-        """A header (magic, version, nodes, edges), then the nodes, then the edges; little-endian u32."""
-        header = np.array([0, _VERSION, len(self.nodes), len(self.edges)], dtype="<u4").tobytes()
-        return b"".join((_MAGIC, header[4:], self.nodes.astype("<u4").tobytes(), self.edges.astype("<u4").tobytes()))
 
 
 def flatten(tokens: Iterable[tuple[bytes, int]]) -> FlatTrie:

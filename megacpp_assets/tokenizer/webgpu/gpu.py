@@ -21,7 +21,7 @@ LANES = 256
 """Invocations of a workgroup, in all kernels."""
 GROUPS_PER_ROW = 65535
 """Workgroups that WebGPU takes in one dimension; more of them make a second one."""
-_USAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+_USAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 _USE = "//! use "
 
 
