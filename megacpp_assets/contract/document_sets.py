@@ -13,7 +13,11 @@ DocumentSet = int | str
 
 COMMIT_VERSIONS: Final = ("v2_simple", "v2_doxygen", "v3_simple", "v3_doxygen")
 """Versions that are made of commits: whole files before and after (v2), inline differences (v3); two header styles."""
-VERSIONS: Final = COMMIT_VERSIONS
+WINDOW_VERSIONS: Final = ("v4",)
+"""Versions of windows around the functions that a commit modified: what calls them and what they call."""
+VERSIONS: Final = (*COMMIT_VERSIONS, *WINDOW_VERSIONS)
+HISTORY_STAGES: Final = ("commit_documents", "commit_windows")
+"""The stages that make JSONL records of them."""
 
 
 def versioned(version: str, tokens: int) -> DocumentSet:
@@ -34,6 +38,24 @@ def tokens_of(documents: DocumentSet) -> int:
 def version_of(documents: DocumentSet) -> str:
     """The dataset version of a set; "" for semantic documents."""
     return str(documents).rpartition("_")[0]
+
+
+def is_windows(documents: DocumentSet) -> bool:
+    """Whether a set, which has a budget, holds windows around modified functions."""
+    return version_of(documents) in WINDOW_VERSIONS
+
+
+def stage_of(documents: DocumentSet) -> str:
+    """The stage that makes the JSONL records of a set that has a budget."""
+    if not version_of(documents):
+        return "semantic_jsonl"
+    return "commit_windows" if is_windows(documents) else "commit_documents"
+
+
+def source_set(documents: DocumentSet) -> DocumentSet:
+    """The set of JSONL records that a set with a budget is tokenized from."""
+    version = version_of(documents)
+    return version if version in COMMIT_VERSIONS else documents
 
 
 def order_of(documents: DocumentSet) -> tuple[int, str]:

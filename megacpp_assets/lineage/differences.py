@@ -138,6 +138,7 @@ _FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
     "commits": _commits,
     "semantic_jsonl": _documents,
     "commit_documents": _commits,
+    "commit_windows": _commits,
     "tokenizer": _tokenizer,
     "tokenized_parquet": _tokens,
     "v6_enriched": _nothing,

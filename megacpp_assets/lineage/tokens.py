@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.document_sets import named_set
+from megacpp_assets.contract.document_sets import HISTORY_STAGES, named_set
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.names import EDIT_NAMES, ROLE_NAMES, SPLITS, TRAIN_SPLIT
 from megacpp_assets.packed.fim import restored_order
@@ -165,7 +165,8 @@ def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any]
 def _objects(tokenized: Artifact, part: dict[str, Any]) -> tuple[Artifact, str, Spans]:
     """The artifact that holds the file version of a constituent, the id of its blob, and the secrets replaced in it."""
     if part["blob"]:
-        return _input(_input(tokenized, "commit_documents"), "commits"), part["blob"], {}
+        made = (found for stage in HISTORY_STAGES for found in _inputs(tokenized, stage))
+        return _input(next(made, tokenized), "commits"), part["blob"], {}
     semantic = _input(tokenized, "semantic_jsonl")
     raw, curated = _input(semantic, "pinned_repos"), _input(semantic, "curated_files")
     blob = next((file.blob for file in source_files(raw) if file.path == part["filepath"]), "")

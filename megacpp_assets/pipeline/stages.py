@@ -117,9 +117,19 @@ def _accelerator_of_training(recipe: Recipe) -> str:
     return "accelerator" if recipe.training.device != "cpu" or recipe.launch.launcher != "local" else ""
 
 
-def _commit_versions(recipe: Recipe) -> bool:
-    """Return whether a phase of the recipe takes a dataset version that is made from commits."""
+def _history(recipe: Recipe) -> bool:
+    """Whether a phase of the recipe takes a dataset version that is made of commits."""
     return bool(recipe.versions)
+
+
+def _commit_documents(recipe: Recipe) -> bool:
+    """Whether a phase takes files or differences of commits."""
+    return bool(recipe.commit_versions)
+
+
+def _commit_windows(recipe: Recipe) -> bool:
+    """Whether a phase takes windows around modified functions."""
+    return bool(recipe.window_sets)
 
 
 _TABLE: Final = (
@@ -153,13 +163,13 @@ _TABLE: Final = (
         "commits", Kind.REPOSITORY, "commits", "history", frozenset({"git"}),
         "History of a pinned commit within the recipe's bounds: objects, and the commits that the rules leave.",
         figures=("commits_seen", "commits", "changes", "blobs", "blob_bytes", "shallow_commits"),
-        resource="network", wanted=_commit_versions,
+        resource="network", wanted=_history,
     ),
     Stage(
         "commit_documents", Kind.REPOSITORY, "versions", "history", frozenset({"cplusplus", "json"}),
         "Dataset versions v2 (whole files before and after) and v3 (inline differences) of the listed commits.",
         ("pinned_repos", "curated_files", "semantic_jsonl", "commits"), ("documents", "commits"),
-        wanted=_commit_versions,
+        wanted=_commit_documents,
     ),
     Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
@@ -169,9 +179,16 @@ _TABLE: Final = (
         cores=ELASTIC, resource=_accelerator_of_the_tokenizer,
     ),
     Stage(
+        "commit_windows", Kind.REPOSITORY, "windows", "history", frozenset({"cplusplus", "json"}),
+        "Dataset version v4: each function that a listed commit modified, with its callers and callees (tree-sitter).",
+        ("pinned_repos", "curated_files", "semantic_jsonl", "commits", "tokenizer"),
+        ("documents", "commits", "blobs_parsed"),
+        resource=_accelerator_of_the_tokenizer, wanted=_commit_windows,
+    ),
+    Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
         "Documents of at most their budget of tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer", "commit_documents"),
+        ("semantic_jsonl", "tokenizer", "commit_documents", "commit_windows"),
         ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
         resource=_accelerator_of_the_tokenizer,
     ),

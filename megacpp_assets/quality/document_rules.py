@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.document_sets import tokens_of, version_of
+from megacpp_assets.contract.document_sets import HISTORY_STAGES, stage_of, tokens_of, version_of
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
@@ -107,9 +107,10 @@ def _listed_commits(tokens: Artifact) -> tuple[str, ...]:
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.jsonl import json_lines
 
-    if not any(version_of(documents) for documents in budgets_of(tokens)):
+    made = [stage for documents in budgets_of(tokens) if (stage := stage_of(documents)) in HISTORY_STAGES]
+    if not made:
         return ()
-    history = input_of(input_of(tokens, "commit_documents"), "commits")
+    history = input_of(input_of(tokens, made[0]), "commits")
     lines = json_lines(history.file(COMMITS_LIST), history.path)
     return tuple(load_commit(line).commit for line in lines)
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 
 
+Rule = Callable[["Scan", str, Record], bool]
+"""Whether a record of a version keeps to it."""
+
+
 @dataclass(slots=True)
 class Scan:
     """What one pass over the records found: counts by version, and by rule the ids of records that break it."""
@@ -27,6 +31,7 @@ class Scan:
     stats: Mapping[str, Any]
     changes: Mapping[tuple[str, str], Change]
     files: FileVersions
+    rules: Mapping[str, Rule]
     documents: Counter[str] = field(default_factory=Counter)
     ids: Counter[tuple[str, str]] = field(default_factory=Counter)
     broken: dict[str, list[str]] = field(default_factory=dict)
@@ -36,7 +41,7 @@ class Scan:
         """Judge one record."""
         self.documents[version] += 1
         self.ids[version, record[c.DOC_ID]] += 1
-        for name, rule in _RULES.items():
+        for name, rule in self.rules.items():
             if not rule(self, version, record):
                 self.broken.setdefault(name, []).append(record[c.DOC_ID])
         change = self.changes.get((record[c.COMMIT], record[c.FILEPATH]))
@@ -46,6 +51,11 @@ class Scan:
 
 def check(artifact: Artifact) -> list[CheckResult]:
     """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    return judged(CHECKS, scan_of(artifact, _RULES))
+
+
+def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
+    """Read every record of documents of commits. `LineageGap` if an upstream artifact is gone."""
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.budgets import budgets_of
     from megacpp_assets.storage.git_objects import blob_reader
@@ -57,18 +67,20 @@ def check(artifact: Artifact) -> list[CheckResult]:
     changes = {(commit.commit, change.path): change for commit in listed for change in commit.changes}
     with blob_reader(commits) as blobs:
         files = FileVersions(blobs, int(artifact.manifest.config["history"]["file_bytes"]))
-        scan = Scan(artifact.manifest.stats, changes, files)
+        scan = Scan(artifact.manifest.stats, changes, files, rules)
         for version in budgets_of(artifact):
             for record in read_records(artifact, version):
                 scan.read(str(version), record)
-    return judged(CHECKS, scan)
+    return scan
 
 
-def _is_of_a_listed_change(scan: Scan, version: str, record: Record) -> bool:
+def is_of_a_listed_change(scan: Scan, version: str, record: Record) -> bool:
+    """Whether a listed commit changed the file of the record."""
     return (record[c.COMMIT], record[c.FILEPATH]) in scan.changes
 
 
-def _stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
+def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
+    """Whether each stretch of a file is the bytes of its blob."""
     text = record[c.TEXT]
     return bool(record[c.CONSTITUENTS]) and all(
         scan.files.get(part["blob"]).data[part["byte_start"] : part["byte_end"]]
@@ -89,20 +101,23 @@ def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
     return other_side(hunks, pre, forward=True) == post and other_side(hunks, post, forward=False) == pre
 
 
-def _changes_cover_text(scan: Scan, version: str, record: Record) -> bool:
+def changes_cover_text(scan: Scan, version: str, record: Record) -> bool:
+    """Whether each character has a change run and a role."""
     lengths = sum(run[0] for run in record[c.CHANGES]), len(record[c.ROLES])
     return lengths == (len(record[c.TEXT]),) * 2
 
 
-_RULES: Final[Mapping[str, Callable[[Scan, str, Record], bool]]] = {
-    "listed_change": _is_of_a_listed_change,
-    "stretches": _stretches_are_blobs,
+_RULES: Final[Mapping[str, Rule]] = {
+    "listed_change": is_of_a_listed_change,
+    "stretches": stretches_are_blobs,
     "sides": _sides_come_back,
-    "lengths": _changes_cover_text,
+    "lengths": changes_cover_text,
 }
 
 
-def _rule(name: str) -> Callable[[Scan], Verdict]:
+def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
+    """The judge of a check: no record breaks the rule `name`."""
+
     def judge(scan: Scan) -> Verdict:
         broken = scan.broken.get(name, [])
         found = f"{len(broken)} of {scan.documents.total()} records that do not, first {broken[:1]}"
@@ -111,27 +126,32 @@ def _rule(name: str) -> Callable[[Scan], Verdict]:
     return judge
 
 
-def _documents(scan: Scan) -> Verdict:
+def documents_told(scan: Scan) -> Verdict:
+    """Whether each set has documents, as many as the statistics say."""
     told = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
     return Verdict(told == dict(scan.documents) and all(told.values()), f"{dict(scan.documents)} where {told} are told")
 
 
-def _unique(scan: Scan) -> Verdict:
+def unique_ids(scan: Scan) -> Verdict:
+    """Whether no document id is repeated in a set."""
     repeated = sum(count - 1 for count in scan.ids.values())
     return Verdict(not repeated, f"{repeated} repeated")
 
 
-def _one_side(scan: Scan) -> Verdict:
+def one_side(scan: Scan) -> Verdict:
+    """Whether the documents of each file are all on one side of the hold-out."""
     mixed = sorted(name for name, sides in scan.sides.items() if len(sides) > 1)
     return Verdict(not mixed, f"{len(mixed)} files on both sides, first {mixed[:1]}")
 
 
 CHECKS: Final = (
-    Check("has_documents", "at least one document of each version, as many as the statistics say", _documents),
-    Check("document_ids_unique", "no document id twice in a version", _unique),
-    Check("documents_are_of_listed_changes", "a listed commit and a file that it changed", _rule("listed_change")),
-    Check("stretches_are_blobs", "each stretch of a file is the bytes of its blob", _rule("stretches")),
-    Check("sides_come_back", "a v3 document turns each version of its file into the other", _rule("sides")),
-    Check("changes_cover_text", "a change run and a role for every character", _rule("lengths")),
-    Check("one_side_of_the_hold_out", "all documents of a file's history train, or all validate", _one_side),
+    Check("has_documents", "at least one document of each version, as many as the statistics say", documents_told),
+    Check("document_ids_unique", "no document id twice in a version", unique_ids),
+    Check(
+        "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")
+    ),
+    Check("stretches_are_blobs", "each stretch of a file is the bytes of its blob", rule_verdict("stretches")),
+    Check("sides_come_back", "a v3 document turns each version of its file into the other", rule_verdict("sides")),
+    Check("changes_cover_text", "a change run and a role for every character", rule_verdict("lengths")),
+    Check("one_side_of_the_hold_out", "all documents of a file's history train, or all validate", one_side),
 )

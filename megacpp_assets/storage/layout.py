@@ -28,6 +28,7 @@ ARTIFACT_DEPTHS = {
     "curated": 2,
     "commits": 2,
     "commit_documents": 2,
+    "commit_windows": 2,
     "jsonl": 2,
     "tokenizer": 1,
     "parquet": 2,
@@ -111,6 +112,11 @@ def commits_path(dataset: str, repo: RepoRef) -> str:
 def commit_documents_path(dataset: str, repo: RepoRef) -> str:
     """JSONL shards of the dataset versions that are made of commits."""
     return f"commit_documents/{dataset}/{repo.key}"
+
+
+def commit_windows_path(dataset: str, repo: RepoRef) -> str:
+    """JSONL shards of windows around the functions that commits modified."""
+    return f"commit_windows/{dataset}/{repo.key}"
 
 
 def tokenizer_path(dataset: str) -> str:

@@ -8,7 +8,7 @@ Records stream through in batches, so memory does not grow with the repository.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.document_sets import DocumentSet, tokens_of, version_of
+from megacpp_assets.contract.document_sets import DocumentSet, source_set, stage_of, tokens_of
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import VALID_SPLIT, documents_at_once, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
@@ -28,7 +28,13 @@ from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
-from megacpp_assets.storage.layout import commit_documents_path, jsonl_path, parquet_path, tokenizer_path
+from megacpp_assets.storage.layout import (
+    commit_documents_path,
+    commit_windows_path,
+    jsonl_path,
+    parquet_path,
+    tokenizer_path,
+)
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
@@ -38,6 +44,8 @@ from megacpp_assets.tokenized.stats import SUMS, Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
 VERSION: Final = "11"
+_SOURCES: Final = {"commit_documents": commit_documents_path, "commit_windows": commit_windows_path}
+"""Stage that makes documents of commits -> the path of its artifact."""
 BATCH_DOCUMENTS: Final = 256
 """Documents of the least budget in memory at a time, fewer of a larger one."""
 
@@ -46,8 +54,7 @@ BATCH_DOCUMENTS: Final = 256
 class TokenizedParquetSpec:
     """One repository of one dataset, with documents of each of the sets `budgets`.
 
-    `limits` are the most tokens of a document of each budget that is not the limit itself. `versions` are the dataset
-    versions that are made of commits.
+    `limits` are the most tokens of a document of each budget that is not the limit itself.
     """
 
     root: Path
@@ -55,7 +62,6 @@ class TokenizedParquetSpec:
     repo: RepoRef
     budgets: tuple[DocumentSet, ...]
     limits: Mapping[int, int] = field(default_factory=dict)
-    versions: tuple[str, ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
@@ -63,7 +69,7 @@ def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
     recipe = corpus.recipe
     limits = {budget: limit for budget in recipe.budgets if (limit := recipe.token_limit(budget)) < budget}
     repo = RepoRef.parse(partition)
-    return TokenizedParquetSpec(corpus.root, corpus.dataset, repo, recipe.document_sets, limits, recipe.versions)
+    return TokenizedParquetSpec(corpus.root, corpus.dataset, repo, recipe.document_sets, limits)
 
 
 def target(spec: TokenizedParquetSpec) -> Target:
@@ -79,7 +85,7 @@ def target(spec: TokenizedParquetSpec) -> Target:
         inputs=(
             jsonl_path(spec.dataset, spec.repo),
             tokenizer_path(spec.dataset),
-            *([commit_documents_path(spec.dataset, spec.repo)] if spec.versions else []),
+            *(_SOURCES[stage](spec.dataset, spec.repo) for stage in _stages(spec.budgets)),
         ),
     )
 
@@ -94,6 +100,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         jsonl, tokenizer, *_ = inputs
         total = sum(map(_records, (jsonl, *inputs[2:])))
+        sources = dict(zip(_stages(spec.budgets), inputs[2:], strict=True))
         encoder = _encoder(tokenizer.directory, tokenizer.manifest.sha256)
         done = 0
 
@@ -105,7 +112,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         told = {
             budget: write_shards(
                 publication,
-                read_records(inputs[2], version) if (version := version_of(budget)) else read_records(jsonl, budget),
+                read_records(sources.get(stage_of(budget), jsonl), source_set(budget)),
                 encoder,
                 budget,
                 limit=spec.limits.get(tokens_of(budget), tokens_of(budget)),
@@ -116,6 +123,11 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         return by_budget(told, SUMS)
 
     return publish(target(spec), produce)
+
+
+def _stages(budgets: Sequence[DocumentSet]) -> tuple[str, ...]:
+    """The stages beside `semantic_jsonl` that made documents of the sets `budgets`."""
+    return tuple(stage for stage in _SOURCES if stage in set(map(stage_of, budgets)))
 
 
 def _records(documents: Artifact) -> int:

@@ -69,15 +69,17 @@ class Builder:
                 continue
             pieces = render_inline(sides, HEADERS[style], full_file=self.judge.recipe.full_file)
             emit(version, record(version, commit, change, pieces, self.origin))
-        if isinstance(sides, Sides) and not rule:
-            self._keep(sides)
-        else:
+        if isinstance(sides, str) or rule:
             self._count_whole(rule)
+        elif self._whole_versions():
+            self._keep(sides)
+
+    def _whole_versions(self) -> list[str]:
+        return [version for version in self.versions if version.startswith("v2")]
 
     def _count_whole(self, rule: str) -> None:
-        for version in self.versions:
-            if version.startswith("v2"):
-                self.left_out[version][rule] += 1
+        for version in self._whole_versions():
+            self.left_out[version][rule] += 1
 
     def _keep(self, sides: Sides) -> None:
         change = sides.change
@@ -91,9 +93,7 @@ class Builder:
                 self._blobs[blob] = _Whole(sides.commit, change, path, blob, marks)
 
     def _whole_files(self, emit: Emit) -> None:
-        versions = [version for version in self.versions if version.startswith("v2")]
-        if not versions:
-            return
+        versions = self._whole_versions()
         kept: dict[str, frozenset[bytes]] = {}
         for whole in self._blobs.values():
             version = self.judge.files.get(whole.blob)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.sources.file_policy import NOT_UTF8
-from megacpp_assets.semantic.tree.encodings import UTF8
-from megacpp_assets.semantic.tree.text import decode, refusal
+from megacpp_assets.semantic.tree.encodings import UTF8, decoded
+from megacpp_assets.semantic.tree.text import refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _KEPT_BYTES: Final = 64 << 20
@@ -60,7 +60,8 @@ class FileVersions:
 def _reason(data: bytes, most_bytes: int) -> str:
     """Why no document is made of a version, or "". Documents of commits hold the bytes of both sides, in UTF-8."""
     reason = refusal(data, most_bytes)
-    return reason or ("" if decode("", data).encoding == UTF8 else NOT_UTF8)
+    found = None if reason else decoded(data)
+    return reason or ("" if found is not None and found.encoding == UTF8 else NOT_UTF8)
 
 
 def line_starts(data: bytes) -> NDArray[np.int64]:

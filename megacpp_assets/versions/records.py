@@ -38,14 +38,16 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
     """The JSON line of a document of `commit`; columns of labels are empty, which stands for their fill values."""
     text = pieces.text
     identity = "\0".join((origin.repo.name, version, commit.commit, change.path, text))
+    starts, ends = ([part[key] for part in pieces.constituents] for key in ("byte_start", "byte_end"))
+    first, end = pieces.span or (min(starts, default=0), max(ends, default=0))
     values: dict[str, Any] = {
         c.DOC_ID: hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()[:32],
         c.REPO: origin.repo.name,
         c.REF: origin.repo.ref,
         c.COMMIT: commit.commit,
         c.FILEPATH: change.path,
-        c.BYTE_START: min((part["byte_start"] for part in pieces.constituents), default=0),
-        c.BYTE_END: max((part["byte_end"] for part in pieces.constituents), default=0),
+        c.BYTE_START: first,
+        c.BYTE_END: end,
         c.LICENSE: origin.license_of(names_of(change)),
         c.SPLIT: VALID_SPLIT if origin.validates(names_of(change)) else TRAIN_SPLIT,
         c.CONSTITUENTS: pieces.constituents,

@@ -32,10 +32,10 @@ class CommitDocumentsSpec:
 def spec(corpus: Corpus, partition: str) -> CommitDocumentsSpec:
     """What the partition `NAME@REF` of `corpus` is made from. `SpecError` if no phase names such a version."""
     recipe = corpus.recipe
-    if not recipe.versions:
+    if not recipe.commit_versions:
         do = "name one in the blend of a phase, as in phases.4k.blend = { v3_simple = 1.0 }"
         raise SpecError(f"recipe {recipe.dataset}", expected="a dataset version in a phase", found="none", do=do)
-    return CommitDocumentsSpec(history_spec(corpus, partition), recipe.versions)
+    return CommitDocumentsSpec(history_spec(corpus, partition), recipe.commit_versions)
 
 
 def target(spec: CommitDocumentsSpec) -> Target:

@@ -18,17 +18,19 @@ def test_a_chain_has_all_that_an_artifact_rests_on_and_nothing_else() -> None:
     assert chain(TOKENIZER) == ("pinned_repos", TOKENIZER)
     assert chain("v6_enriched")[-2:] == ("tokenized_parquet", "v6_enriched")
     assert "packed_rows" not in chain("v6_enriched")
-    assert set(STAGE_NAMES) - set(chain(CHECKPOINT)) == {"commits", "commit_documents"}
+    assert set(STAGE_NAMES) - set(chain(CHECKPOINT)) == {"commits", "commit_documents", "commit_windows"}
 
 
-def test_stages_of_commits_are_there_where_a_phase_takes_a_version_of_commits() -> None:
-    plain, versions = (load_recipe("smoke", settings) for settings in ((), ("phases.4k.blend.v3_simple=1.0",)))
-    assert [stage.name for stage in stages_of(versions) if stage not in stages_of(plain)] == [
-        "commits", "commit_documents",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "stages"),
+    [("v3_simple", ["commits", "commit_documents"]), ("v4", ["commits", "commit_windows"])],
+)
+def test_stages_of_commits_are_there_where_a_phase_takes_a_version_of_commits(version: str, stages: list[str]) -> None:
+    plain, versions = (load_recipe("smoke", settings) for settings in ((), (f"phases.4k.blend.{version}=1.0",)))
+    assert [stage.name for stage in stages_of(versions) if stage not in stages_of(plain)] == stages
     tokenized = STAGES["tokenized_parquet"]
     assert [stage.name for stage in upstream_of(tokenized, plain)] == ["semantic_jsonl", TOKENIZER]
-    assert [stage.name for stage in upstream_of(tokenized, versions)] == [*tokenized.upstream]
+    assert {stage.name for stage in upstream_of(tokenized, versions)} == {"semantic_jsonl", TOKENIZER, stages[-1]}
 
 
 def _resources(*settings: str) -> dict[str, str]:

@@ -14,13 +14,13 @@ _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,199}")
 _DENIED_COMMIT: Final = re.compile(r"[A-Za-z0-9._+-]+:[0-9a-f]{40}")
 _DENIED_SYMBOL: Final = re.compile(r"[A-Za-z0-9._+-]+:[^:]+:.+")
 _LEAST: Final = {
-    "most_commits": 0, "most_files": 1, "file_bytes": 1, "patch_bytes": 1, "context_lines": 0,
+    "most_commits": 0, "most_files": 1, "file_bytes": 1, "patch_bytes": 1, "context_lines": 0, "most_windows": 1,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecipe:
-    """Which commits become documents of the dataset versions v2 and v3, and how those are written."""
+    """Which commits become documents of the dataset versions v2, v3 and v4, and how those are written."""
 
     since: str = key(
         "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
@@ -44,6 +44,12 @@ class HistoryRecipe:
         0.7,
         "A v2 version is left out from this similarity (Jaccard, of lines) with the version of its file kept before.",
         allowed="0 to 1",
+    )
+    most_windows: int = key(
+        20,
+        "Functions of one commit, by path and place, that get a window of v4.",
+        allowed="at least 1",
+        unit="functions",
     )
     denied_commits: tuple[str, ...] = key(
         (), "Commits that no document is made of, such as a benchmark's answers.", allowed="a list of NAME:COMMIT"

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from megacpp_assets.contract.document_sets import VERSIONS, DocumentSet, order_of, versioned
+from megacpp_assets.contract.document_sets import (
+    COMMIT_VERSIONS,
+    VERSIONS,
+    DocumentSet,
+    is_windows,
+    order_of,
+    versioned,
+)
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX, REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import require_label
@@ -111,6 +118,16 @@ class Recipe:
         """The dataset versions that phases of the curriculum blend in, each once, in the order of `VERSIONS`."""
         named = {other for name in self.curriculum for other in self.phases[name].blend}
         return tuple(version for version in VERSIONS if version in named)
+
+    @property
+    def commit_versions(self) -> tuple[str, ...]:
+        """The named versions that are files or differences of commits."""
+        return tuple(version for version in self.versions if version in COMMIT_VERSIONS)
+
+    @property
+    def window_sets(self) -> tuple[str, ...]:
+        """The document sets of windows that phases of the curriculum name, shortest first."""
+        return tuple(str(documents) for documents in self.document_sets if is_windows(documents))
 
     @property
     def document_sets(self) -> tuple[DocumentSet, ...]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.document_sets import DocumentSet, version_of
+from megacpp_assets.contract.document_sets import DocumentSet, source_set, stage_of
 from megacpp_assets.quality.document_rules import Facts
 from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, document_batches
 from megacpp_assets.quality.upstream import input_of
@@ -53,9 +53,8 @@ def not_conserved(artifact: Artifact) -> Broken:
     """Documents of JSONL, of any set, whose pieces, joined, are not their text, and pieces of no such document."""
     broken = Broken()
     for budget in budgets_of(artifact):
-        version = version_of(budget)
-        source = input_of(artifact, "commit_documents" if version else "semantic_jsonl")
-        _compare(_Compared(artifact, budget), read_texts(source, version or budget), broken)
+        source = input_of(artifact, stage_of(budget))
+        _compare(_Compared(artifact, budget), read_texts(source, source_set(budget)), broken)
     return broken
 
 

@@ -46,6 +46,13 @@ _TERMINATOR_BYTES = 64
 _BODIES = frozenset({"compound_statement", "try_statement"})
 _BODY_ENDS = ("_list", "compound_statement")
 _BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
+_CALLS = """
+(call_expression function: (identifier) @name)
+(call_expression function: (field_expression field: (field_identifier) @name))
+(call_expression function: (field_expression field: (template_method name: (field_identifier) @name)))
+(call_expression function: (template_function name: (identifier) @name))
+(call_expression function: (qualified_identifier) @qualified)
+"""
 _NAMES = frozenset(
     {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "operator_name", "destructor_name",
      "namespace_identifier", "template_function", "operator_cast", "nested_namespace_specifier"}
@@ -55,6 +62,11 @@ _NAMES = frozenset(
 @cache
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
+
+
+@cache
+def _calls() -> tree_sitter.Query:
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_cpp.language()), _CALLS)
 
 
 @lru_cache(maxsize=4)
@@ -76,6 +88,18 @@ def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
     while stack:
         stack.extend(reversed(_visit(code, stack.pop(), found)))
     return sorted(found, key=lambda node: (node.start, -node.end, node.depth))
+
+
+def syntax_calls(code: bytes) -> list[tuple[int, str]]:
+    """(byte, last component of the called name) of each call that names what it calls, in order."""
+    found = tree_sitter.QueryCursor(_calls()).captures(_parsed(code).root_node)
+    calls = [(node.start_byte, code[node.start_byte : node.end_byte]) for node in found.get("name", ())]
+    for qualified in found.get("qualified", ()):
+        node = qualified
+        while (inner := node.child_by_field_name("name")) is not None:
+            node = inner
+        calls.append((node.start_byte, code[node.start_byte : node.end_byte]))
+    return sorted((place, name.decode(errors="replace")) for place, name in calls)
 
 
 class _Visit(NamedTuple):

@@ -1,0 +1,156 @@
+"""Documents of commits per CPU second: v4 windows, beside a parse of each commit's whole tree anew, and v3 documents.
+
+A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. Both sides of v4 make the
+same windows of the same commits, in turn in one process; the peer does so for every N-th commit only, as it takes
+seconds for each. The tokenizer is trained on the tree of the last commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from _arguments import positive, run
+from _cores import choose, hold
+from _harness import Figure, Meter, cpu_seconds, report
+from semantic import entries
+
+from megacpp_assets.commits.stage import CommitsSpec
+from megacpp_assets.commits.stage import run as list_commits
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
+from megacpp_assets.contract.recipe.history import HistoryRecipe
+from megacpp_assets.contract.sources.commit import COMMITS_LIST, Commit, load_commit
+from megacpp_assets.contract.sources.source_file import OBJECTS
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.storage.git_objects import blob_reader
+from megacpp_assets.storage.jsonl import json_lines
+from megacpp_assets.tokenizer.encoder import Encoder
+from megacpp_assets.tokenizer.train import count_words, train_model
+from megacpp_assets.versions import build as versions
+from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.judge import Judge
+from megacpp_assets.versions.patches import patches_of
+from megacpp_assets.versions.records import Origin
+from megacpp_assets.windows import build as windows
+from megacpp_assets.windows.functions import ParsedBlobs
+from megacpp_assets.windows.graph import TreeGraph
+from megacpp_assets.windows.trees import TreeChange, tree_changes
+
+BENCH = "history"
+LIMITS = {"v4_65536": 65_536}
+_RECIPE = HistoryRecipe()
+_SEEN = 2
+"""Commits that are looked at for one that is listed: merges and commits without C++ are left out."""
+_VOCABULARY = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last commits of a repository, oldest first, and their objects."""
+
+    name: str
+    commits: list[Commit]
+    git_dir: Path
+    files: FileVersions
+
+    @property
+    def judge(self) -> Judge:
+        """The rules of the standard recipe, for the whole history."""
+        return Judge(self.name, _RECIPE, self.files)
+
+    @property
+    def origin(self) -> Origin:
+        """One licence, and no hold-out."""
+        return Origin(RepoRef(self.name, "bench"), lambda names: "NOASSERTION", lambda names: False)
+
+
+@contextmanager
+def opened(entry: CatalogueEntry, most: int) -> Iterator[History]:
+    """The last `most` listed commits of a repository, fetched into a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as folder:
+        root = Path(folder)
+        bounds = HistoryRecipe(most_commits=most * _SEEN)
+        artifact = list_commits(CommitsSpec(root, "bench", pin(entry, entry.ref, root), bounds))
+        lines = list(json_lines(artifact.file(COMMITS_LIST), artifact.path))[:most]
+        with blob_reader(artifact) as blobs:
+            files = FileVersions(blobs, _RECIPE.file_bytes)
+            yield History(entry.name, [load_commit(line) for line in lines[::-1]], artifact.folder(OBJECTS), files)
+
+
+def encoder_of(history: History) -> Encoder:
+    """A tokenizer trained on the tree of the last commit."""
+    (tree,) = tree_changes(history.git_dir, [history.commits[-1].commit], _RECIPE.file_bytes, Counter())
+    texts = (history.files.get(change.blob).data for change in tree)
+    recipe = TokenizerRecipe(vocabulary_size=_VOCABULARY)
+    return Encoder(train_model(count_words(recipe, texts), recipe).model)
+
+
+def measure_windows(history: History, every: int) -> None:
+    """Print the line of v4. `SystemExit` where a window of the peer is not ours."""
+    encoder, made, meter = encoder_of(history), Counter[str](), Meter()
+    ours, peer = (
+        windows.Builder(history.git_dir, windows.Sets(LIMITS, encoder), history.origin, history.judge) for _ in range(2)
+    )
+    for builder in (ours, peer):
+        builder.left_out = {name: Counter() for name in LIMITS}
+    together = cpu_seconds(lambda: _in_turn(history, every, (ours, peer), meter, made))
+    figure = Figure(BENCH, f"v4 windows of {len(history.commits)} commits of {history.name}", "windows/CPU-s")
+    mine, theirs = made["ours"] / (together - meter.peer_s), made["peer"] / meter.peer_s
+    report(figure, mine, theirs, peer_name=f"each tree parsed anew, every {every}th commit")
+
+
+def _in_turn(
+    history: History, every: int, builders: tuple[windows.Builder, windows.Builder], meter: Meter, made: Counter[str]
+) -> None:
+    ours, peer = builders
+    paths: dict[str, str] = {}
+    trees = tree_changes(history.git_dir, [each.commit for each in history.commits], _RECIPE.file_bytes, Counter())
+    patches = patches_of(history.git_dir, history.commits, context=1)
+    for number, (commit, tree, found) in enumerate(zip(history.commits, trees, patches, strict=True)):
+        mine: list[bytes] = []
+        theirs: list[bytes] = []
+        ours.graph.apply(tree)
+        ours.commit(commit, found, lambda _, line, mine=mine: mine.append(line))
+        made["ours"] += len(mine)
+        paths |= dict(tree)
+        if (number + 1) % every == 0:
+            with meter.peer():
+                peer.graph = TreeGraph(ParsedBlobs(history.files))
+                peer.graph.apply(TreeChange(path, blob) for path, blob in paths.items() if blob)
+                peer.commit(commit, found, lambda _, line, theirs=theirs: theirs.append(line))
+            made["peer"] += len(theirs)
+            if mine != theirs:
+                raise SystemExit(f"windows of {commit.commit} differ between the two sides")
+
+
+def measure_documents(history: History) -> None:
+    """Print the line of v3."""
+    builder = versions.Builder(history.git_dir, ("v3_simple",), history.origin, history.judge)
+    seconds = cpu_seconds(lambda: builder.build(history.commits, lambda _name, _line: None, lambda _done: None))
+    figure = Figure(BENCH, f"v3_simple documents of {history.name}", "commits/CPU-s", len(history.commits))
+    report(figure, figure.of(seconds))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print two lines for each source."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", nargs="*", metavar="SOURCE")
+    parser.add_argument("--commits", type=positive, default=400, help="listed commits, the last ones (default 400)")
+    parser.add_argument("--every", type=positive, default=40, help="commits of which the peer does one (default 40)")
+    options = parser.parse_args(arguments)
+    hold(choose(1))
+    for entry in entries(options.sources)[: None if options.sources else 1]:
+        with opened(entry, options.commits) as history:
+            measure_documents(history)
+            measure_windows(history, options.every)
+
+
+if __name__ == "__main__":
+    run(main)

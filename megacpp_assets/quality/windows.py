@@ -1,0 +1,116 @@
+"""Invariants of `commit_windows`: the target is whole, budgets hold, a shorter window is a prefix of a longer one."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
+from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.quality.versions import (
+    Record,
+    Scan,
+    changes_cover_text,
+    documents_told,
+    is_of_a_listed_change,
+    one_side,
+    rule_verdict,
+    scan_of,
+    stretches_are_blobs,
+    unique_ids,
+)
+from megacpp_assets.storage.artifact import Artifact
+
+if TYPE_CHECKING:
+    from megacpp_assets.contract.encoding import TextEncoder
+
+
+@dataclass(slots=True)
+class _Windows:
+    """What the records are compared with: limits of tokens by set, the encoder, and the shorter windows seen before."""
+
+    limits: dict[str, int]
+    encoder: TextEncoder
+    shorter: dict[tuple[str, str, int], tuple[int, bytes]] = field(default_factory=dict)
+    training: set[str] = field(default_factory=set)
+    """Paths of files that are in a window that trains."""
+
+    def within_budget(self, scan: Scan, name: str, record: Record) -> bool:
+        from megacpp_assets.windows.window import tokens_of
+
+        return tokens_of(self.encoder, record[c.TEXT]) <= self.limits[name]
+
+    def is_prefix(self, scan: Scan, name: str, record: Record) -> bool:
+        """Whether the window of the same function in a smaller set is a prefix that ends with a chunk."""
+        key, text = (record[c.COMMIT], record[c.FILEPATH], record[c.BYTE_START]), record[c.TEXT]
+        length, digest = self.shorter.get(key, (len(text), _digest(text)))
+        self.shorter[key] = len(text), _digest(text)
+        ends = {chunk["char_end"] for chunk in record[c.CHUNK_BOUNDARIES]}
+        return length in ends and _digest(text[:length]) == digest
+
+    def note_paths(self, scan: Scan, name: str, record: Record) -> bool:
+        if record[c.SPLIT] != VALID_SPLIT:
+            self.training.update(part["filepath"] for part in record[c.CONSTITUENTS])
+        return True
+
+
+def check(artifact: Artifact) -> list[CheckResult]:
+    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    from megacpp_assets.tokenizer.device import load_encoder
+
+    encoder = load_encoder(input_of(artifact, "tokenizer").directory)
+    windows = _Windows(dict(artifact.manifest.config["limits"]), encoder)
+    rules = {
+        "listed_change": is_of_a_listed_change,
+        "stretches": stretches_are_blobs,
+        "lengths": changes_cover_text,
+        "whole": _target_is_whole,
+        "budget": windows.within_budget,
+        "prefix": windows.is_prefix,
+        "paths": windows.note_paths,
+    }
+    scan = scan_of(artifact, rules)
+    held = {path for path in windows.training if scan.sides.get(path) == {VALID_SPLIT}}
+    scan.broken["held_out"] = sorted(held)
+    return judged(CHECKS, scan)
+
+
+def _target_is_whole(scan: Scan, name: str, record: Record) -> bool:
+    """Whether the lines of the modified function after the commit are all there, in order."""
+    change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
+    if change is None:
+        return False
+    parts = [part for part in record[c.CONSTITUENTS] if part["role"] == ROOT_ROLE and part["blob"] == change.blob_post]
+    found = b"".join(record[c.TEXT][part["char_start"] : part["char_end"]].encode() for part in parts)
+    return found == scan.files.get(change.blob_post).data[record[c.BYTE_START] : record[c.BYTE_END]] != b""
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _held_out(scan: Scan) -> Verdict:
+    held = scan.broken.get("held_out", [])
+    return Verdict(not held, f"{len(held)} held-out files in windows that train, first {held[:1]}")
+
+
+CHECKS: Final[tuple[Check[Scan], ...]] = (
+    Check("has_documents", "at least one window of each set, as many as the statistics say", documents_told),
+    Check("document_ids_unique", "no document id twice in a set", unique_ids),
+    Check(
+        "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")
+    ),
+    Check("stretches_are_blobs", "each stretch of a file is the bytes of its blob", rule_verdict("stretches")),
+    Check("changes_cover_text", "a change run and a role for every character", rule_verdict("lengths")),
+    Check("target_is_whole", "every line of the modified function after the commit", rule_verdict("whole")),
+    Check(
+        "windows_within_budget", "at most the tokens of its set by the tokenizer, BOS included", rule_verdict("budget")
+    ),
+    Check("shorter_window_is_prefix", "a prefix of the longer one that ends with a chunk", rule_verdict("prefix")),
+    Check("one_side_of_the_hold_out", "all windows of a file's history train, or all validate", one_side),
+    Check("held_out_stays_out", "no file that validates in a window that trains", _held_out),
+)

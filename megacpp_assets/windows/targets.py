@@ -1,0 +1,122 @@
+"""What a commit changed in a file, by line of the version after it: added lines, and lines that were removed there."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final
+
+from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.versions.files import FileVersion
+from megacpp_assets.versions.inline import REMOVED_PREFIX, Sides, edits_of
+from megacpp_assets.versions.patches import ADDED, REMOVED, Line
+from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
+from megacpp_assets.windows.functions import Functions
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """`added` has the edit of each added line; `removed` the removed lines by the line that stands there now. Both are
+    in the order of lines."""
+
+    added: dict[int, Edit]
+    removed: dict[int, list[tuple[Line, Edit]]]
+    lines: tuple[int, ...] = ()
+    """Lines that were added, and lines that others were removed above."""
+
+    def touch(self, first: int, end: int) -> bool:
+        """Whether the commit changed the lines [first, end), or removed lines between them."""
+        place = bisect_left(self.lines, first)
+        if place < len(self.lines) and self.lines[place] == first and first not in self.added:
+            place += 1  # what was removed above the first line
+        return place < len(self.lines) and self.lines[place] < end
+
+    def distance(self, line: int) -> int:
+        """Lines from `line` to the nearest change."""
+        place = bisect_left(self.lines, line)
+        return min((abs(line - near) for near in self.lines[max(place - 1, 0) : place + 1]), default=0)
+
+
+NO_EDITS: Final = Edits({}, {})
+
+
+def edits_by_line(sides: Sides) -> Edits:
+    """The edits of one change."""
+    added: dict[int, Edit] = {}
+    removed: dict[int, list[tuple[Line, Edit]]] = {}
+    for number, hunk in enumerate(sides.hunks):
+        for line, edit in edits_of(hunk, number):
+            if line.kind == ADDED:
+                added[line.post] = edit
+            elif line.kind == REMOVED:
+                removed.setdefault(line.post, []).append((line, edit))
+    return Edits(added, removed, tuple(sorted(added.keys() | removed.keys())))
+
+
+def modified(functions: Functions, edits: Edits) -> list[int]:
+    """The functions of the version after the commit that it changed or added, in order."""
+    bounds = zip(functions.first.tolist(), functions.end.tolist(), strict=True)
+    return [number for number, (first, end) in enumerate(bounds) if edits.touch(first, end)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The lines [first, end) of a file version, with what the commit did to them."""
+
+    source: Source
+    version: FileVersion
+    first: int
+    end: int
+    edits: Edits = NO_EDITS
+
+    @property
+    def bytes(self) -> tuple[int, int]:
+        """Where the lines begin and end in the file."""
+        return int(self.version.starts[self.first]), int(self.version.starts[self.end])
+
+    @property
+    def text(self) -> str:
+        """The lines as they are after the commit; the last one has a line end."""
+        low, high = self.bytes
+        text = self.version.data[low:high].decode()
+        return text if text.endswith("\n") else f"{text}\n"
+
+    def add_to(self, pieces: Pieces, role: int, shown: Sides | None = None) -> None:
+        """Add the lines to a document.
+
+        With `shown`, the change of this file, lines that the commit removed are shown as comments at their place. A
+        removed line above the first line is shown if that line replaces it.
+        """
+        if not self.edits.lines:
+            self._add_lines(pieces, role, self.first, self.end)
+            return
+        start = self.first
+        for line in range(self.first, self.end):
+            replaced = line > self.first or line in self.edits.added
+            gone = self.edits.removed.get(line, []) if replaced and shown else []
+            if gone or self.edits.added.get(line, NO_EDIT) != self.edits.added.get(start, NO_EDIT):
+                self._add_lines(pieces, role, start, line)
+                start = line
+            if shown:
+                for removed, edit in gone:
+                    _add_removed(pieces, shown, removed, edit)
+        self._add_lines(pieces, role, start, self.end)
+
+    def _add_lines(self, pieces: Pieces, role: int, first: int, end: int) -> None:
+        low, high = int(self.version.starts[first]), int(self.version.starts[end])
+        if low == high:
+            return
+        edit = self.edits.added.get(first, NO_EDIT)
+        part = self.source._replace(byte_start=low, byte_end=high)
+        pieces.of_file(self.version.data[low:high].decode(), part, edit, role)
+        if self.version.data[high - 1 : high] != b"\n":
+            pieces.synthetic("\n", edit)
+
+
+def _add_removed(pieces: Pieces, sides: Sides, line: Line, edit: Edit) -> None:
+    change, start = sides.change, int(sides.pre.starts[line.pre])
+    pieces.synthetic(REMOVED_PREFIX, edit)
+    source = Source(change.old_path, change.blob_pre, start, start + len(line.text))
+    pieces.of_file(line.text.decode(), source, edit, ROOT_ROLE)
+    if not line.text.endswith(b"\n"):
+        pieces.synthetic("\n", edit)

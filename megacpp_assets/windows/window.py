@@ -1,0 +1,121 @@
+"""Windows: the order of what stands around a modified function, and how much of it a budget of tokens has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from megacpp_assets.contract.encoding import TextEncoder
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, fixed_max_chunks
+from megacpp_assets.versions.headers import simple_header
+from megacpp_assets.versions.inline import Sides
+from megacpp_assets.versions.pieces import Pieces
+from megacpp_assets.windows.graph import Edge, Place, TreeGraph
+from megacpp_assets.windows.targets import Edits, Stretch
+
+NEAR_CALLERS: Final = 8
+"""Callers that stand before the callees: one function may have hundreds of callers."""
+_KIND: Final = "func_body"
+_CLOSE: Final = 0.9
+"""Share of a budget above which the text is encoded as a whole: tokens may join or split where two parts meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that a change modified or added, and the lines that it has after the commit."""
+
+    sides: Sides
+    edits: Edits
+    place: Place
+    name: str
+    stretch: Stretch
+
+
+class Context(NamedTuple):
+    """A caller or a callee of a target, and the tokens that it takes in a window."""
+
+    edge: Edge
+    caller: bool
+    heading: str
+    stretch: Stretch
+    tokens: int
+
+
+def ordered(graph: TreeGraph, target: Target, changed: Collection[str]) -> Iterator[tuple[Edge, bool]]:
+    """(edge, whether it leads to a caller) of each function around `target` once, in the order of the window.
+
+    First the nearest callers, then the callees by the distance of the call from the change, then the other callers. A
+    caller in the same file is nearest, by lines; then those in files that the commit changes too (`changed`), then by
+    the number of folders that both files share.
+    """
+
+    def farness(edge: Edge) -> tuple[object, ...]:
+        path = edge.place.path
+        if path == target.place.path:
+            return 0, 0, abs(edge.line - target.stretch.first), edge.place
+        return 1 + (path not in changed), -_shared_folders(path, target.place.path), 0, edge.place
+
+    callers = sorted(graph.callers(target.place), key=farness)
+    callees = sorted(graph.callees(target.place), key=lambda edge: (target.edits.distance(edge.line), edge.line))
+    seen = {target.place}
+    for edges, caller in ((callers[:NEAR_CALLERS], True), (callees, False), (callers[NEAR_CALLERS:], True)):
+        for edge in edges:
+            if edge.place not in seen:
+                seen.add(edge.place)
+                yield edge, caller
+
+
+def _shared_folders(one: str, other: str) -> int:
+    pairs = zip(PurePosixPath(one).parent.parts, PurePosixPath(other).parent.parts, strict=False)
+    return next((count for count, (mine, its) in enumerate(pairs) if mine != its), len(PurePosixPath(one).parts) - 1)
+
+
+def render(target: Target, contexts: Sequence[Context]) -> Pieces:
+    """The document of a window: header (chunk 0), the whole target (chunk 1), then `contexts`."""
+    change, pieces = target.sides.change, Pieces()
+    pieces.synthetic(simple_header(target.sides.commit, change, change.path))
+    pieces.chunk(0, "comment", change.path)
+    start = pieces.length
+    pieces.synthetic(f"// === MODIFIED FUNCTION: {target.name} ===\n")
+    target.stretch.add_to(pieces, ROOT_ROLE, target.sides)
+    pieces.chunk(start, _KIND, target.name, 1)
+    for number, context in enumerate(contexts, start=2):
+        start = pieces.length
+        pieces.synthetic(context.heading)
+        context.stretch.add_to(pieces, CONTEXT_ROLE)
+        pieces.chunk(start, _KIND, context.stretch.source.path, 2 if context.caller else 0)
+        caller, callee = (number, 1) if context.caller else (1, number)
+        pieces.calls.append({"caller_idx": caller, "callee_idx": callee, "confidence": context.edge.confidence})
+    pieces.span = target.stretch.bytes
+    return pieces
+
+
+def tokens_of(encoder: TextEncoder, text: str) -> int:
+    """The tokens of a document of this text, BOS included."""
+    return int(encoder.encode_arrow(pa.array([text], pa.large_string())).ids.value_lengths()[0].as_py())
+
+
+def windows(
+    encoder: TextEncoder, target: Target, contexts: Sequence[Context], limits: Mapping[str, int]
+) -> Iterator[tuple[str, Pieces | None]]:
+    """For each set of `limits` the window with as many of `contexts`, from the first on, as its tokens and chunks have
+    room for; None where not even the target has room. A shorter window is a prefix of a longer one.
+    """
+    rendered = {0: render(target, ())}
+    alone = rendered[0]
+    sums = list(accumulate((context.tokens for context in contexts), initial=tokens_of(encoder, alone.text)))
+    for name, limit in limits.items():
+        most = min(len(contexts), fixed_max_chunks(limit) - len(alone.chunks))
+        count = sum(total <= limit for total in sums[: most + 1]) - 1
+        while count > 0:
+            if count not in rendered:
+                rendered[count] = render(target, contexts[:count])
+            if sums[count] <= limit * _CLOSE or tokens_of(encoder, rendered[count].text) <= limit:
+                break
+            count -= 1
+        yield name, rendered[count] if count >= 0 else None
