@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.megatron.reader import open_bin_idx
-from megacpp_assets.megatron.samples import Samples, build_sample_index, normalized, split_sequences
+from megacpp_assets.megatron.cached_samples import cached_sample_index, describe_samples
+from megacpp_assets.megatron.index_cache import BLEND_MAPS, PARTS, IndexCache, Numbers
+from megacpp_assets.megatron.reader import BinIdx, open_bin_idx, open_counted
+from megacpp_assets.megatron.samples import (
+    SampleRequest,
+    Samples,
+    build_sample_index,
+    normalized,
+    split_sequences,
+)
 
 _SURPLUS: Final = 0.005
 """How many more samples than its weight asks for each prefix has at least (`mid_level_dataset_surplus`)."""
@@ -24,8 +32,8 @@ class BlendedSamples:
     """Sample n is sample `sample_numbers[n]` of prefix `prefix_numbers[n]`."""
 
     prefixes: tuple[Samples, ...]
-    prefix_numbers: NDArray[np.int16]
-    sample_numbers: NDArray[np.int64]
+    prefix_numbers: Numbers
+    sample_numbers: Numbers
 
     def __len__(self) -> int:
         return len(self.prefix_numbers)
@@ -42,37 +50,80 @@ def open_blend(
     row_tokens: int,
     samples: int,
     seed: int,
-    split: str,
+    split: str | None,
     part: int = 0,
     multimodal: bool = False,
+    cache: IndexCache | None = None,
 ) -> BlendedSamples:
     """The samples of one part of the split (0 train, 1 valid, 2 test) of weighted prefixes.
 
-    `SpecError` for weights that are not above 0, a malformed split, a prefix that is too small for it or holds floats;
-    `IndexCorrupt` for a broken pair.
+    A `split` of None takes whole prefixes, as Megatron does for `--train-data-path`. With a `cache` the index maps are
+    stored there and read again, as Megatron does. `SpecError` for weights that are not above 0, a malformed split, a
+    prefix that is too small for it or holds floats; `IndexCorrupt` for a broken pair and for stored maps of other data.
     """
     weights = [weight for weight, _ in blend]
     if not weights or not all(0 < weight < math.inf for weight in weights):
         raise SpecError("blend", expected="weights above 0", found=weights, do="give each prefix a weight, as in 1.0")
     weights = normalized(weights)
     wanted = [math.ceil(samples * weight) for weight in weights]
-    opened = []
+    # Megatron does not blend a prefix that is whole and alone.
+    alone = split is None and len(blend) == 1
+    surplus = 0.0 if alone else _SURPLUS
+    opened, descriptions = [], []
     for count, (_, prefix) in zip(wanted, blend, strict=True):
-        pair = open_bin_idx(prefix, multimodal=multimodal)
-        if not pair.header.holds_token_ids:
-            do = "leave it out of the blend"
-            raise SpecError(f"{prefix.name}", expected="token ids", found=pair.header.dtype.name, do=do)
-        index = build_sample_index(
-            np.asarray(pair.lengths),
-            split_sequences(pair.sequences, split)[part],
-            row_tokens=row_tokens,
-            samples=math.ceil(count * (1 + _SURPLUS)),
-            seed=seed,
-        )
+        pair = _open_tokens(prefix, multimodal=multimodal, cache=cache)
+        request = SampleRequest(row_tokens, math.ceil(count * (1 + surplus)), seed)
+        whole = np.arange(pair.sequences, dtype=np.int32)
+        sequences = whole if split is None else split_sequences(pair.sequences, split)[part]
+        if cache is None:
+            lengths = np.asarray(pair.lengths)
+            index = build_sample_index(lengths, sequences, row_tokens=row_tokens, samples=request.samples, seed=seed)
+        else:
+            descriptions.append(describe_samples(cache, prefix, request, split, part))
+            index = cached_sample_index(cache, descriptions[-1], pair, sequences, request)
         opened.append(Samples(pair, index))
     # Megatron brings them to a sum of 1 twice, and the second time may change a last digit.
-    prefixes, numbers = blending_order(normalized(weights), sum(wanted))
-    return BlendedSamples(tuple(opened), prefixes, numbers)
+    weights = normalized(weights)
+    maps = _blending_maps(None if alone else cache, descriptions, weights, sum(wanted), PARTS[part])
+    return BlendedSamples(tuple(opened), *maps)
+
+
+def _open_tokens(prefix: Path, *, multimodal: bool, cache: IndexCache | None) -> BinIdx:
+    if cache is not None and cache.sequences:
+        if str(prefix) not in cache.sequences:
+            do = "write the counts again with megacpp cache --sequences"
+            raise SpecError("sequence counts", expected=f"an entry for {prefix}", found="none", do=do)
+        pair = open_counted(prefix, *cache.sequences[str(prefix)])
+    else:
+        pair = open_bin_idx(prefix, multimodal=multimodal)
+    if not pair.header.holds_token_ids:
+        do = "leave it out of the blend"
+        raise SpecError(f"{prefix.name}", expected="token ids", found=pair.header.dtype.name, do=do)
+    return pair
+
+
+def _blending_maps(
+    cache: IndexCache | None, descriptions: Sequence[Mapping[str, Any]], weights: list[float], samples: int, part: str
+) -> tuple[Numbers, Numbers]:
+    """Prefix and sample of it, of each of `samples` samples."""
+    if cache is None:
+        return blending_order(weights, samples)
+    description = {
+        "class": "BlendedDataset",
+        "datasets": list(descriptions),
+        "split": part,
+        "weights": weights,
+        "size": samples,
+    }
+    maps = cache.maps(
+        description,
+        dict.fromkeys(BLEND_MAPS, samples),
+        lambda: dict(zip(BLEND_MAPS, blending_order(weights, samples), strict=True)),
+    )
+    prefixes, numbers = (maps[name] for name in BLEND_MAPS)
+    if not cache.defer_maps:
+        cache.require_fits(description, len(prefixes) == len(numbers) == samples)
+    return prefixes, numbers
 
 
 def blending_order(weights: Sequence[float], samples: int) -> tuple[NDArray[np.int16], NDArray[np.int64]]:

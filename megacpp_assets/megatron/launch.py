@@ -28,7 +28,8 @@ class Launch:
     """The samples that Megatron is asked for, and where its indices are kept.
 
     `tokenizer` is a folder whose EOS is `<BOS>`, as `megatron_tokenizer` writes it: Megatron resets positions and
-    attention after each end of a document, and our documents begin with BOS and have no EOS.
+    attention after each end of a document, and our documents begin with BOS and have no EOS. With `fast_start` options
+    the prefixes are whole and serve training alone, because Megatron's fast start takes no split.
     """
 
     blend: Sequence[tuple[float, Path]]
@@ -39,6 +40,7 @@ class Launch:
     cache: Path
     vocabulary_size: int
     sequences: Path | None = None
+    fast_start: tuple[str, ...] = ()
 
     def blend_text(self) -> str:
         """Weights and prefixes as `--data-path` takes them, and the file of `--data-args-path`."""
@@ -59,13 +61,15 @@ class Launch:
         `training.megatron.embedding` has neither deviation.
         """
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
+        option = "--train-data-path" if self.fast_start else "--data-path"
+        split = ["--eval-iters 0"] if self.fast_start else [f"--split {self.split}"]
         return [
-            f"--data-path {self.blend_text()}",
+            f"{option} {self.blend_text()}",
             "--tokenizer-type HuggingFaceTokenizer",
             f"--tokenizer-model {self.tokenizer}",
             f"--vocab-size {self.vocabulary_size}",
             "--make-vocab-size-divisible-by 128",
-            f"--split {self.split}",
+            *split,
             f"--seq-length {self.row_tokens}",
             f"--seed {self.seed}",
             "--reset-position-ids",
@@ -75,6 +79,7 @@ class Launch:
             "--no-masked-softmax-fusion",
             "--recompute-activations",
             f"--data-cache-path {self.cache}",
+            *self.fast_start,
             *counts,
         ]
 

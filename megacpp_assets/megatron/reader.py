@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, IDX
-from megacpp_assets.megatron.index_format import HEADER_BYTES, LENGTH_DTYPE, MODE_DTYPE, POINTER_DTYPE, IndexHeader
+from megacpp_assets.megatron.index_format import (
+    HEADER_BYTES,
+    LENGTH_DTYPE,
+    MODE_DTYPE,
+    NARROW_CODE,
+    POINTER_DTYPE,
+    TOKEN_CODE,
+    IndexHeader,
+)
 from megacpp_assets.storage.artifact import Artifact
 
 BLOCK = 1 << 20
@@ -101,6 +109,28 @@ def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
     modes = mapped(idx_path, MODE_DTYPE, header.sequences, header.index_bytes) if multimodal else None
     tokens = mapped(bin_path, header.dtype, total // header.dtype.itemsize)
     return BinIdx(header, tokens, lengths, pointers, boundaries, modes)
+
+
+def open_counted(prefix: Path, sequences: int, boundaries: int) -> BinIdx:
+    """Open a pair of token ids by known counts: no header is read and nothing is compared but the size of the .bin.
+
+    The type follows from the size of the .bin: two bytes a token or four. `IndexCorrupt` for any other size.
+    """
+    bin_path, idx_path = prefix.with_name(prefix.name + BIN), prefix.with_name(prefix.name + IDX)
+    lengths = mapped(idx_path, LENGTH_DTYPE, sequences, HEADER_BYTES)
+    pointers = mapped(idx_path, POINTER_DTYPE, sequences, HEADER_BYTES + lengths.nbytes)
+    bounds = mapped(idx_path, POINTER_DTYPE, boundaries, HEADER_BYTES + lengths.nbytes + pointers.nbytes)
+    tokens, size = int(lengths.sum(dtype=np.int64)), bin_path.stat().st_size
+    code = {2 * tokens: NARROW_CODE, 4 * tokens: TOKEN_CODE}.get(size)
+    if code is None:
+        raise IndexCorrupt(
+            bin_path.name,
+            expected=f"{tokens} tokens of two or four bytes",
+            found=f"{size} bytes",
+            do="write the counts again with megacpp cache --sequences",
+        )
+    header = IndexHeader(code, sequences, boundaries)
+    return BinIdx(header, mapped(bin_path, header.dtype, tokens), lengths, pointers, bounds)
 
 
 def token_starts(pair: BinIdx, row_starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.megatron.index_cache import Numbers
 from megacpp_assets.megatron.reader import BinIdx
 
 _LEAST_OF_LAST_EPOCH: Final = 0.80
@@ -28,9 +29,9 @@ class SampleIndex:
     `shuffle`, shape (N,): which sample comes when.
     """
 
-    documents: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    shuffle: NDArray[np.int64]
+    documents: Numbers
+    starts: Numbers
+    shuffle: Numbers
 
     def __len__(self) -> int:
         return len(self.shuffle)
@@ -48,12 +49,22 @@ class Samples:
 
     def __getitem__(self, number: int) -> NDArray[np.int64]:
         """T + 1 ids: inputs are all but the last, labels all but the first. Raises IndexError beyond the last."""
-        sample = self.index.shuffle[number]
-        (first, begin), (last, end) = self.index.starts[sample : sample + 2]
+        # Stored maps are of narrow types, in which a sum may overflow.
+        sample = int(self.index.shuffle[number])
+        (first, begin), (last, end) = self.index.starts[sample : sample + 2].tolist()
         parts: list[NDArray[Any]] = [self.pair.sequence(i) for i in self.index.documents[first : last + 1].tolist()]
         parts[-1] = parts[-1][: end + 1]
         parts[0] = parts[0][begin:]
         return np.concatenate(parts).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """At least `samples` samples of `row_tokens` tokens, in an order by `seed`."""
+
+    row_tokens: int
+    samples: int
+    seed: int
 
 
 def build_sample_index(
@@ -64,6 +75,28 @@ def build_sample_index(
     As many whole epochs as that takes, at least one; what is left of the last is dropped. `SpecError` where
     `sequences` are too short for a single one.
     """
+    plan = plan_epochs(lengths, sequences, SampleRequest(row_tokens, samples, seed))
+    random = np.random.RandomState(seed)
+    documents = _shuffled_documents(sequences, plan.epochs - plan.apart, random)
+    if plan.apart:
+        documents = np.concatenate([documents, _shuffled_documents(sequences, 1, random)])
+    starts = sample_starts(lengths[documents], row_tokens, plan.total)
+    return SampleIndex(documents, starts, _shuffled_samples(plan.shuffled_first, plan.total, random))
+
+
+@dataclass(frozen=True, slots=True)
+class EpochPlan:
+    """`total` samples of `epochs` epochs; `apart`: the last epoch is shuffled by itself."""
+
+    epochs: int
+    apart: bool
+    total: int
+    shuffled_first: int
+
+
+def plan_epochs(lengths: NDArray[np.int32], sequences: NDArray[np.int32], request: SampleRequest) -> EpochPlan:
+    """How many epochs and samples `request` takes. `SpecError` where `sequences` are too short for a sample."""
+    row_tokens, samples = request.row_tokens, request.samples
     epoch_tokens = int(lengths[sequences].sum(dtype=np.int64))
     if row_tokens < 1 or samples < 1 or epoch_tokens < 2:
         raise SpecError(
@@ -76,17 +109,12 @@ def build_sample_index(
     before_last = ((epochs - 1) * epoch_tokens - 1) // row_tokens
     an_epoch = (epoch_tokens - 1) // row_tokens
     apart = epochs > 1 and samples - before_last < int(_LEAST_OF_LAST_EPOCH * an_epoch)
-    random = np.random.RandomState(seed)
-    documents = _shuffled_documents(sequences, epochs - apart, random)
-    if apart:
-        documents = np.concatenate([documents, _shuffled_documents(sequences, 1, random)])
     total = (epochs * epoch_tokens - 1) // row_tokens
-    starts = _starts(lengths[documents], row_tokens, total)
-    return SampleIndex(documents, starts, _shuffled_samples(before_last if apart else total, total, random))
+    return EpochPlan(epochs, apart, total, before_last if apart else total)
 
 
-def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
-    """The numbers of the sequences of train, valid and test, by shares such as "98,1,1", in file order.
+def split_bounds(split: str) -> list[tuple[float, float]]:
+    """Begin and end of train, valid and test as shares of all sequences, from shares such as "98,1,1".
 
     `SpecError` unless one to three shares that are not negative, one of them above 0, are given.
     """
@@ -98,11 +126,17 @@ def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
         do = 'write shares such as "98,1,1"'
         raise SpecError("split", expected="one to three shares, one above 0", found=repr(split), do=do)
     weights = normalized([*shares, *[0.0] * (3 - len(shares))])
-    ends = [0.0]
+    # Megatron begins with the whole number 0, which its description of an index shows.
+    ends: list[float] = [0]
     for weight in weights:
         ends.append(ends[-1] + weight)
-    places = [round(end * float(sequences)) for end in ends]
-    return [np.arange(*pair, dtype=np.int32) for pair in pairwise(places)]
+    return list(pairwise(ends))
+
+
+def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
+    """The numbers of the sequences of train, valid and test, in file order. Raises as `split_bounds`."""
+    places = [[round(share * float(sequences)) for share in bounds] for bounds in split_bounds(split)]
+    return [np.arange(*pair, dtype=np.int32) for pair in places]
 
 
 def normalized(weights: list[float]) -> list[float]:
@@ -118,7 +152,8 @@ def _shuffled_documents(sequences: NDArray[np.int32], epochs: int, random: np.ra
     return documents
 
 
-def _starts(lengths: NDArray[np.int32], row_tokens: int, samples: int) -> NDArray[np.int64]:
+def sample_starts(lengths: NDArray[np.int32], row_tokens: int, samples: int) -> NDArray[np.int64]:
+    """Place of the document and offset in tokens where each of `samples` samples starts, and the last ends."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     places = np.arange(samples + 1, dtype=np.int64) * row_tokens
     documents = np.searchsorted(ends, places, side="right") - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,3 +19,14 @@ def indexed_dataset() -> Any:
         except ImportError as error:
             pytest.fail(f"megatron-core is missing: pip install --no-deps megatron-core==0.16.1 ({error})")
     return module
+
+
+@pytest.fixture(scope="module")
+def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """BlendedDataset asks torch.distributed who it is."""
+    import torch
+
+    meeting = tmp_path_factory.mktemp("rank") / "store"
+    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,42 +14,8 @@ from megacpp_assets.contract.errors import IndexCorrupt, SpecError
 from megacpp_assets.megatron.blend import blending_order, open_blend
 from megacpp_assets.megatron.reader import open_bin_idx
 from megacpp_assets.megatron.samples import Samples, build_sample_index, normalized, split_sequences
+from tests.megatron.core_samples import SEED, megatron_samples
 from tests.megatron.pairs import write_pair
-
-SEED = 1234
-
-
-class Tokenizer:
-    vocab_size, eod, eos, pad = 131_072, 0, 0, -1
-    unique_identifiers = {"class": "Tokenizer"}  # noqa: RUF012
-
-
-@pytest.fixture(scope="module")
-def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """BlendedDataset asks torch.distributed who it is."""
-    import torch
-
-    meeting = tmp_path_factory.mktemp("rank") / "store"
-    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=0, world_size=1)
-    yield
-    torch.distributed.destroy_process_group()
-
-
-def megatron_samples(
-    cache: Path, blend: list[tuple[float, Path]], weighted: bool, tokens: int, counts: list[int], split: str
-) -> Any:
-    """megatron-core's train, valid and test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from megatron.core.datasets.blended_megatron_dataset_builder import BlendedMegatronDatasetBuilder
-        from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig
-    weights = [weight for weight, _ in blend] if weighted else None
-    config = GPTDatasetConfig(
-        random_seed=SEED, sequence_length=tokens, blend=([str(path) for _, path in blend], weights), split=split,
-        path_to_cache=str(cache), reset_position_ids=False, reset_attention_mask=False, eod_mask_loss=False,
-        create_attention_mask=False, tokenizer=Tokenizer(),
-    )  # fmt: skip
-    return BlendedMegatronDatasetBuilder(GPTDataset, counts, lambda: True, config).build()
 
 
 def ids(theirs: Any, number: int) -> list[int]:

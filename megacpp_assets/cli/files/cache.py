@@ -30,6 +30,10 @@ _FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the counts for --per-dataset-sequences-path there.",
 )
+@click.option("--fast-cache-load", is_flag=True, help="Store the index maps now; Megatron then builds and checks none.")
+@click.option(
+    "--defer-npy-index-mmap", is_flag=True, help="Store the index maps now; Megatron then opens them at first use."
+)
 @click.option(
     "--write",
     type=click.Path(file_okay=False, path_type=Path),
@@ -44,22 +48,43 @@ def cache_command(
     split: str,
     multimodal: bool,
     sequences: Path | None,
+    fast_cache_load: bool,
+    defer_npy_index_mmap: bool,
     write: Path | None,
 ) -> None:
     """Print the documents, tokens and type of each pair, and Megatron's arguments to train on it.
 
     A prefix is a pair's path without `.bin` or `.idx`. The samples are those that megatron-core 0.16.1 makes.
     With these arguments attention does not cross documents.
+
+    With --fast-cache-load or --defer-npy-index-mmap the pairs are for training alone, without --split, and
+    --num-samples must be the training's iterations times its global batch.
     """
     from megacpp_assets.megatron.blend import open_blend
+    from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
     from megacpp_assets.megatron.launch import Launch, megatron_tokenizer, sequence_counts
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
 
     weighted = _weighted(blend)
     artifacts = [_artifact(prefix) for _, prefix in weighted]
     tokenizer = _one_tokenizer(artifacts)
+    # Megatron knows its indices again by path and settings alone, so what was made anew needs another folder.
+    key = sha256_bytes("".join(artifact.manifest.sha256 for artifact in artifacts).encode())
+    cache = artifacts[0].root / "cache" / "megatron" / key[:16]
+    folder = megatron_tokenizer(tokenizer, cache / "tokenizer")
+    flags = {
+        "--dataloader-fast-cache-load": fast_cache_load,
+        "--dataloader-defer-npy-index-mmap": defer_npy_index_mmap,
+    }
+    fast_start = tuple(flag for flag, chosen in flags.items() if chosen)
     opened = open_blend(
-        weighted, row_tokens=seq_length, samples=num_samples, seed=seed, split=split, multimodal=multimodal
+        weighted,
+        row_tokens=seq_length,
+        samples=num_samples,
+        seed=seed,
+        split=None if fast_start else split,
+        multimodal=multimodal,
+        cache=IndexCache(cache, tokenizer_identifiers(folder)) if fast_start else None,
     )
     for (_, prefix), samples in zip(weighted, opened.prefixes, strict=True):
         pair = samples.pair
@@ -71,12 +96,8 @@ def cache_command(
         sequences = sequences.resolve()
         sequences.write_bytes(sequence_counts(pairs, stated_vocabulary_size(tokenizer)))
     click.echo(f"training samples {len(opened):,} of {seq_length:,} tokens")
-    # Megatron knows its indices again by path and settings alone, so what was made anew needs another folder.
-    key = sha256_bytes("".join(artifact.manifest.sha256 for artifact in artifacts).encode())
-    cache = artifacts[0].root / "cache" / "megatron" / key[:16]
     vocabulary = stated_vocabulary_size(tokenizer)
-    folder = megatron_tokenizer(tokenizer, cache / "tokenizer")
-    launch = Launch(weighted, folder, seq_length, seed, split, cache, vocabulary, sequences)
+    launch = Launch(weighted, folder, seq_length, seed, split, cache, vocabulary, sequences, fast_start)
     if write is not None:
         launch.write(write)
     click.echo(" \\\n".join(launch.arguments()))

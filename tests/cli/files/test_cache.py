@@ -10,6 +10,8 @@ import pytest
 
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.megatron.blend import open_blend
+from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.megatron.launch import sequence_counts
 from megacpp_assets.megatron.reader import open_bin_idx
 from megacpp_assets.megatron.stage import run
@@ -72,6 +74,23 @@ def test_the_blend_and_the_arguments_are_written_ready_to_paste(
     assert (tmp_path / "out/blend.txt").read_text() == f"0.25 {prefix} 0.75 {prefix}\n"
     assert said.endswith((tmp_path / "out/arguments.sh").read_text())
     assert "--vocab-size 9000 " in said and "--split 100 " in said
+
+
+def test_fast_start_stores_the_maps_and_names_the_flags(
+    made: Artifact, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = made.directory / NAME
+    flags = ["--fast-cache-load", "--defer-npy-index-mmap"]
+    assert exit_code(monkeypatch, "cache", str(prefix), *FEW[:4], *flags) in (0, None)
+    said = capsys.readouterr().out
+    assert f"--train-data-path 1.0 {prefix} \\\n" in said and "--split" not in said
+    assert "--dataloader-fast-cache-load \\\n--dataloader-defer-npy-index-mmap" in said
+    cache = Path(said.partition("--data-cache-path ")[2].split()[0])
+    tokenizer = tokenizer_identifiers(cache / "tokenizer")
+    arguments = {"row_tokens": 16, "samples": 20, "seed": 1234, "split": None}
+    fast = open_blend([(1.0, prefix)], **arguments, cache=IndexCache(cache, tokenizer, fast_load=True))
+    built = open_blend([(1.0, prefix)], **arguments)
+    assert [fast[n].tolist() for n in range(20)] == [built[n].tolist() for n in range(20)]
 
 
 def test_counts_are_refused_where_megatron_would_take_another_type_than_the_files(
