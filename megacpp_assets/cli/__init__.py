@@ -28,6 +28,8 @@ _COMMANDS: Final = {
     "audit": "audit:audit_command",
     "export": "export:export_command",
     "verify": "files.verify:verify_command",
+    "copy": "bucket:copy_command",
+    "gc": "bucket:gc_command",
     "cache": "files.cache:cache_command",
     "merge": "files.merge:merge_command",
     "doctor": "machine:doctor_command",

@@ -18,6 +18,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.remote import SCHEME
 
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""
@@ -60,9 +61,10 @@ def audit_command(
     Walks checkpoint, bin/idx, rows, enriched, tokens, tokenizer commit, JSONL and repository commits, re-hashing every
     file, and compares with Dagster's event log. Exit code 0 only if all agree; a changed file is named.
 
-    CHECKPOINT is a folder, with its step or for its last one; below --data-root also checkpoints/… or
-    SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. What a later run replaced is
-    asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff and --export take them.
+    CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…, with its step or for its last one; below --data-root
+    also checkpoints/… or SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. What a
+    later run replaced is asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff and
+    --export take them.
     """
     _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
     if tokenizer is not None or repo is not None:
@@ -104,6 +106,9 @@ def _print_audit(checkpoint: str, data_root: str | None, *, quick: bool, as_json
 
 def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
     """Return the data root and the path below it of the checkpoint that `text` names. `SpecError` if it is missing."""
+    if text.startswith(SCHEME):
+        data_root, _, below = text.partition("/checkpoints/")
+        text = f"checkpoints/{below}"
     for place in _places(text, data_root):
         if not place.is_dir():
             continue

@@ -13,8 +13,8 @@ from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 
 data_root_option: Callable[[Any], Any] = click.option(
     "--data-root",
-    metavar="DIR",
-    help=f"Where everything is kept. Default: ${DATA_ROOT_VARIABLE}, else ./data",
+    metavar="ROOT",
+    help=f"The data root: a folder, or gs://BUCKET/FOLDER. Default: ${DATA_ROOT_VARIABLE}, else ./data",
 )
 dataset_option: Callable[[Any], Any] = click.option(
     "--dataset", default="", metavar="NAME", help="A dataset of corpus.lock. Default: the active one."

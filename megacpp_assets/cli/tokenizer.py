@@ -100,7 +100,7 @@ def agree_command(dataset: str, data_root: str | None) -> None:
     from megacpp_assets.tokenizer.report.compare import with_huggingface
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
-    found = with_huggingface(artifact.directory, texts)
+    found = with_huggingface(artifact.fetched().directory, texts)
     click.echo(f"{found.documents:,} documents, {found.tokens:,} tokens: {found.differing} documents differ")
     if found.undecodable:
         click.echo(f"not compared: {found.undecodable:,} documents that are not UTF-8, which HuggingFace cannot take")
@@ -117,7 +117,7 @@ def trie_command(dataset: str, data_root: str | None) -> None:
     from megacpp_assets.tokenizer.report.compare import with_trie
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
-    found = with_trie(Encoder.load(artifact.directory), texts)
+    found = with_trie(Encoder.load(artifact.fetched().directory), texts)
     click.echo(f"documents that differ  {found.differing:,} of {found.documents:,}")
     click.echo(f"BPE tokens lost        {100 * found.lost / max(1, found.tokens):.2f} % of {found.tokens:,}")
     click.echo(f"tokens of longest match {found.others / max(1, found.tokens):.4f} of BPE's")

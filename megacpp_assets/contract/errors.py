@@ -125,3 +125,11 @@ class WorkerDied(MegacppError):
 
 class ServiceEnded(MegacppError):
     """A process that the UI needs ended by itself."""
+
+
+class BucketUnreachable(MegacppError):
+    """A bucket does not exist, or does not answer after all retries."""
+
+
+class LostRace(MegacppError):
+    """Another machine changed an object of a bucket between the reading and the writing of this one."""

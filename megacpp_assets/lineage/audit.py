@@ -17,6 +17,7 @@ from megacpp_assets.contract.manifest import InputRef
 from megacpp_assets.lineage.sources import Finding, commit_problems, lock_problems
 from megacpp_assets.lineage.tokenizers import pin_problems, registry_problems, tokenizer_identity
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.bucket.binding import is_stored
 
 
 class EventLog(Protocol):
@@ -125,7 +126,9 @@ class Auditor:
         manifest = artifact.manifest
         yield from _wrong_sizes(artifact) if self._quick else artifact.problems()
         step = (self._dataset, manifest.stage, manifest.partition)
-        if not self._event_log.has(step, manifest.sha256):
+        # The machine that stored an artifact in a bucket has its event; other machines have the bucket's reference.
+        stored = is_stored(self._root, artifact.path, manifest.sha256)
+        if not stored and not self._event_log.has(step, manifest.sha256):
             expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
             found = f"{self._event_log.count(step)} materializations, none with it"
             yield f"{artifact.path}/{MANIFEST_FILE}", expected, found
@@ -178,8 +181,8 @@ def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterato
 
 
 def _wrong_sizes(artifact: Artifact) -> Iterator[Finding]:
-    """The files that are missing or of another size than the manifest says; none is read."""
-    for entry in artifact.manifest.files:
+    """Yield the files that are missing or of another size than the manifest says. None is read or fetched."""
+    for entry in artifact.expected_files():
         try:
             found = f"{(artifact.directory / entry.name).stat().st_size} bytes"
         except OSError:

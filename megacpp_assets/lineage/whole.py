@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.lineage.sources import Finding, commit_problems
 from megacpp_assets.lineage.tokenizers import registry_problems
-from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.artifact import Artifact, Examined, open_artifact
 from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, LOCK_FILE, REGISTRY
 
 _SEALS = frozenset({COMPLETE_FILE, MANIFEST_FILE})
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """An artifact that was read: its path below the root, its files and bytes, and what is wrong with it."""
-
-    path: str
-    files: int
-    bytes: int
-    problems: tuple[Finding, ...]
-
-
-def read_all(root: Path) -> Iterator[Looked]:
+def read_all(root: Path) -> Iterator[Examined]:
     """Every artifact of a data root, in the order of paths; never raises for what it finds."""
     for path in artifact_paths(root):
         yield read_one(root, path)
 
 
-def read_one(root: Path, path: str) -> Looked:
+def read_one(root: Path, path: str) -> Examined:
     """The artifact at `path`: each file against the manifest, nothing beside them; git objects and registry by git."""
     try:
         artifact = open_artifact(root, path)
     except LineageGap as gap:
-        return Looked(path, 0, 0, ((path, "a complete artifact", str(gap)),))
+        return Examined(path, 0, 0, ((path, "a complete artifact", str(gap)),))
     problems = (*artifact.problems(), *_strangers(artifact), *_git_problems(artifact))
-    return Looked(path, len(artifact.manifest.files), sum(entry.bytes for entry in artifact.manifest.files), problems)
+    return Examined(path, len(artifact.manifest.files), sum(entry.bytes for entry in artifact.manifest.files), problems)
 
 
 def artifact_paths(root: Path) -> Iterator[str]:

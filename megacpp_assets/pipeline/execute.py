@@ -18,6 +18,7 @@ from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import Target, current_artifact, remove_artifact
+from megacpp_assets.storage.remote import lacks, store
 
 _SAMPLE_SECONDS = 0.2
 _SAMPLES_A_SEARCH = 5
@@ -39,7 +40,10 @@ def finished(step: Step) -> Done | None:
     """
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
-    return Done(artifact, receipt) if artifact and receipt and receipt.passed else None
+    if artifact is None or receipt is None or not receipt.passed:
+        return None
+    # A step of a root in a bucket is finished when the bucket has its artifact.
+    return None if lacks(artifact) else Done(artifact, receipt)
 
 
 def examine_steps(steps: Iterable[Step], *, anew: str = "") -> Iterator[tuple[Step, Done | None]]:
@@ -94,10 +98,12 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     _remove_failed(target)
     started = time.perf_counter()
     with _peak_memory() as peak:
-        artifact = step.run(progress)
+        artifact = step.run(progress).fetched()
         checks = tuple(step.check(artifact))
     receipt = Receipt(artifact.manifest.sha256, round(time.perf_counter() - started, 3), peak.bytes, checks)
     write_receipt(artifact, receipt)
+    if receipt.passed:
+        store(artifact)
     return Done(artifact, receipt)
 
 

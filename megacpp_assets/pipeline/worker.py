@@ -15,6 +15,7 @@ from megacpp_assets.contract.progress import Progress
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import execute, finished
 from megacpp_assets.pipeline.steps import Step, step_of
+from megacpp_assets.storage.remote import adopt
 
 
 def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
@@ -35,6 +36,7 @@ def run_step(task: Message, progress: Progress) -> dict[str, Any]:
     os.environ[WORKERS_VARIABLE] = str(task["cores"])
     corpus = open_corpus(Path(task["root"]), task["dataset"])
     step = step_of(corpus.unpinned() if task["retrain"] else corpus, task["stage"], task["partition"])
+    adopt(corpus.root, step.target().path)
     reused = finished(step) is not None
     if not reused:
         execute(step, progress)

@@ -13,14 +13,16 @@ from typing import Any, Final
 from megacpp_assets.compute.lifetime import ended_by_signals
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.reports.hardened import open_database
-from megacpp_assets.reports.inventory import take_inventory
+from megacpp_assets.reports.inventory import Inventory, take_inventory
 from megacpp_assets.reports.page import reports_page, summary_markdown
 from megacpp_assets.reports.place import docs, page, project, target
-from megacpp_assets.reports.raw_tables import write_raw
+from megacpp_assets.reports.raw_tables import is_read, write_raw
 from megacpp_assets.reports.summary import Line, summaries
+from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.locks import exclusive_lock
+from megacpp_assets.storage.remote import fetch
 
 _GOOD: Final = frozenset({"success", "pass", "no-op"})
 _WARNED: Final = "warn"
@@ -95,8 +97,16 @@ def build(root: Path, begin: Callable[[], None] = lambda: None) -> Build:
 def prepare(root: Path) -> None:
     """Write the raw tables, which dbt reads."""
     inventory = take_inventory(root)
+    _fetch_read_files(root, inventory)
     with open_database(root) as connection:
         write_raw(connection, inventory)
+
+
+def _fetch_read_files(root: Path, inventory: Inventory) -> None:
+    """Fetch the files that the raw views read, if `root` is the cache of a bucket."""
+    for row in inventory.artifacts:
+        artifact = open_artifact(root, row["path"])
+        fetch(artifact, [entry for entry in artifact.manifest.files if is_read(row["stage"], entry.name)])
 
 
 def _write_overview(file: Path, summary: Mapping[str, Sequence[Line]]) -> None:

@@ -54,7 +54,7 @@ def take_inventory(root: Path) -> Inventory:
 
 def _require_files(artifact: Artifact) -> None:
     """Raise `LineageGap` if a file is missing or has another size. `megacpp verify` compares the bytes."""
-    for entry in artifact.manifest.files:
+    for entry in artifact.expected_files():
         file = artifact.directory / entry.name
         size = file.stat().st_size if file.is_file() else None
         if size != entry.bytes:

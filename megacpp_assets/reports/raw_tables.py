@@ -151,6 +151,11 @@ RAW_TABLES: Final = {**_TABLES, **_VIEWS}
 """All tables and views of the raw schema, by name."""
 
 
+def is_read(stage: str, name: str) -> bool:
+    """Return whether a view of the raw schema reads the data file `name` of a `stage`."""
+    return any(view.stage == stage and name.endswith(view.suffix) for view in _VIEWS.values())
+
+
 def write_raw(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:
     """Replace every table and view of the raw schema, in one transaction."""
     connection.execute("BEGIN")

@@ -11,10 +11,22 @@ from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, InputRef, Manifest
+from megacpp_assets.storage.bucket.binding import is_stored
 from megacpp_assets.storage.caching.seen import FileState, Seen, now_ns, read_seen, settled, state_of, write_seen
+from megacpp_assets.storage.remote import fetch
 
 Finding = tuple[str, str, str]
 """(file relative to the data root, expected, found)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """An artifact that was read whole: its path below the root, its files and bytes, and what is wrong with it."""
+
+    path: str
+    files: int
+    bytes: int
+    problems: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +66,38 @@ class Artifact:
 
     def problems(self) -> Iterator[Finding]:
         """Yield each data file that differs from the manifest. Every file is read to its end."""
-        return self._examine(self.manifest.files, {})
+        try:
+            fetch(self, self.manifest.files)
+        except LineageGap as gap:
+            yield gap.what, str(gap.expected), str(gap.found)
+        yield from self._examine(self.manifest.files, {})
 
     def damage(self) -> Finding | None:
         """Return the first data file that differs from the manifest, or None.
 
-        A file whose inode, size and times are unchanged since it was last read whole is not read again.
+        A file whose inode, size and times are unchanged since it was last read whole is not read again. A file that a
+        cache lacks is not damaged if its bucket holds the artifact.
         """
-        return next(self._examine(self.manifest.files, self._seen()), None)
+        return next(self._examine(self.expected_files(), self._seen()), None)
+
+    def expected_files(self) -> Sequence[FileEntry]:
+        """Return the data files that must be on this machine: all, unless a bucket has them (see storage/bucket)."""
+        entries = self.manifest.files
+        if is_stored(self.root, self.path, self.manifest.sha256):
+            return [entry for entry in entries if (self.directory / entry.name).exists()]
+        return entries
+
+    def fetched(self) -> Artifact:
+        """Return this artifact once all its data files are on this machine. Their bytes are not compared."""
+        fetch(self, self.manifest.files)
+        return self
 
     def verify(self) -> Artifact:
         """Read every file and return this artifact; `LineageGap` names the first file that has changed."""
         return self._reject(self.problems())
 
     def _whole(self, entries: Sequence[FileEntry]) -> list[Path]:
+        fetch(self, entries)
         self._reject(self._examine(entries, self._seen()))
         return [self.directory / entry.name for entry in entries]
 

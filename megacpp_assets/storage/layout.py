@@ -9,6 +9,7 @@ from pathlib import Path
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
+from megacpp_assets.storage.remote import SCHEME, open_root
 
 DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
 LOCK_FILE = "corpus.lock"
@@ -42,12 +43,15 @@ ARTIFACT_FOLDERS = tuple(ARTIFACT_DEPTHS)
 
 
 def data_root(value: str | None = None) -> Path:
-    """The data root as an absolute path: `value`, else `MEGACPP_DATA_ROOT`, else `data` in the working directory."""
+    """Return the data root as an absolute path: of `value`, else of `MEGACPP_DATA_ROOT`, else of `data` from here.
+
+    For `gs://BUCKET/FOLDER` that is its cache on this machine, brought up to date (storage/bucket/root.py).
+    """
     chosen = value or os.environ.get(DATA_ROOT_VARIABLE) or "data"
+    if chosen.startswith(SCHEME):
+        return open_root(chosen)
     if "://" in chosen:
-        raise SpecError(
-            "data root", expected="a local path", found=chosen, do="use a mounted path; buckets are not supported yet"
-        )
+        raise SpecError("data root", expected="a local path, or gs://BUCKET/FOLDER", found=chosen)
     root = Path(chosen).expanduser().resolve()
     if root.exists() and not root.is_dir():
         raise SpecError(f"data root {root}", expected="a folder", found="a file", do="name another path")

@@ -15,6 +15,7 @@ from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import LOCK_FILE, LOCK_HISTORY
 from megacpp_assets.storage.locks import writing
+from megacpp_assets.storage.remote import pull_lock, push_lock
 
 _NOTE: Final = ".json"
 """Beside a state of the history: who made the change that ended it, and why."""
@@ -39,15 +40,21 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
 def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mapping[str, Any] | None = None) -> LockFile:
     """Apply `change` under the root's lock; the file is left alone when nothing changes, else the old one is kept.
 
-    `note` is kept with it: who changed it, and why.
+    `note` is kept with it: who changed it, and why. In a cache the bucket's lock is changed first. If another machine
+    changes it meanwhile, `change` is applied again to what it is then.
     """
     with writing(root, LOCK_FILE):
-        before = read_lock(root)
-        after = change(before)
-        if after != before:
-            _keep(root, before, note)
-            write_atomic(root / LOCK_FILE, after.to_bytes())
-        return after
+        while True:
+            state = pull_lock(root)
+            before = read_lock(root)
+            after = change(before)
+            is_stored = state is None or bool(state.generation) or not after.datasets
+            if after == before and is_stored:
+                return after
+            if push_lock(root, state, after.to_bytes(), note):
+                _keep(root, before, note)
+                write_atomic(root / LOCK_FILE, after.to_bytes())
+                return after
 
 
 def lock_history(root: Path) -> list[tuple[int, LockFile]]:

@@ -114,7 +114,7 @@ def _only(rows: Iterator[dict[str, Any]], what: str, which: str, expected: str) 
 
 def _encoder(enriched: Artifact) -> Encoder:
     tokenizer = input_of(input_of(enriched, "tokenized_parquet"), "tokenizer")
-    return _load(tokenizer.directory, tokenizer.manifest.sha256)
+    return _load(tokenizer.fetched().directory, tokenizer.manifest.sha256)
 
 
 @lru_cache(maxsize=1)

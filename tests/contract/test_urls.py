@@ -13,7 +13,8 @@ _SECRET = "canary-7f3a"
 
 
 @pytest.mark.parametrize(
-    "url", ["https://github.com/a/b", "/srv/git/a@b", "git@host:a/b", "sample://sample-expr", "a?b"]
+    "url",
+    ["https://github.com/a/b", "/srv/git/a@b", "git@host:a/b", "sample://sample-expr", "a?b", "gs://b/jsonl/fmt@11.0"],
 )
 def test_a_url_without_a_secret_is_shown_as_it_is(url: str) -> None:
     assert shown_url(url) == url
@@ -34,7 +35,8 @@ def test_no_query_or_fragment_is_shown(before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", [f"https://u:{_SECRET}@host/a", f"https://host/a?token={_SECRET}", f"ftp://{_SECRET}@h"]
+    "url",
+    [f"https://u:{_SECRET}@host/a", f"https://host/a?token={_SECRET}", f"ftp://{_SECRET}@h", f"gs://{_SECRET}@b/a"],
 )
 def test_no_error_shows_the_secret_of_a_url_in_any_of_its_parts(url: str) -> None:
     said = str(SpecError(f"repository {url!r}", expected=url, found=f"fatal: '{url}': gone", do=f"try {url}."))

@@ -36,6 +36,6 @@ def test_the_data_root_is_the_argument_then_the_variable_then_data(
     assert layout.data_root("here") == tmp_path / "here"
 
 
-def test_a_bucket_is_refused_with_a_way_out() -> None:
-    with pytest.raises(SpecError, match="mounted path"):
-        layout.data_root("gs://bucket/data")
+def test_a_root_in_another_store_is_rejected() -> None:
+    with pytest.raises(SpecError, match="expected a local path, or gs://BUCKET/FOLDER; found s3://bucket/data"):
+        layout.data_root("s3://bucket/data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,13 +13,15 @@ from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX
-from megacpp_assets.lineage.whole import Looked, read_all, read_one
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.lineage.whole import read_all, read_one
+from megacpp_assets.storage.artifact import Artifact, Examined
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.remote import SCHEME
 
 
 @click.command("verify")
-@click.argument("target", required=False, type=click.Path(path_type=Path))
+@click.argument("target", required=False)
 @click.option(
     "--vocabulary-size",
     type=click.IntRange(min=1),
@@ -26,16 +29,21 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 )
 @click.option("--multimodal", is_flag=True, help="Of a pair: it has a mode for each sequence.")
 @data_root_option
-def verify_command(
-    target: Path | None, *, vocabulary_size: int | None, multimodal: bool, data_root: str | None
-) -> None:
+def verify_command(target: str | None, *, vocabulary_size: int | None, multimodal: bool, data_root: str | None) -> None:
     """Read every byte of TARGET again; exit code 1 on any difference, each named.
 
     TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair
     TARGET.bin / TARGET.idx. Files are compared with the manifest in their folder. Git checks repositories and the
-    registry of tokenizers. Every token of a pair must be in the vocabulary.
+    registry of tokenizers. Every token of a pair must be in the vocabulary. A data root may be gs://BUCKET/FOLDER:
+    every object is downloaded and compared with its manifest, and none is kept.
     """
-    place = resolve_root(data_root) if target is None else target.resolve()
+    named = target or data_root or os.environ.get(DATA_ROOT_VARIABLE) or ""
+    if named.startswith(SCHEME):
+        from megacpp_assets.storage.bucket.verification import examine_bucket
+
+        _report(examine_bucket(named), named)
+        return
+    place = resolve_root(data_root) if target is None else Path(target).resolve()
     if target is not None and not place.is_dir():
         _require_pair(place)
         _verify_pair(place, vocabulary_size, multimodal=multimodal)
@@ -46,13 +54,13 @@ def verify_command(
         _report(read_all(place), place)
 
 
-def _report(artifacts: Iterable[Looked], place: Path) -> None:
-    """Print one line per problem, and one for the sum."""
+def _report(artifacts: Iterable[Examined], place: Path | str) -> None:
+    """Print one line for each problem and one for the sum; exit code 1 if there is a problem."""
     count, files, size, bad = 0, 0, 0, 0
-    for looked in artifacts:
-        count, files, size = count + 1, files + looked.files, size + looked.bytes
-        bad += bool(looked.problems)
-        for name, expected, found in looked.problems:
+    for each in artifacts:
+        count, files, size = count + 1, files + each.files, size + each.bytes
+        bad += bool(each.problems)
+        for name, expected, found in each.problems:
             click.echo(f"{name}: expected {expected}; found {found}")
     if not count:
         do = "name a data root, the folder of an artifact, or a pair without its suffix"

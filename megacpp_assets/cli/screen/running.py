@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,9 @@ from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.repos.sample import EMBEDDED
 from megacpp_assets.storage.caching.seen import forget
+from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.remote import SCHEME, shown_root
 
 
 @contextmanager
@@ -52,7 +55,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
             recorded = counted(records.recorded, "step")
             console.print(f"Recorded in Dagster's event log, which lacked them: {recorded}")
         complete, verb = counted(len(bars.finished), "step"), "is" if len(bars.finished) == 1 else "are"
-        console.print(f"Nothing to do: {complete} of {corpus.dataset} {verb} complete in {corpus.root}")
+        console.print(f"Nothing to do: {complete} of {corpus.dataset} {verb} complete in {shown_root(corpus.root)}")
         return
     console.print(stage_table(bars.finished, bars.made))
     for line in units_reached(bars.finished, bars.made):
@@ -77,10 +80,17 @@ def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _is_default(root: Path, shown: str) -> bool:
+    """Return whether commands find `root`, which a user calls `shown`, without an option."""
+    default = os.environ.get(DATA_ROOT_VARIABLE) or "data"
+    return default == shown if default.startswith(SCHEME) else resolve_root(None) == root
+
+
 def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
     """Return commands to try next. Other repositories are proposed to users who only ran the embedded ones."""
-    root = "" if corpus.root == resolve_root(None) else f" --data-root {shlex.quote(str(corpus.root))}"
-    audit = f"megacpp audit {shlex.quote(f'{corpus.root}/{checkpoint}')} --json"
+    shown = shown_root(corpus.root)
+    root = "" if _is_default(corpus.root, shown) else f" --data-root {shlex.quote(shown)}"
+    audit = f"megacpp audit {shlex.quote(f'{shown}/{checkpoint}')} --json"
     commands = [audit, f"megacpp ui{root}", f"megacpp quality{root}"]
     if all(repo.name.startswith(EMBEDDED) for repo in corpus.repo_refs):
         upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"

@@ -16,6 +16,9 @@ def shown_url(url: str) -> str:
         # Git's short form, USER@HOST:PATH.
         user, at, place = url.rpartition("@")
         return f"{_HIDDEN}@{place}" if at and ":" in user else url
+    if scheme == "gs" and "@" not in rest.partition("/")[0] and not _QUERY.search(rest):
+        # The name of an object, such as references/jsonl/sample/fmt@11.0.0.
+        return url
     user, at, place = rest.rpartition("@")
     if scheme.endswith("ssh") and re.fullmatch(r"\w+", user):
         # A user alone is no secret of ssh, as it may be of https.

@@ -56,7 +56,7 @@ class Trained:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder."""
-        return Encoder.load(self.artifact.directory)
+        return Encoder.load(self.artifact.fetched().directory)
 
     @cached_property
     def sample(self) -> Sample:

@@ -14,7 +14,6 @@ from typing import Any
 
 import psutil
 import pytest
-from gcp_storage_emulator.server import create_server
 
 from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import LaunchRecipe
@@ -29,6 +28,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+from tests.emulator import emulator, lead_clients_to, url_of
 from tests.launch.processes import Processes
 from tests.launch.quick import Body, quick_python
 from tests.training.waiting import alive, wait_for
@@ -94,13 +94,9 @@ def test_through_a_bucket_as_well(tmp_path: Path, bucket: str) -> None:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A bucket of the emulator, on loopback."""
-    server = create_server("127.0.0.1", 0, in_memory=True, default_bucket="exchange")
-    server.start()
-    port = server._api._httpd.server_address[1]
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "none")
-    yield "gs://exchange"
-    server.stop()
+    with emulator("exchange") as server:
+        lead_clients_to(url_of(server), monkeypatch)
+        yield "gs://exchange"
 
 
 def signal_once(post: JobFolder, number: int) -> Callable[[subprocess.Popen[bytes], int], None]:

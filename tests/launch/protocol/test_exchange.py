@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gcp_storage_emulator.server import create_server
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, OverLimit, SpecError
@@ -18,6 +17,7 @@ from megacpp_assets.launch.protocol.job_folder import JobFolder, Lease
 from megacpp_assets.launch.protocol.open_exchange import open_exchange
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.storage.artifact import open_artifact
+from tests.emulator import emulator, lead_clients_to, url_of
 from tests.training.world import publish_tokenizer, tree_hashes
 
 
@@ -26,12 +26,9 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     if request.param == "file":
         yield open_exchange((tmp_path / "an exchange").as_uri())
         return
-    server = create_server("127.0.0.1", 0, in_memory=True, default_bucket="bucket")
-    server.start()
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server._api._httpd.server_address[1]}")
-    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "none")
-    yield open_exchange("gs://bucket/a/place")
-    server.stop()
+    with emulator("bucket") as server:
+        lead_clients_to(url_of(server), monkeypatch)
+        yield open_exchange("gs://bucket/a/place")
 
 
 def test_what_is_written_is_read_and_overwritten(exchange: Exchange) -> None:

@@ -1,0 +1,173 @@
+"""Data files between cache and bucket. CRC32C is compared by object, sha256 by the manifest, in both directions.
+
+`gc` of another machine may run meanwhile. It removes nothing of an artifact whose manifest was written in the last two
+days, so each upload writes the manifest anew before its first file and again before its reference.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from megacpp_assets.contract.canonical import sha256_file
+from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.contract.disk import naming
+from megacpp_assets.contract.errors import LineageGap, LostRace
+from megacpp_assets.contract.manifest import FileEntry
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import promote, temporary_path
+from megacpp_assets.storage.bucket.binding import Record, binding_of, is_stored, read_record, record_file, write_record
+from megacpp_assets.storage.bucket.eviction import trim
+from megacpp_assets.storage.bucket.objects import Entry, Objects, crc32c_of_file, open_objects
+from megacpp_assets.storage.bucket.parallel import in_parallel
+from megacpp_assets.storage.bucket.references import Reference, artifact_object, read_reference, reference_of
+from megacpp_assets.storage.bucket.shared_files import MANIFESTS, push_registry
+from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.locks import in_turn
+
+TRUSTED: Final = timedelta(hours=24)
+"""Files of an unfinished upload are relied on for this long. `gc` keeps them for at least twice as long."""
+_TRIES: Final = 3
+_LOG: Final = logging.getLogger(__name__)
+
+
+def store(artifact: Artifact) -> None:
+    """Store a checked artifact of a cache in its bucket: data first, the reference last.
+
+    Raises:
+        LineageGap: a local file is not what the manifest says.
+        LostRace: another machine has moved the reference to another artifact.
+    """
+    location = binding_of(artifact.root)
+    assert location is not None
+    objects, root, path = open_objects(location), artifact.root, artifact.path
+    if path.split("/")[0] == REGISTRY.split("/")[0]:
+        push_registry(objects, root)
+    if not is_stored(root, path, artifact.manifest.sha256):
+        upload(objects, artifact)
+    known = read_record(root, path)
+    write_record(root, path, move_reference(objects, artifact, known.generation if known else 0))
+    trim(root)
+
+
+def move_reference(objects: Objects, artifact: Artifact, generation: int) -> Record:
+    """Move the reference of an uploaded artifact from `generation` to it; return what the reference names now."""
+    ours = reference_of(artifact.root, artifact.path, artifact.manifest.sha256)
+    try:
+        return Record(objects.swap(ours.object_name, ours.to_bytes(), generation).generation, ours.manifest_sha256)
+    except LostRace:
+        return _same_artifact(objects, ours)
+
+
+def _same_artifact(objects: Objects, ours: Reference) -> Record:
+    """Return the record of the reference that won the race; `LostRace` unless it names the same artifact."""
+    found = read_reference(objects, ours.path)
+    if found is not None and found[0].manifest_sha256 == ours.manifest_sha256:
+        _LOG.warning("%s: another machine stored the same artifact first", objects.uri(ours.object_name))
+        return Record(found[1], ours.manifest_sha256)
+    theirs = "no reference" if found is None else f"manifest {found[0].manifest_sha256}"
+    do = "run the same command again: it starts from what the bucket has now"
+    raise LostRace(objects.uri(ours.object_name), expected=f"manifest {ours.manifest_sha256}", found=theirs, do=do)
+
+
+def upload(objects: Objects, artifact: Artifact) -> None:
+    """Upload the files that the bucket lacks, or that are not the manifest's there.
+
+    `LineageGap` names a local file that is not what the manifest says.
+    """
+    sha256, manifest = artifact.manifest.sha256, (artifact.directory / MANIFEST_FILE).read_bytes()
+    age = announce(objects, sha256, manifest)
+    trusted = age is not None and age < TRUSTED
+    while True:
+        present = objects.list(artifact_object(sha256, ""))
+        upload_one = partial(_upload_file, objects, artifact, present, trusted)
+        in_parallel(upload_one, artifact.manifest.files)
+        if announce(objects, sha256, manifest) is not None:
+            break
+        trusted = False  # `gc` has removed the manifest meanwhile, and perhaps some files as well
+    objects.create(f"{MANIFESTS}{sha256}", artifact.path.encode() + b"\n" + manifest)
+
+
+def announce(objects: Objects, sha256: str, manifest: bytes) -> timedelta | None:
+    """Write the object of a manifest anew, which keeps `gc` away; return how old it was, or None if it was missing."""
+    name = artifact_object(sha256, MANIFEST_FILE)
+    while True:
+        before = objects.describe(name)
+        try:
+            now = objects.swap(name, manifest, before.generation if before else 0)
+        except LostRace:
+            continue  # removed since it was described
+        return None if before is None else now.updated - before.updated
+
+
+def _upload_file(
+    objects: Objects, artifact: Artifact, present: Mapping[str, Entry], trusted: bool, entry: FileEntry
+) -> None:
+    """Upload one file unless the bucket has it. An object that is not trusted is replaced: `gc` may remove it."""
+    file, name = artifact.directory / entry.name, artifact_object(artifact.manifest.sha256, entry.name)
+    crc32c, there = crc32c_of_file(file), present.get(name)
+    if trusted and there is not None and (there.size, there.crc32c) == (entry.bytes, crc32c):
+        return
+    if (found := sha256_file(file)) != entry.sha256:
+        where = f"{artifact.path}/{entry.name}"
+        raise LineageGap(where, expected=f"sha256 {entry.sha256}", found=f"sha256 {found}", do="rerun its stage")
+    for left in reversed(range(_TRIES)):
+        try:
+            objects.put_file(name, file, crc32c, there.generation if there else 0)
+            return
+        except LostRace:
+            if not left:
+                raise
+            there = objects.describe(name)
+
+
+def fetch(artifact: Artifact, entries: Sequence[FileEntry]) -> None:
+    """Fetch those of `entries` that a cache lacks from its bucket.
+
+    `LineageGap` names an object that is missing or is not what the manifest says.
+    """
+    location, root = binding_of(artifact.root), artifact.root
+    assert location is not None
+    with suppress(FileNotFoundError):
+        os.utime(record_file(root, artifact.path))
+    if not _missing(artifact, entries) or not is_stored(root, artifact.path, artifact.manifest.sha256):
+        return
+    objects = open_objects(location)
+    with in_turn(root, f"fetch__{artifact.path}", writes=True):
+        missing = _missing(artifact, entries)
+        trim(root, room_for=sum(entry.bytes for entry in missing))
+        sha256 = artifact.manifest.sha256
+        in_parallel(lambda entry: fetch_file(objects, sha256, entry, artifact.directory / entry.name), missing)
+
+
+def _missing(artifact: Artifact, entries: Sequence[FileEntry]) -> list[FileEntry]:
+    return [entry for entry in entries if not (artifact.directory / entry.name).is_file()]
+
+
+def fetch_file(objects: Objects, manifest_sha256: str, entry: FileEntry, file: Path) -> None:
+    """Fetch a data file to `file`, which appears whole or not at all; `LineageGap` as for `fetch`."""
+    name, found = artifact_object(manifest_sha256, entry.name), "no such object"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_path(file)
+    try:
+        with naming(file):
+            if objects.download(name, lambda: temporary.open("wb")):
+                found = f"sha256 {sha256_file(temporary)}"
+                if found == f"sha256 {entry.sha256}":
+                    promote(temporary, file)
+                    return
+    finally:
+        temporary.unlink(missing_ok=True)
+    raise changed_object(objects.uri(name), entry, found)
+
+
+def changed_object(uri: str, entry: FileEntry, found: str) -> LineageGap:
+    """Return the error for an object that is not the file of `entry`."""
+    do = "restore the object's earlier generation, or delete the references to its artifact and run the stage again"
+    return LineageGap(uri, expected=f"sha256 {entry.sha256}", found=found, do=do)
