@@ -1,7 +1,7 @@
-"""`tokenizer.json`: written so that plain HuggingFace tokenizers give our ids, read back only if exactly so.
+"""Writes `tokenizer.json` so that HuggingFace tokenizers give our ids, and reads only files that were written so.
 
-The file is a pure function of the model. The reader rebuilds it from what it found and compares every byte, so another
-normaliser, flag, decoder or template is refused even under a lock that agrees with it.
+The file is a pure function of the model. The reader rebuilds it from its contents and compares every byte. So another
+normaliser, flag, decoder or template is rejected, even if the lock agrees with the file.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _DO = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinn
 
 
 def dump_model(model: Model) -> bytes:
-    """The bytes of `tokenizer.json`."""
+    """Return the bytes of `tokenizer.json`."""
     return orjson.dumps(_document(model))
 
 
 def transformers_files(end_of_text: int = EOS_ID, longest: int | None = None) -> dict[str, bytes]:
-    """The files beside `tokenizer.json` from which `transformers.AutoTokenizer` knows BOS, EOS, PAD and UNK.
+    """Return the files from which `transformers.AutoTokenizer` knows BOS, EOS, PAD and UNK, by name.
 
-    `end_of_text` is the id that counts as EOS; `longest` the tokens that a model takes, if it is known.
+    `end_of_text` is the id that counts as EOS. `longest` is the most tokens that a model takes, if it is known.
     """
     ids = {"bos_token": BOS_ID, "eos_token": end_of_text, "pad_token": PAD_ID, "unk_token": UNK_ID}
     names = {name: special(SPECIAL_NAMES[index]) for name, index in ids.items()}
@@ -49,7 +49,9 @@ def transformers_files(end_of_text: int = EOS_ID, longest: int | None = None) ->
 
 @gc_disabled
 def load_model(data: bytes, whitespace: Whitespace) -> Model:
-    """The model in `data`; `TokenizerDrift` unless the file is byte for byte what `dump_model` writes for it."""
+    """Return the model in `data`. `TokenizerDrift` unless the file is, byte by byte, what `dump_model` writes for
+    it.
+    """
     try:
         document: dict[str, Any] = orjson.loads(data)
         model = _read(document, whitespace)
@@ -99,7 +101,10 @@ def _document(model: Model) -> dict[str, Any]:
 
 
 def _added_tokens(guards: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Specials match after the guards have cut every '>' away (normalized: second pass), so they never match text."""
+    """Return the entries of special tokens and guards.
+
+    Specials are matched in the second pass (normalized), after guards have cut out every '>', so no text matches one.
+    """
     tokens = [(index, special(name), True) for index, name in enumerate(SPECIAL_NAMES)]
     tokens += sorted((index, text, False) for text, index in guards.items())
     return [
@@ -146,7 +151,9 @@ def _read(document: Mapping[str, Any], whitespace: Whitespace) -> Model:
 
 
 def _problem(document: Mapping[str, Any], model: Model) -> str:
-    """What no rebuilding would show: ids that are not 0, 1, 2 …, a special of another id, a guard of another id."""
+    """Return a fault that rebuilding would not show: ids that are not 0, 1, 2 …, or another id of a special token or
+    a guard.
+    """
     vocab: dict[str, int] = document["model"]["vocab"]
     if list(vocab.values()) != list(range(len(vocab))) or len(vocab) < FIXED_IDS:
         return "ids that do not run from 0"

@@ -1,4 +1,4 @@
-"""The byte-level alphabet of HuggingFace tokenizers: every byte as one printable character, and back."""
+"""The byte-level alphabet of HuggingFace tokenizers: one printable character for every byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _alphabet() -> tuple[str, ...]:
 
 
 CHARACTERS = _alphabet()
-"""Character of each byte."""
+"""The character of each byte."""
 
 _TO_CHARACTERS = dict(enumerate(CHARACTERS))
 _TO_BYTES = {ord(character): byte for byte, character in enumerate(CHARACTERS)}
@@ -19,15 +19,15 @@ _ALPHABET = frozenset(CHARACTERS)
 
 
 def spell(data: bytes) -> str:
-    """`data` as a vocabulary key."""
+    """Return `data` as a vocabulary key."""
     return data.decode("latin-1").translate(_TO_CHARACTERS)
 
 
 def unspell(key: str) -> bytes:
-    """The bytes that `key` stands for; every character must be of the alphabet."""
+    """Return the bytes of `key`. Every character must be in the alphabet."""
     return key.translate(_TO_BYTES).encode("latin-1")
 
 
 def is_spelled(key: str) -> bool:
-    """Whether `key` consists of characters of the alphabet."""
+    """Return whether `key` consists of characters of the alphabet."""
     return _ALPHABET.issuperset(key)

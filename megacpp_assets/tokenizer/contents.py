@@ -1,4 +1,4 @@
-"""What a tokenizer artifact holds, put together from a model that was just trained or from a registry commit."""
+"""Assembles the contents of a tokenizer artifact, from a model that was just trained or from a registry commit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DO = f"put {REGISTRY} back from a copy of it; or megacpp tokenizer pin another 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The files of a tokenizer artifact and its statistics."""
+    """The files of a tokenizer artifact, and its statistics."""
 
     files: Mapping[str, bytes]
     stats: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Contents:
 def contents_of(
     commit: str, recipe: TokenizerRecipe, encoder: Encoder, data: bytes, statistics: Statistics
 ) -> Contents:
-    """The artifact of the tokenizer that `commit` holds as `data`."""
+    """Return the artifact's contents for the tokenizer that `commit` holds as `data`."""
     lock = TokenizerLock(
         model=BPE_MODEL,
         commit=commit,
@@ -60,20 +60,20 @@ def contents_of(
 
 
 def committed_recipe(root: Path, commit: str) -> tuple[str, TokenizerRecipe]:
-    """The dataset and the recipe of a registry commit; `LineageGap` if the registry does not hold it."""
+    """Return the dataset and the recipe of a registry commit. `LineageGap` if the registry lacks it."""
     raw = json.loads(read_committed(root, commit, RECIPE_FILE))
     return str(raw["dataset"]), TokenizerRecipe(**raw["recipe"])
 
 
 def committed_pin(root: Path, commit: str) -> TokenizerPin:
-    """What `corpus.lock` says of the tokenizer of a registry commit; `LineageGap` if the registry does not hold it."""
+    """Return the pin for `corpus.lock` of a registry commit. `LineageGap` if the registry lacks it."""
     inputs = json.loads(read_committed(root, commit, CORPUS_FILE))["inputs"]
     repos = tuple(entry["path"].rpartition("/")[2] for entry in inputs)
     return TokenizerPin(commit, sha256_bytes(read_committed(root, commit, TOKENIZER_FILE)), repos)
 
 
 def restore(root: Path, dataset: str, pin: TokenizerPin) -> Contents:
-    """The artifact of the pinned tokenizer, from its registry commit alone.
+    """Return the contents for the pinned tokenizer, from its registry commit alone.
 
     `TokenizerDrift` if the commit does not hold the pinned bytes or this release cannot encode with them, `LineageGap`
     if the registry lacks it.

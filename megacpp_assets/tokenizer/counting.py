@@ -1,5 +1,7 @@
-"""Word counts of a corpus, portion by portion, each kept by all that decides it: training that was killed while it
-counted goes on where it was, and other portions of a new tag are all that it counts."""
+"""Counts the words of a corpus in portions, and caches each portion's counts under everything that decides them.
+
+A training that was killed resumes from the counted portions. For a new tag only the new portions are counted.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Portion:
     files: tuple[SourceFile, ...]
 
     def texts(self) -> Iterator[bytes]:
-        """Their bytes, in order."""
+        """Yield the bytes of the files, in order."""
         with blob_reader(self.raw) as reader:
             for _, data in reader.read_all(self.files):
                 yield data
@@ -43,7 +45,7 @@ class Portion:
 
 @dataclass(slots=True)
 class Memory:
-    """Where counts are kept between runs, and how many portions were taken from there or had to be counted."""
+    """Where counts are cached between runs, and how many portions were found there or had to be counted."""
 
     store: Cache
     reused: int = 0
@@ -51,7 +53,7 @@ class Memory:
 
 
 def portions(raw: Artifact, files: Sequence[SourceFile]) -> Iterator[Portion]:
-    """`files` of `raw` in runs of about `PORTION_BYTES`."""
+    """Return `files` of `raw` in groups of about `PORTION_BYTES`."""
     part: list[SourceFile] = []
     size = 0
     for file in files:
@@ -71,7 +73,9 @@ def count_portions(
     memory: Memory,
     report: Callable[[int], None],
 ) -> Counter:
-    """The words of all `parts`; those not known are counted by `count`. `report` gets the files done so far."""
+    """Count the words of all `parts`. Unknown portions are counted by `count`. `report` receives the number of files
+    done.
+    """
     total, done = new_counter(recipe), 0
     for part in parts:
         name = _name(part, recipe)
@@ -89,14 +93,14 @@ def count_portions(
 
 
 def to_bytes(counter: Counter) -> bytes:
-    """How many words there are, their lengths, their counts, and the words end to end."""
+    """Return the number of words, their lengths, their counts, and the words one after the other."""
     data, lengths, counts = counter.dump()
     head = len(lengths).to_bytes(_HEAD_BYTES, "little")
     return b"".join((head, lengths.astype(_LENGTHS).tobytes(), counts.astype(_COUNTS).tobytes(), data))
 
 
 def add_bytes(counter: Counter, kept: bytes) -> None:
-    """Add what `to_bytes` gave of another counter; the writer's checksum, not this, tells whether it is whole."""
+    """Add the output of `to_bytes` to a counter. It is not validated: the cache has a checksum."""
     number = int.from_bytes(kept[:_HEAD_BYTES], "little")
     lengths = np.frombuffer(kept, _LENGTHS, number, _HEAD_BYTES)
     counts = np.frombuffer(kept, _COUNTS, number, _HEAD_BYTES + lengths.nbytes)
@@ -121,7 +125,7 @@ def _name(part: Portion, recipe: TokenizerRecipe) -> str:
 
 @cache
 def _code() -> str:
-    """Identity of the code that splits and counts: no version to forget."""
+    """Return the identity of the code that splits and counts, which takes the place of a version."""
     digest = hashlib.sha256()
     for module in (_bpe, model, train, whitespace):
         digest.update(Path(str(module.__file__)).read_bytes())

@@ -1,5 +1,7 @@
-"""The exact encoder of a published tokenizer: verified at load, texts or Arrow arrays in, flat arrays or Arrow lists
-out, character spans in the same pass."""
+"""The exact encoder of a published tokenizer, verified when it is loaded.
+
+In: texts or Arrow arrays. Out: flat arrays or Arrow lists of ids, with character spans from the same pass.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,11 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 
 class Encoder:
-    """Implements `contract.encoding.TextEncoder`. Calls from several threads are taken one at a time; results do not
-    depend on `threads`. Pickles as the directory it was loaded from, and its threads."""
+    """Implements `contract.encoding.TextEncoder`.
+
+    Calls from several threads run one at a time; results do not depend on `threads`. It is pickled as its directory and
+    its number of threads.
+    """
 
     def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
         self.model = model
@@ -34,7 +39,7 @@ class Encoder:
 
     @staticmethod
     def load(directory: Path, *, threads: int = 1) -> Encoder:
-        """The tokenizer in `directory`; `TokenizerDrift` if a byte, an id or a golden encoding changed."""
+        """Return the tokenizer in `directory`. `TokenizerDrift` if a byte, an id or a golden encoding changed."""
         try:
             lock = TokenizerLock.from_bytes((directory / LOCK_FILE).read_bytes())
             data = (directory / TOKENIZER_FILE).read_bytes()
@@ -46,7 +51,7 @@ class Encoder:
         model = load_model(data, whitespace_recipe(lock.recipe.whitespace))
         try:
             encoder = Encoder(model, lock, threads=threads)
-        except (ValueError, IndexError) as error:  # in form, but the kernel cannot encode with it
+        except (ValueError, IndexError) as error:  # The form is right, but the kernel cannot encode with it.
             raise TokenizerDrift(
                 TOKENIZER_FILE, expected="a tokenizer of ours", found=str(error), do="restore it, or train it again"
             ) from error
@@ -61,18 +66,18 @@ class Encoder:
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of ids, reserved ones included."""
+        """The number of ids, reserved ones included."""
         return len(self.model.keys)
 
     def encode_batch(self, texts: Sequence[str]) -> Encoded:
-        """Encode each text as one document; `SpecError` for a text with lone surrogates, which is no Unicode text."""
+        """Encode each text as one document. `SpecError` for a text with lone surrogates, which is not Unicode text."""
         try:
             return Encoded(*self._native.encode(texts, self.threads))
         except UnicodeEncodeError as error:
             raise lone_surrogate(error) from error
 
     def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
-        """Encode each string or bytes of an Arrow array, from its buffers and into such; `SpecError` for a null."""
+        """Encode each string or bytes of an Arrow array without copies. `SpecError` for a null."""
         array = as_binary(texts)
         if len(array) == 0:
             return self.encode_batch([]).lists()
@@ -82,23 +87,23 @@ class Encoder:
         return Encoded(*self._native.encode_buffers(content, np.ascontiguousarray(starts), self.threads)).lists()
 
     def encode_bytes(self, data: bytes) -> NDArray[np.uint32]:
-        """Ids of any bytes, BOS first: valid UTF-8 as `encode_batch` would, any other byte as its byte token."""
+        """Return the ids of any bytes, BOS first. Invalid UTF-8 becomes byte tokens."""
         return self._native.encode_ids([data], self.threads)[0]
 
     def fertility(self, counter: Counter) -> dict[str, tuple[int, int, int]]:
-        """Kind of word -> (words, tokens, bytes) over the words of a native counter."""
+        """Return kind of word -> (words, tokens, bytes) over the words of a native counter."""
         return self._native.fertility(counter)
 
     def decode(self, ids: NDArray[np.integer[Any]] | Sequence[int]) -> bytes:
-        """The exact bytes that were encoded, without special tokens; `SpecError` for what is no id of ours."""
+        """Return the exact bytes that were encoded, without special tokens. `SpecError` for an unknown id."""
         return self._native.decode(_checked(ids, self.vocabulary_size))
 
 
 def _checked(ids: NDArray[np.integer[Any]] | Sequence[int], size: int) -> NDArray[np.uint32]:
-    """`ids` as the kernel takes them. Checked before they are narrowed: 2**32 + 133 is not 133, nor is 133.7."""
+    """Return `ids` with the kernel's type. They are checked before: 2**32 + 133 must not become 133, nor 133.7."""
     try:
         values = np.asarray(ids)
-    except ValueError:  # lists of several lengths
+    except ValueError:  # lists of different lengths
         values = np.empty(0, dtype=object)
     if values.ndim == 1 and values.dtype.kind in "iu":
         wrong = values[(values < 0) | (values >= size)].tolist()
@@ -110,7 +115,7 @@ def _checked(ids: NDArray[np.integer[Any]] | Sequence[int], size: int) -> NDArra
 
 
 def as_binary(texts: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:
-    """Strings or bytes as one array of bytes; the text itself is copied only to join chunks."""
+    """Return strings or bytes as one array of bytes. Text is copied only to join chunks."""
     kind = texts.type
     of_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
     if not any(matches(kind) for matches in of_text):
@@ -122,7 +127,7 @@ def as_binary(texts: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:
 
 
 def utf8(text: str) -> bytes:
-    """The bytes of `text`; `SpecError` for one with lone surrogates."""
+    """Return the bytes of `text`. `SpecError` if it has lone surrogates."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -130,7 +135,7 @@ def utf8(text: str) -> bytes:
 
 
 def lone_surrogate(error: UnicodeEncodeError) -> SpecError:
-    """What is wrong with a text that has no UTF-8."""
+    """Return the error for a text that has no UTF-8."""
     return SpecError(
         "text to encode",
         expected="Unicode text",

@@ -1,4 +1,4 @@
-"""`tokenizer.lock`: what a tokenizer must be, and texts that it must encode in one way, checked at every load."""
+"""`tokenizer.lock`: the identity of a tokenizer, and texts that it must encode in one way, checked at every load."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LOCK_FILE = "tokenizer.lock"
 FORMAT = 2
 RESTORE = "remove its folder tokenizer/DATASET: the next megacpp run restores a pinned one from its registry"
 BPE_MODEL = "bpe"
-"""How a text becomes tokens: merges by rank. Another model has another name, and no corpus mixes two."""
+"""The algorithm that turns text into tokens: merges by rank. Other models have other names, and no corpus mixes two."""
 
 FORGERY = " ".join(special(name) for name in SPECIAL_NAMES) + "".join(special(name) for name in SPECIAL_NAMES)
-"""Text that spells every special token; it must encode without one."""
+"""A text that spells every special token. It must encode without one."""
 
 GOLDEN_TEXTS = (
     "",
@@ -37,7 +37,7 @@ GOLDEN_TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """A text and the ids it must give, BOS included."""
+    """A text and the ids that it must give, BOS included."""
 
     text: str
     ids: tuple[int, ...]
@@ -45,7 +45,7 @@ class Golden:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerLock:
-    """Identity of a tokenizer: the registry commit that holds it, its bytes, its meaning."""
+    """The identity of a tokenizer: its registry commit, its bytes, its meaning."""
 
     model: str
     commit: str
@@ -61,15 +61,15 @@ class TokenizerLock:
         return TokenizerPin(self.commit, self.sha256)
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON bytes."""
-        # `asdict` would copy each id of each golden text, which costs more than all else that reads a lock.
+        """Return canonical JSON."""
+        # `asdict` would copy each id of each golden text, which costs more than everything else here.
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         goldens = [{"text": golden.text, "ids": golden.ids} for golden in self.goldens]
         return canonical_json({"format": FORMAT, **told, "recipe": asdict(self.recipe), "goldens": goldens})
 
     @staticmethod
     def from_bytes(data: bytes) -> TokenizerLock:
-        """Parse; `TokenizerDrift` if it is not a lock of ours in its canonical bytes."""
+        """Parse a lock. `TokenizerDrift` if it is not in the canonical form of `to_bytes`."""
         try:
             raw = json.loads(data)
             if raw.pop("format") != FORMAT:
@@ -84,12 +84,14 @@ class TokenizerLock:
         return lock
 
     def check_file(self, data: bytes) -> None:
-        """`TokenizerDrift` unless `data` is the locked `tokenizer.json`."""
+        """Raise `TokenizerDrift` unless `data` is the locked `tokenizer.json`."""
         _same(f"size of {TOKENIZER_FILE}", self.size, len(data))
         _same(f"sha256 of {TOKENIZER_FILE}", self.sha256, sha256_bytes(data))
 
     def check_meaning(self, vocabulary_size: int, encode: Callable[[str], Sequence[int]]) -> None:
-        """`TokenizerDrift` unless sizes and special ids are the pinned ones and every golden text encodes as locked."""
+        """Raise `TokenizerDrift` unless sizes and special ids are the pinned ones and every golden text encodes as
+        locked.
+        """
         _same("model", BPE_MODEL, self.model)
         _same("vocabulary size", self.recipe.vocabulary_size, vocabulary_size)
         _same("special ids", special_ids(), dict(self.special_ids))
@@ -103,12 +105,12 @@ class TokenizerLock:
 
 
 def read_lock(artifact: Artifact) -> TokenizerLock:
-    """The lock of a published tokenizer."""
+    """Return the lock of a published tokenizer."""
     return TokenizerLock.from_bytes(artifact.file(LOCK_FILE).read_bytes())
 
 
 def pin_of(artifact: Artifact) -> TokenizerPin:
-    """What `corpus.lock` holds of a published tokenizer."""
+    """Return the pin for `corpus.lock` of a published tokenizer."""
     return read_lock(artifact).pin
 
 

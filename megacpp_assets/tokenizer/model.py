@@ -1,4 +1,4 @@
-"""A tokenizer as values: a key per id, merges by rank, guards and a whitespace recipe; made from trained merges."""
+"""A tokenizer as values, made from trained merges: a key per id, merges by rank, guards and a whitespace recipe."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from megacpp_assets.tokenizer.vocabulary.fixed import GUARD_CHARACTER, filler, f
 from megacpp_assets.tokenizer.whitespace import COMMANDS, DIRECTIVES, OPERATORS, Whitespace, char_classes
 
 FIRST_ORDINARY_ID = SPACE_ID
-"""Ids below are special tokens; decoding leaves them out."""
+"""Ids below this are special tokens; decoding drops them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merges:
-    """Merges in order, in the trainer's own ids: 0-255 the bytes by alphabet, then one id per new product."""
+    """Merges in order, with the trainer's ids: 0-255 are the bytes in the order of the alphabet, then one id per new
+    product.
+    """
 
     left: NDArray[np.uint32]
     right: NDArray[np.uint32]
@@ -38,14 +40,14 @@ class Model:
     whitespace: Whitespace
 
     def token_bytes(self) -> list[bytes]:
-        """The bytes of each id; of special and reserved ids, their spelling."""
+        """Return the bytes of each id. For special and reserved ids they are their spelling."""
         return [
             unspell(key) if index >= FIRST_ORDINARY_ID and is_spelled(key) else key.encode()
             for index, key in enumerate(self.keys)
         ]
 
     def reachable(self) -> list[int]:
-        """Ids that a word may equal as a whole: spelled in the byte alphabet, and not cut away by a guard."""
+        """Return the ids that a whole word may equal: spelled in the byte alphabet, and not cut out by a guard."""
         return [
             index
             for index, key in enumerate(self.keys)
@@ -54,12 +56,12 @@ class Model:
 
 
 def make_splitter(whitespace: Whitespace, guards: Mapping[str, int]) -> Splitter:
-    """The native splitter of a recipe; guards are numbered in the order of `guards`."""
+    """Return the native splitter of a recipe. Guards are numbered in the order of `guards`."""
     return Splitter(whitespace.flags, char_classes(), list(guards), DIRECTIVES, COMMANDS, OPERATORS)
 
 
 def make_encoder(model: Model) -> NativeEncoder:
-    """The native encoder of `model`."""
+    """Return the native encoder of `model`."""
     merges = np.ascontiguousarray(model.merges.T)
     return NativeEncoder(
         splitter=make_splitter(model.whitespace, model.guards),
@@ -75,7 +77,8 @@ def make_encoder(model: Model) -> NativeEncoder:
 
 
 def assemble(merges: Merges, vocabulary_size: int, whitespace: Whitespace) -> Model:
-    """The model of trained merges: fixed strings keep their ids, other products follow from 7200, the rest is reserved.
+    """Return the model of trained merges. Fixed strings keep their ids, other products start at 7200, the rest is
+    reserved.
 
     `merges` must not make more than `vocabulary_size` - 7200 products that the fixed band lacks.
     """
@@ -99,13 +102,13 @@ def assemble(merges: Merges, vocabulary_size: int, whitespace: Whitespace) -> Mo
 
 
 def unused_ids(model: Model) -> int:
-    """Number of reserved ids."""
+    """Return the number of reserved ids."""
     fillers: Sequence[bool] = [key == filler(index) for index, key in enumerate(model.keys)]
     return sum(fillers)
 
 
 def learned_ids(model: Model) -> int:
-    """Number of ids above the fixed band that merges have filled."""
+    """Return the number of ids above the fixed band that merges have filled."""
     return len(model.keys) - FIXED_IDS - sum(key.startswith("\ue000") for key in model.keys[FIXED_IDS:])
 
 

@@ -1,8 +1,8 @@
-"""The tokenizer registry: a bare git repository in which each tokenizer is one parentless commit.
+"""The tokenizer registry: a bare git repository in which each tokenizer is one commit without a parent.
 
 A commit's id is a pure function of its files and its dataset's name: author, committer and date are fixed. The branch
-of a dataset names its newest tokenizer; every tokenizer keeps a reference of its own, and one under the fingerprint of
-what it was trained from, by which it is found again instead of being trained again.
+of a dataset names its newest tokenizer. Every tokenizer keeps a reference of its own, and one under the fingerprint of
+its training, so that an equal training finds it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes], training: str) -> str:
-    """Commit `files` as the newest tokenizer of `dataset`, trained from what has the fingerprint `training`.
+    """Commit `files` as the newest tokenizer of `dataset`. `training` is the fingerprint of its training.
 
     Returns the commit id; equal files give the same id.
     """
@@ -47,7 +47,7 @@ def commit_tokenizer(root: Path, dataset: str, files: Mapping[str, bytes], train
 
 
 def read_committed(root: Path, commit: str, name: str) -> bytes:
-    """The bytes of file `name` of a tokenizer's commit; `LineageGap` if the registry does not hold it."""
+    """Return the bytes of file `name` of a tokenizer's commit. `LineageGap` if the registry lacks it."""
     repository = root / REGISTRY
     if not _COMMIT.fullmatch(commit) or not (repository / "HEAD").is_file():
         raise LineageGap(f"{REGISTRY}, commit {commit}", expected=name, found="none", do="train the tokenizer again")
@@ -55,13 +55,13 @@ def read_committed(root: Path, commit: str, name: str) -> bytes:
 
 
 def trained_commit(root: Path, training: str) -> str | None:
-    """The commit of the tokenizer that was trained from what has the fingerprint `training`, or None."""
+    """Return the commit of the tokenizer whose training has the fingerprint `training`, or None."""
     reference = root / REGISTRY / _trained_from(training)
     return reference.read_text(encoding="ascii").strip() if reference.is_file() else None
 
 
 def registered_commits(root: Path) -> list[str]:
-    """All commits of the registry, sorted."""
+    """Return all commits of the registry, sorted."""
     folder = root / REGISTRY / "refs" / "tokenizers"
     return sorted(file.name for file in folder.iterdir() if _COMMIT.fullmatch(file.name)) if folder.is_dir() else []
 
@@ -71,7 +71,9 @@ def _trained_from(training: str) -> str:
 
 
 def _open(root: Path) -> Path:
-    """The repository, made by hand: `git init` would copy templates of the machine and can be left half done."""
+    """Return the repository. It is created by hand: `git init` copies templates of the machine and can be
+    interrupted.
+    """
     repository = root / REGISTRY
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tokenizers"):
         (repository / folder).mkdir(parents=True, exist_ok=True)
@@ -82,7 +84,7 @@ def _open(root: Path) -> Path:
 
 
 def _clean(repository: Path) -> None:
-    """Remove what a killed git left behind."""
+    """Remove files that a killed git left behind."""
     for leftover in repository.glob("objects/**/tmp_obj_*"):
         leftover.unlink()
 

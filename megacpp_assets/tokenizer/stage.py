@@ -1,8 +1,9 @@
-"""Stage 3a, `tokenizer`: pinned sources in; the tokenizer, its lock, its statistics and a registry commit out. Equal
-sources and recipe give equal bytes and an equal commit, with any number of workers.
+"""Stage 3a, `tokenizer`: from pinned sources to the tokenizer, its lock, its statistics and a registry commit.
 
-Training ends in the registry, and the artifact is always restored from a commit of it: the pinned one, or the one that
-these sources and this recipe gave. So what was trained is never trained again, whatever has changed since."""
+Equal sources and recipe give equal bytes and an equal commit, with any number of workers. Training ends in the
+registry, and the artifact is always restored from one of its commits: the pinned one, or the one that these sources and
+this recipe gave. So no training is repeated, whatever has changed since.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ VERSION = "4"
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSpec:
-    """Which pinned repositories train the tokenizer of `dataset`, without which of their files, and how; or the `pin`
-    of one that they trained.
+    """The pinned repositories that train the tokenizer of `dataset`, their removed files, and the recipe; or the
+    `pin` of a trained one.
     """
 
     root: Path
@@ -65,7 +66,9 @@ class TokenizerSpec:
 
 
 def spec(corpus: Corpus, _partition: str) -> TokenizerSpec:
-    """What the one tokenizer of `corpus` is made from. Once pinned it comes from its registry: no tag retrains it."""
+    """Return what the tokenizer of `corpus` is made from. A pinned one comes from the registry, so that no tag
+    retrains it.
+    """
     pinned = corpus.lock.tokenizer
     if pinned:
         repos = tuple(RepoRef.parse(key) for key in pinned.repos)
@@ -75,7 +78,7 @@ def spec(corpus: Corpus, _partition: str) -> TokenizerSpec:
 
 
 def target(spec: TokenizerSpec) -> Target:
-    """The artifact and everything that decides its bytes; the order of `spec.repos` does not.
+    """Return the artifact's path and everything that decides its bytes. The order of `spec.repos` does not.
 
     A pinned tokenizer has the recipe of its commit. Without a commit, before the first training, nothing is current.
     """
@@ -92,9 +95,9 @@ def target(spec: TokenizerSpec) -> Target:
 
 
 def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
-    """Restore the pinned tokenizer, or the one trained from these sources, which is trained first unless it was before.
+    """Restore the pinned tokenizer, or the one trained from these sources. It is trained if the registry lacks it.
 
-    `LineageGap` or `TokenizerDrift` for a commit that cannot be restored; nothing was overwritten then.
+    `LineageGap` or `TokenizerDrift` for a commit that cannot be restored; then nothing was overwritten.
     """
     memory = Memory(Cache(spec.root / words_cache_path()))
     pin = spec.pin or _train_once(spec, memory, progress)
@@ -120,7 +123,7 @@ def _inputs(spec: TokenizerSpec) -> tuple[str, ...]:
 
 
 def _training(recipe: TokenizerRecipe) -> dict[str, Any]:
-    """What decides the merges beside the sources."""
+    """Return what decides the merges, apart from the sources."""
     return {
         "recipe": asdict(recipe),
         "fixed_vocabulary": fixed_sha256(),
@@ -129,7 +132,7 @@ def _training(recipe: TokenizerRecipe) -> dict[str, Any]:
 
 
 def _fingerprint(spec: TokenizerSpec, inputs: Iterable[Artifact]) -> str:
-    """Identity of a training: what it reads, and how."""
+    """Return the fingerprint of a training: what it reads, and how."""
     read = [artifact.manifest.sha256 for artifact in inputs]
     without = {"removed": _left_out(spec)} if spec.removed else {}
     return fingerprint(
@@ -142,7 +145,7 @@ def _left_out(spec: TokenizerSpec) -> list[str]:
 
 
 def _trained(spec: TokenizerSpec) -> TokenizerPin | None:
-    """What these sources and this recipe gave before, if the registry holds it still; else it is trained again."""
+    """Return the pin of what these sources and this recipe gave before, or None if the registry lacks it."""
     inputs = [artifact for path in _inputs(spec) if (artifact := find_artifact(spec.root, path)) is not None]
     if len(inputs) < len(_inputs(spec)):
         return None
@@ -154,7 +157,7 @@ def _trained(spec: TokenizerSpec) -> TokenizerPin | None:
 
 
 def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
-    """The recipe of the pinned commit. Where the registry lacks it `run` says so, unless the artifact is current."""
+    """Return the recipe of the pinned commit. If the registry lacks it, `run` raises unless the artifact is current."""
     if spec.pin is None:
         return spec.recipe
     try:
@@ -164,14 +167,14 @@ def _recipe(spec: TokenizerSpec) -> TokenizerRecipe:
 
 
 def training_files(raw: Artifact, removed: Sequence[Removal] = ()) -> list[SourceFile]:
-    """The source files of a repository that train the tokenizer: the selected ones, in path order."""
+    """Return the source files of a repository that train the tokenizer: the selected ones, in path order."""
     name = RepoRef.parse(raw.manifest.partition).name
     patterns = [removal.path or "*" for removal in removed if removal.repository == name]
     return [file for file in without_removed(source_files(raw), patterns) if not file.skipped]
 
 
 def training_texts(inputs: Iterable[Artifact], removed: Sequence[Removal] = ()) -> Iterator[bytes]:
-    """The texts of the inputs of a tokenizer, in their order, without those that were removed."""
+    """Yield the texts that train a tokenizer, in order, without removed files."""
     return (data for _, _, data in _texts(tuple(inputs), removed))
 
 
@@ -183,7 +186,7 @@ def _texts(inputs: tuple[Artifact, ...], removed: Sequence[Removal]) -> Iterator
 
 
 def _train_once(spec: TokenizerSpec, memory: Memory, progress: Progress) -> TokenizerPin:
-    """Train and register, with the sources held as they are; whoever waited for another finds what that one made."""
+    """Train and register under a lock of these inputs. A process that waited finds the result of the other one."""
     with writing(spec.root, f"{tokenizer_path(spec.dataset)}/training"), reading(spec.root, _inputs(spec)):
         inputs = tuple(open_artifact(spec.root, path).verify() for path in _inputs(spec))
         return _trained(spec) or _register(spec, inputs, memory, progress)
@@ -206,7 +209,7 @@ def _register(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory,
 def _train(
     spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, memory: Memory, progress: Progress
 ) -> Trained:
-    """Counting is the first third of the progress, merging the second; measuring will be the last."""
+    """Train. Counting is the first third of the progress, merging the second; the caller's measuring is the last."""
 
     def counted(done: int) -> None:
         progress(done, 3 * files)
@@ -234,7 +237,7 @@ def _measure(
 
 
 def _described(spec: TokenizerSpec, inputs: tuple[Artifact, ...]) -> dict[str, bytes]:
-    """What a commit says of its own training."""
+    """Return what a commit records about its training."""
     listed = [{"path": raw.path, "manifest_sha256": raw.manifest.sha256} for raw in inputs]
     without = {"removed": _left_out(spec)} if spec.removed else {}
     recipe = {"dataset": spec.dataset, "recipe": asdict(spec.recipe), "version": VERSION}

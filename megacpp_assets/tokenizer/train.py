@@ -1,4 +1,4 @@
-"""Training: texts in, merges out. Words are counted as they stream by; memory holds unique words, never the corpus."""
+"""Training: from texts to merges. Words are counted as texts arrive, so memory holds unique words, never the corpus."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Item = TypeVar("Item")
 
 BATCH_BYTES = 8 << 20
 REFERENCE_LIMIT = 2**31 - 1
-"""Largest pair count that the reference trainer can hold; it counts in 32 bits."""
+"""The largest pair count that the reference trainer can hold, which counts in 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model, the counted words it came from, and the merge loop's own facts."""
+    """A model, the counted words that it was trained on, and facts about the merge loop."""
 
     model: Model
     counter: Counter
@@ -34,18 +34,18 @@ class Trained:
 
     @property
     def reference_overflows(self) -> bool:
-        """Whether the reference trainer would have overflowed on this corpus, so that its merges may differ."""
+        """Return whether the reference trainer would overflow on this corpus, so that its merges may differ."""
         return self.largest_count > REFERENCE_LIMIT
 
 
 def new_counter(recipe: TokenizerRecipe) -> Counter:
-    """A native counter of nothing yet, which splits as `recipe` says."""
+    """Return an empty native counter that splits as `recipe` says."""
     whitespace = whitespace_recipe(recipe.whitespace)
     return Counter(make_splitter(whitespace, fixed_vocabulary().guards(whitespace)))
 
 
 def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int = 1) -> Counter:
-    """A native counter over `texts`: fixed strings that words can hold are cut out, stray bytes are left out."""
+    """Count the words of `texts`. Fixed strings that words can hold are cut out first; invalid bytes are left out."""
     counter = new_counter(recipe)
     for batch in batches(texts, len):
         counter.add(batch, threads)
@@ -53,10 +53,11 @@ def count_words(recipe: TokenizerRecipe, texts: Iterable[bytes], *, threads: int
 
 
 def train_model(counter: Counter, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None) -> Trained:
-    """The model of counted words: as many merges as the vocabulary has room for; `SpecError` for an empty corpus.
+    """Return the model of counted words, with as many merges as the vocabulary has room for. `SpecError` for an
+    empty corpus.
 
-    Merges are those of HuggingFace's BpeTrainer over the same words, but pairs whose product is a fixed word are
-    dropped (one string has one id, and a fixed word lies in no identifier). Ties: smallest pair of ids first.
+    Merges are those of HuggingFace's BpeTrainer over the same words, except that pairs whose product is a fixed word
+    are dropped: one string has one id, and a fixed word is part of no identifier. Ties go to the smallest pair of ids.
     """
     require_words(counter)
     fixed = fixed_vocabulary()
@@ -68,7 +69,7 @@ def train_model(counter: Counter, recipe: TokenizerRecipe, report: Callable[[int
 
 
 def require_words(counter: Counter) -> None:
-    """`SpecError` for an empty corpus."""
+    """Raise `SpecError` for an empty corpus."""
     if counter.words == 0:
         raise SpecError(
             "tokenizer training text", expected="at least one word", found="none", do="check the repositories"
@@ -76,7 +77,7 @@ def require_words(counter: Counter) -> None:
 
 
 def put_together(recipe: TokenizerRecipe, counter: Counter, merges: Merges, largest: int, dropped: int) -> Trained:
-    """The model of `merges`, with the facts of the loop that made them."""
+    """Return the model of `merges`, with facts about the loop that made them."""
     return Trained(
         model=assemble(merges, recipe.vocabulary_size, whitespace_recipe(recipe.whitespace)),
         counter=counter,
@@ -93,7 +94,7 @@ def train(texts: Iterable[bytes], recipe: TokenizerRecipe, *, threads: int = 1) 
 
 
 def batches(texts: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[Sequence[Item]]:
-    """Lists of texts, or of what holds one, of about `BATCH_BYTES` each."""
+    """Yield lists of about `BATCH_BYTES` of text each."""
     batch: list[Item] = []
     size = 0
     for text in texts:

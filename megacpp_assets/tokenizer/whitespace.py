@@ -1,6 +1,6 @@
-"""Whitespace recipes: flags in, one regular expression (Oniguruma, for tokenizer.json) and one native splitter out.
+"""Whitespace recipes: from flags to a regular expression (Oniguruma, for tokenizer.json) and a native splitter.
 
-The two cut every text into the same words; character classes are those of the pinned wheel, stored as ranges.
+Both split every text into the same words. Character classes are those of the pinned wheel, stored as ranges.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIRECTIVES = (
     "assert", "define", "elif", "elifdef", "elifndef", "else", "embed", "endif", "error", "ident", "if", "ifdef",
     "ifndef", "import", "include", "include_next", "line", "pragma", "undef", "warning",
 )  # fmt: skip
-"""Preprocessor directives that make one word with their `#` and the blanks between."""
+"""Preprocessor directives that are one word with their `#` and the blanks between."""
 
 COMMANDS = (
     "arg", "author", "brief", "class", "code", "cond", "copydoc", "defgroup", "deprecated", "details", "ref",
@@ -28,13 +28,15 @@ COMMANDS = (
     "return", "returns", "retval", "sa", "section", "see", "since", "struct", "subsection", "throw", "throws",
     "todo", "tparam", "typedef", "union", "var", "verbatim", "version", "warning",
 )  # fmt: skip
-"""Documentation commands that make one word with their backslash; without them `\\brief` would begin with an escape."""
+"""Documentation commands that are one word with their backslash. Otherwise `\\brief` would begin with an escape."""
 
 OPERATORS = (
     "<<=", "...", "///", "/**", "<<", "<=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=",
     "|=", "^=", ".*", "//", "/*", "*/",
 )  # fmt: skip
-"""Operators of several characters where punctuation is not taken in runs; those with `>` are guards instead."""
+"""Operators of several characters, for recipes that do not take punctuation in runs. Those with `>` are guards
+instead.
+"""
 
 _CONTINUE = r"[\p{L}\p{M}\p{N}_]"
 _WORD = rf"[\p{{L}}_]{_CONTINUE}*"
@@ -50,7 +52,7 @@ _ESCAPE = r"""\\[abefnrtv0'"?\\]"""
 
 @dataclass(frozen=True, slots=True)
 class Whitespace:
-    """One recipe; the flags mean what `native/tokenizer/splitter.hpp` says of them."""
+    """One recipe. `native/tokenizer/splitter.hpp` explains the flags."""
 
     name: str
     operator_runs: bool
@@ -62,12 +64,12 @@ class Whitespace:
 
     @property
     def flags(self) -> tuple[bool, ...]:
-        """The flags in the order of the native `Rules`."""
+        """Return the flags in the order of the native `Rules`."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name != "name")
 
     @property
     def pattern(self) -> str:
-        """The regular expression: ordered alternatives that together match any text."""
+        """Return the regular expression: ordered alternatives that together match any text."""
         if self.general:
             return _GENERAL
         words = rf"std::|template<|{_WORD}|{_NUMBER}"
@@ -108,7 +110,7 @@ def _optional(alternatives: list[str]) -> str:
 
 @cache
 def recipes() -> dict[str, Whitespace]:
-    """All recipes of `whitespace.toml`, by name."""
+    """Return all recipes of `whitespace.toml`, by name."""
     text = resources.files("megacpp_assets.tokenizer").joinpath("whitespace.toml").read_text(encoding="utf-8")
     return {
         name: Whitespace(name, **{key: value for key, value in table.items() if key != "why"})
@@ -117,7 +119,7 @@ def recipes() -> dict[str, Whitespace]:
 
 
 def whitespace_recipe(name: str) -> Whitespace:
-    """The recipe called `name`; `SpecError` if there is none."""
+    """Return the recipe called `name`. `SpecError` if it does not exist."""
     try:
         return recipes()[name]
     except KeyError:
@@ -126,7 +128,9 @@ def whitespace_recipe(name: str) -> Whitespace:
 
 @cache
 def char_classes() -> tuple[tuple[int, int, int], ...]:
-    """(first, last, class bits) of each range: 1 may begin an identifier, 2 may continue one, 4 may begin a number."""
+    """Yield (first, last, class bits) of each range: 1 may begin an identifier, 2 may continue one, 4 may begin a
+    number.
+    """
     text = resources.files("megacpp_assets.tokenizer").joinpath("char_classes.json").read_text(encoding="utf-8")
     table: dict[str, Any] = json.loads(text)
     bits = {"letter": 1 | 2, "mark": 2, "number": 2 | 4}

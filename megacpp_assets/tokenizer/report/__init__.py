@@ -1,1 +1,1 @@
-"""What is told of a tokenizer: statistics, the page that people read, comparison with another."""
+"""Reports about a tokenizer: statistics, a page for people, comparison with another tokenizer."""

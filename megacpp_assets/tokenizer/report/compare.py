@@ -1,4 +1,6 @@
-"""Our encoder beside others over the same texts: HuggingFace's must agree on every id, the trie model does not."""
+"""Compares our encoder with others over the same texts. HuggingFace's must agree on every id; the trie model does
+not.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ from megacpp_assets.tokenizer.trie import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Texts compared, those with other ids, and our tokens; `lost` of ours are no token of the other encoder (the same
-    bytes at the same place), which made `others` tokens. `undecodable` texts, not UTF-8, cannot be compared."""
+    """The result of a comparison.
+
+    It counts the texts, those with other ids, and our tokens. `lost` of our tokens are not tokens of the other encoder
+    (the same bytes at the same place), which made `others` tokens. `undecodable` texts are not UTF-8 and cannot be
+    compared.
+    """
 
     documents: int
     differing: int
@@ -30,7 +36,7 @@ class Agreement:
 
 
 def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
-    """The tokenizer in `directory` as plain HuggingFace `tokenizers` load it."""
+    """Compare with HuggingFace `tokenizers`, which loads the tokenizer in `directory`."""
     encoder = Encoder.load(directory)
     reference = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
     widths = _widths(encoder)
@@ -42,14 +48,14 @@ def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
 
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
-    """The longest-match model over the same vocabulary."""
+    """Compare with the longest-match model over the same vocabulary."""
     trie = open_trie(encoder.model, Comparison())
     widths = _widths(encoder)
     return _agreement(encoder, texts, lambda text: _spans(trie.encode(text), widths))
 
 
 Spans = NDArray[np.int64]
-"""(n, 2): where each token ends, in bytes, and its id; in order. A token's begin is the end of the one before."""
+"""(n, 2): the end of each token in bytes and its id, in order. A token starts where the one before ends."""
 
 
 def _spans(ids: NDArray[np.integer], widths: NDArray[np.int64]) -> Spans:
@@ -81,11 +87,11 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _widths(encoder: Encoder) -> NDArray[np.int64]:
-    """Bytes of each id."""
+    """Return the bytes of each id."""
     return np.array([len(token) for token in encoder.model.token_bytes()])
 
 
 def _keys(spans: Spans) -> NDArray[np.int64]:
-    """One number for each token's bytes: where it begins and ends."""
+    """Return one number for the start and the end of each token."""
     ends = spans[:, 0]
     return np.concatenate([np.zeros(1, np.int64), ends[:-1]]) << 32 | ends

@@ -11,7 +11,7 @@ PAGE_FILE = "quality.md"
 
 
 def quality_page(statistics: Statistics) -> str:
-    """Bytes per token by repository and language, fertility, ids, the longest tokens. Ends with a newline."""
+    """Return bytes per token by repository and language, fertility, ids and the longest tokens. Ends with a newline."""
     sections = [
         "# Tokenizer quality",
         _corpus(statistics),
@@ -55,7 +55,9 @@ def _fertility(statistics: Statistics) -> str:
 
 
 def category_page(repos: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
-    """Bytes per token of each repository's documents by structure category; `repos` holds bytes and tokens of each."""
+    """Return bytes per token of each repository's documents by structure category. `repos` holds bytes and tokens of
+    each.
+    """
     names = [name for name in STRUCTURE_CATEGORIES if any(name in parts for parts in repos.values())]
     rows = [(repo, *(_per_token(parts.get(name, {})) for name in names)) for repo, parts in repos.items()]
     return "## Bytes per token by repository and category\n\n" + _table(("repository", *names), rows) + "\n"

@@ -1,4 +1,4 @@
-"""What a tokenizer does to the corpus it was trained on: `statistics.json`, whole numbers only."""
+"""Statistics of a tokenizer over the corpus that trained it: `statistics.json`, whole numbers only."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Part:
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes per token, BOS not counted; 0 for no tokens."""
+        """Bytes per token without BOS; 0 if there are no tokens."""
         return self.bytes / self.tokens if self.tokens else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Fertility:
-    """Words of one kind (identifier, number, operator, blank, wide) and the tokens and bytes they are made of."""
+    """The words of one kind (identifier, number, operator, blank, wide), and their tokens and bytes."""
 
     words: int
     tokens: int
@@ -44,7 +44,9 @@ class Fertility:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Facts of one training. `unused_ids` are reserved, `silent_ids` have a string but never occur in the corpus."""
+    """Facts about one training. `unused_ids` are reserved. `silent_ids` have a string that never occurs in the
+    corpus.
+    """
 
     whole: Part
     repos: Mapping[str, Part]
@@ -64,12 +66,12 @@ class Statistics:
     round_trip_failures: int
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON bytes."""
+        """Return canonical JSON."""
         return canonical_json(asdict(self))
 
     @staticmethod
     def from_bytes(data: bytes) -> Statistics:
-        """Inverse of `to_bytes`."""
+        """Parse the output of `to_bytes`."""
         raw = json.loads(data)
         raw["whole"] = Part(**raw["whole"])
         for name, kind in (("repos", Part), ("languages", Part), ("fertility", Fertility)):
@@ -80,7 +82,9 @@ class Statistics:
 
 @dataclass(slots=True)
 class Measure:
-    """Adds up encodings of source files; `add` per batch, which the encoder's threads share, then `finish`."""
+    """Sums up encodings of source files. Call `add` for each batch, which the encoder's threads share, then
+    `finish`.
+    """
 
     encoder: Encoder
     uses: NDArray[np.int64] = field(init=False)
@@ -102,7 +106,7 @@ class Measure:
                 part[place] += value
 
     def finish(self, trained: Trained) -> Statistics:
-        """All totals."""
+        """Return all totals."""
         tokens = self.encoder.model.token_bytes()
         longest = sorted(range(FIRST_ORDINARY_ID, len(tokens)), key=lambda index: (-len(tokens[index]), index))
         used = [index for index in longest if self.uses[index]]

@@ -1,1 +1,1 @@
-"""The fixed vocabulary as reviewed data: a TOML file a band, each group with its reason; `fixed` makes ids of them."""
+"""The fixed vocabulary as reviewed data: a TOML file for each band, in which each group gives its reason."""

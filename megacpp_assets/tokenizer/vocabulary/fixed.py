@@ -1,4 +1,6 @@
-"""The fixed band: TOML groups in, one string per id 0-7199 out. One string has one id, and every byte has a token."""
+"""The fixed band: from groups in TOML to one string for each id 0-7199. One string has one id, and every byte has a
+token.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ BANDS = (
     "keywords", "operators", "preprocessor", "numbers", "punctuation", "standard_library", "standard_library_2",
     "platforms", "gpu", "specialists",
 )  # fmt: skip
-"""Data files of this folder, in id order."""
+"""Data files of this folder, in the order of ids."""
 
 FIRST_BYTE_ID = FIXED_IDS - 256
 """A byte that no group names has the id `FIRST_BYTE_ID + byte`."""
 
 GUARD_CHARACTER = ">"
-"""Every special token holds it, and text is cut at it before anything else: so no text can spell a special token."""
+"""Every special token contains this character, and text is cut at it first, so no text can spell a special token."""
 
 _WORD = re.compile(r"[A-Za-z0-9_]{2,}")
 
@@ -54,7 +56,7 @@ class FixedVocabulary:
     ids: Mapping[bytes, int]
 
     def keys(self) -> list[str]:
-        """The vocabulary key of each fixed id: byte-level spelling, except guards, which are raw text."""
+        """Return the vocabulary key of each fixed id: byte-level spelling, except guards, which are raw text."""
         keys = [filler(index) for index in range(FIXED_IDS)]
         for index, name in enumerate(SPECIAL_NAMES):
             keys[index] = special(name)
@@ -66,7 +68,7 @@ class FixedVocabulary:
         return keys
 
     def guards(self, whitespace: Whitespace) -> dict[str, int]:
-        """Text cut out before the splitter runs -> its id, under recipe `whitespace`."""
+        """Return the texts that are cut out before the splitter runs -> id, for recipe `whitespace`."""
         return {
             text: group.first + place
             for group in self.groups
@@ -75,28 +77,30 @@ class FixedVocabulary:
         }
 
     def words(self) -> list[bytes]:
-        """Fixed strings that could lie inside an identifier: no learned merge may produce them."""
+        """Return the fixed strings that could be part of an identifier. No learned merge may produce them."""
         return sorted(text for text in self.ids if _WORD.fullmatch(text.decode("latin-1")))
 
 
 def special(name: str) -> str:
-    """Spelling of a special token."""
+    """Return the spelling of a special token."""
     return f"<{name}>"
 
 
 def special_ids() -> dict[str, int]:
-    """Name -> pinned id of the special tokens and of the two named byte tokens."""
+    """Return name -> pinned id of the special tokens and of the two named byte tokens."""
     return {name: index for index, name in enumerate(SPECIAL_NAMES)} | {"SPACE": SPACE_ID, "NL": NEWLINE_ID}
 
 
 def filler(index: int) -> str:
-    """Spelling of a reserved id: it holds a character outside the byte-level alphabet, so no text can match it."""
+    """Return the spelling of a reserved id. It has a character outside of the byte-level alphabet, so no text
+    matches it.
+    """
     return f"\ue000RESERVED_{index}"
 
 
 @cache
 def fixed_vocabulary() -> FixedVocabulary:
-    """The fixed band as shipped; `SpecError` where the data files contradict themselves."""
+    """Return the fixed band as shipped. `SpecError` if the data files contradict each other."""
     groups = [group for band in BANDS for group in _groups(band)]
     ids: dict[bytes, int] = {b" ": SPACE_ID, b"\n": NEWLINE_ID}
     end = len(SPECIAL_NAMES)
@@ -112,7 +116,7 @@ def fixed_vocabulary() -> FixedVocabulary:
 
 @cache
 def fixed_sha256() -> str:
-    """Identity of the fixed band: the hash of its keys."""
+    """Return the hash of the keys of the fixed band."""
     return sha256_bytes("\0".join(fixed_vocabulary().keys()).encode())
 
 
