@@ -6,6 +6,7 @@ Ids, spans and offsets are those of the native encoder. In a slice no word is me
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,16 @@ Rows = NDArray[np.uint32]
 
 
 class GpuEncoder:
-    """Implements `contract.encoding.TextEncoder` for a model. A slice has `size` bytes, by default what fits."""
+    """Implements `contract.encoding.TextEncoder` for a model. A slice has `size` bytes, by default what fits.
+
+    Calls from several threads are taken one at a time: they share buffers.
+    """
 
     def __init__(self, model: Model, gpu: Gpu, size: int | None = None) -> None:
         self.vocabulary_size = len(model.keys)
         self._gpu, self._pool = gpu, Pool(gpu)
         self._size = size or slice_bytes(gpu)
+        self._turn = Lock()
         self._native = make_encoder(model)
         self._splitter = Splitter(gpu, self._pool, model.whitespace, model.guards)
         tokens, reachable = model.token_bytes(), model.reachable()
@@ -58,10 +63,11 @@ class GpuEncoder:
         rows: list[Rows] = [np.zeros((0, _SPAN_WORDS), dtype=np.uint32)]
         begins: list[NDArray[np.int64]] = []
         total = 0
-        for found, texts_at in self._parts(texts):
-            begins.append(total + texts_at)
-            rows.append(found)
-            total += len(found)
+        with self._turn:
+            for found, texts_at in self._parts(texts):
+                begins.append(total + texts_at)
+                rows.append(found)
+                total += len(found)
         columns = np.concatenate(rows)
         starts, ends = (np.ascontiguousarray(columns[:, place]).view(np.int32) for place in (1, 2))
         offsets = np.concatenate([*begins, [total]]).astype(np.int64)
