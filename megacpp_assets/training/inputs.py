@@ -1,4 +1,4 @@
-"""The artifacts a training run reads, and their identities as a checkpoint records them."""
+"""The artifacts that a training run reads, and their identities as a checkpoint records them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from megacpp_assets.training.checkpoints.record import DataIdentity
 
 
 def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> DataIdentity:
-    """Who the two artifacts are, by their manifests."""
+    """Return the identity of the two artifacts, from their manifests."""
     prefix = files.prefix_name(dataset, TRAIN_SPLIT)
     return DataIdentity(
         tokenizer_commit=str(tokenizer.manifest.stats["commit"]),
@@ -26,8 +26,10 @@ def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> Data
 
 
 def require_one_tokenizer(mixture: str, megatron: Artifact, tokenizer: Artifact) -> None:
-    """`TokenizerDrift`, before the first step, if another tokenizer is behind the rows than the checkpoint would name
-    or than the lock pins: a checkpoint that mixes tokenizers is worth nothing.
+    """Raise `TokenizerDrift` if the rows were made with another tokenizer than the lock pins or the checkpoint would
+    name.
+
+    This happens before the first step: a checkpoint that mixes tokenizers is worthless.
     """
     found = wrong_tokenizer(megatron)
     if not found:

@@ -1,4 +1,4 @@
-"""The job: what to train, said in identities, so that it means the same wherever it runs."""
+"""A job: what to train, described by identities, so that it means the same on every machine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ JOB_FILE: Final = "job.json"
 LIVE_METRICS_FILE: Final = "metrics.jsonl"
 FAILURE_FILE: Final = "failure.txt"
 STORE_FOLDER: Final = "ranks"
-"""Beside the job file, of mode 0700: here the processes of a group find each other."""
+"""A folder beside the job file, of mode 0700, where the processes of a group find each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each artifact that is read, and
-    `version` is that of the training code.
+    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each input, `version` is that
+    of the training code.
 
-    Nothing here is a place, a process or a command of the machine that asks for the training.
+    A job holds no path, process or command of the machine that requests the training.
     """
 
     root: str
@@ -42,23 +42,26 @@ class Job:
 
     @staticmethod
     def of(spec: TrainedCheckpointSpec) -> Job:
-        """The job that makes `spec`'s last checkpoint. `LineageGap` for an input that is missing."""
+        """Return the job that makes the last checkpoint of `spec`. `LineageGap` if an input is missing."""
         return Job.over(spec, {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)})
 
     @staticmethod
     def over(spec: TrainedCheckpointSpec, inputs: Mapping[str, str]) -> Job:
-        """The same, of `inputs` as they are given."""
+        """Return the same job for the given `inputs`."""
         root = spec.root.resolve().as_uri()
         return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs, spec.phase_before)
 
     @property
     def name(self) -> str:
-        """The same for the same job, another for another: 30 lower-case letters, digits and '-', from a letter on."""
+        """The name of the job, a hash of its contents: 30 lower-case letters, digits and '-', starting with a
+        letter.
+        """
         return f"megacpp-{sha256_bytes(self.to_bytes())[:22]}"
 
     def spec(self) -> TrainedCheckpointSpec:
-        """What to train in the root, which must be a folder of this machine. `LineageGap` if an input is another's,
-        `SpecError` if the job was made for other code.
+        """Return what to train in the root, which must be a folder of this machine.
+
+        `LineageGap` if an input is not the one in the job, `SpecError` if the job was made for other code.
         """
         if self.version != VERSION:
             do = "install the same release of megacpp_assets on both sides"
@@ -79,19 +82,19 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """The root as a folder. `SpecError` for a root elsewhere."""
+        """Return the root as a folder. `SpecError` if it is elsewhere."""
         parts = urlsplit(self.root)
         if parts.scheme != "file" or parts.netloc:
             raise SpecError("root of the job", expected="a file:/// URI", found=self.root)
         return Path(unquote(parts.path))
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON."""
+        """Return canonical JSON."""
         return canonical_json(asdict(self))
 
     @staticmethod
     def from_bytes(data: bytes) -> Job:
-        """Inverse of `to_bytes`. `SpecError` for what is no job."""
+        """Parse the output of `to_bytes`. `SpecError` if it is not a job."""
         try:
             raw = json.loads(data)
             mixture, recipe = Mixture(**raw.pop("mixture")), TrainingRecipe(**raw.pop("recipe"))

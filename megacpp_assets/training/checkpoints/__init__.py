@@ -1,1 +1,1 @@
-"""Checkpoints: what they say of themselves, saving, going on from one, and handing one to others."""
+"""Checkpoints: their records, saving, resuming, and export."""

@@ -1,4 +1,6 @@
-"""Saving and restoring a run: safetensors only, nothing that executes when read, equal runs give equal bytes."""
+"""Saves and restores a run. Only safetensors are written, so nothing is executed when they are read. Equal runs give
+equal bytes.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,9 @@ from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_targe
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run between two steps: tensors that change in place, and the metrics of the steps so far, which grow.
+    """The state of a run between two steps: tensors that change in place, and the metrics of all steps so far.
 
-    `resumed` names the checkpoints of other processes that the run went on from, oldest first.
+    `resumed` names the checkpoints of runs on other processes that this run resumed from, oldest first.
     """
 
     model: GPT
@@ -50,15 +52,15 @@ class RunState:
 
     @property
     def step(self) -> int:
-        """Steps done."""
+        """The number of completed steps."""
         return len(self.metrics)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A run as it was after a step: copies, in the CPU's memory, of what this process has of each kind of tensors.
+    """A copy of a run's state after a step, in the CPU's memory: this process's part of each kind of tensors.
 
-    No later step changes them. `parameters` counts those of all processes.
+    Later steps do not change it. `parameters` counts those of all processes.
     """
 
     model: ModelConfig
@@ -69,12 +71,12 @@ class Snapshot:
 
     @property
     def step(self) -> int:
-        """Steps done."""
+        """The number of completed steps."""
         return len(self.metrics)
 
 
 def snapshot(state: RunState) -> Snapshot:
-    """Copy `state`, of a sharded model what lies here."""
+    """Copy `state`; of a sharded model, this process's part."""
     weights = state.model.state_dict()
     tensors = {MODEL: _copies(weights), OPTIMIZER: _copies(state.optimizer.state())}
     parameters = sum(tensor.numel() for tensor in weights.values())
@@ -90,10 +92,10 @@ def save(
     measured: Mapping[str, Any],
     writers: Writers,
 ) -> None:
-    """Publish the checkpoint of this step with what was `measured` of it, unless it is there already; each of `writers`
-    calls this, writes its shard, and the first one seals them.
+    """Publish the checkpoint of this step with the figures `measured`, unless it exists.
 
-    `inputs` are those of `spec`, verified when the run began: none of them is read again.
+    Each of `writers` calls this and writes its shard; the first one seals them. `inputs` are those of `spec`. They were
+    verified when the run began and are not read again.
     """
     target = checkpoint_target(spec, state.step)
     files = {shard_file(kind, writers.rank): partial(_fill, state, kind) for kind in state.tensors}
@@ -126,15 +128,16 @@ def save(
 
 
 def _fill(state: Snapshot, kind: str, path: Path) -> None:
-    # One metadata key only: safetensors writes several in no fixed order.
+    # Only one metadata key: safetensors writes several in no fixed order.
     save_file(dict(state.tensors[kind]), path, {"step": str(state.step)})
 
 
 def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[StepMetrics]:
-    """Load a verified checkpoint into `model` and `optimizer`, in place, as far as they lie here; returns the metrics
-    of its steps. However many processes wrote it, no shard is read of which this one needs nothing.
+    """Load a verified checkpoint into this process's part of `model` and `optimizer`, in place; return the metrics
+    of its steps.
 
-    Raises `LineageGap` if the tensors are not exactly those of the model.
+    It may have been written by any number of processes. Shards that this process does not need are not read. Raises
+    `LineageGap` if the tensors are not exactly those of the model.
     """
     metrics = read_metrics(checkpoint)
     shards = Shards(checkpoint)
@@ -145,7 +148,9 @@ def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[Step
 
 
 def load_weights(checkpoint: Artifact, model: GPT) -> None:
-    """Load the weights of a verified checkpoint into `model`, in place. `LineageGap` if they are another model's."""
+    """Load the weights of a verified checkpoint into `model`, in place. `LineageGap` if they belong to another
+    model.
+    """
     _copy(Shards(checkpoint), MODEL, model.state_dict())
 
 

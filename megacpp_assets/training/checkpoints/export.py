@@ -33,7 +33,7 @@ CONFIG_FILE: Final = "config.json"
 ORIGIN_FILE: Final = "origin.json"
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _FILE_BYTES: Final = 2 << 30
-"""Of weights that are more there are several files, as `transformers` loads them; no more than one is in memory."""
+"""The most bytes of one file, as in `transformers`. Only one file is in memory at a time."""
 
 
 def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: Path, dtype: str = "float32") -> None:
@@ -79,13 +79,13 @@ def _model_config(raw: Mapping[str, Any]) -> ModelConfig:
 
 
 def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
-    """One file, or as many as `_FILE_BYTES` asks for and their index."""
+    """Write one file, or as many as `_FILE_BYTES` demands and their index."""
     files: list[list[str]] = []
     held: dict[str, Tensor] = {}
     total = 0
 
     def put() -> None:
-        # `transformers` asks for this metadata key and reads no other.
+        # `transformers` requires this metadata key and reads no other.
         save_file(held, folder / str(len(files)), {"format": "pt"})
         files.append(list(held))
         held.clear()
@@ -108,7 +108,7 @@ def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
 
 
 def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Our tensors under a Llama's names, in its order; each is gathered from its shards when its turn comes."""
+    """Yield our tensors under a Llama's names, in its order. Each is gathered from its shards only then."""
     shards = Shards(checkpoint)
 
     def whole(name: str) -> Tensor:
@@ -136,7 +136,7 @@ def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, T
 
 
 def _unknown_structure(parts: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
-    """What the structure embedding adds to a token whose channels are all 0: (hidden,)."""
+    """Return the vector (hidden,) that the structure embedding adds to a token whose channels are all 0."""
     structure = StructureEmbedding(config.structure, config.hidden)
     structure.load_state_dict(dict(parts))
     zero = torch.zeros((1, 1), dtype=torch.int64)
@@ -173,7 +173,7 @@ def _llama(config: ModelConfig, row_tokens: int, dtype: str, *, tied: bool) -> d
 
 
 def _origin(checkpoint: Artifact, tokenizer: Artifact) -> dict[str, Any]:
-    """What `megacpp audit` is asked for to prove where the weights come from."""
+    """Return what a user passes to `megacpp audit` to prove where the weights come from."""
     return {
         "checkpoint": checkpoint.path,
         "manifest_sha256": checkpoint.manifest.sha256,

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself beside its tensors: its configuration and the loss of every step. No torch here."""
+"""The records in a checkpoint: its configuration and the loss of every step. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ METRICS_FILE: Final = "metrics.jsonl"
 
 
 def shard_file(kind: str, number: int) -> str:
-    """The file of one process's parts of the `MODEL`, or of what its `OPTIMIZER` remembers."""
+    """Return the file for the parts that one process has of the `MODEL`, or of the state of its `OPTIMIZER`."""
     return f"{kind}_{number:05}.safetensors"
 
 
 def weights_sha256(manifest: Manifest) -> str:
-    """The hashes of the weights' shards, "" of a manifest that lists none."""
+    """Return the hashes of the weights' shards; "" if the manifest lists none."""
     return " ".join(entry.sha256 for entry in manifest.files if entry.name.startswith(f"{MODEL}_"))
 
 
 @dataclass(frozen=True, slots=True)
 class DataIdentity:
-    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that hold them.
+    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that list them.
 
     `megatron_prefix` is relative to the data root, e.g. `megatron/DATASET/base/4k/DATASET_train`.
     """
@@ -59,12 +59,12 @@ class CheckpointConfig:
     torch: str
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON."""
+        """Return canonical JSON."""
         return canonical_json(asdict(self))
 
     @staticmethod
     def from_bytes(data: bytes, where: str) -> CheckpointConfig:
-        """Parse; `LineageGap` naming `where` if it is not such a record."""
+        """Parse a record. `LineageGap` that names `where` if it is malformed."""
         try:
             raw = json.loads(data)
             raw["data"] = DataIdentity(**raw["data"])
@@ -75,20 +75,20 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, slots=True)
 class StepMetrics:
-    """Step number from 1, mean loss in nats over the tokens trained on, and how many those were."""
+    """Step number from 1, mean loss in nats over the tokens trained on, and the number of those tokens."""
 
     step: int
     loss: float
     tokens: int
 
     def to_line(self) -> str:
-        """One JSON line. The hexadecimal loss is exact; the decimal one is for people."""
+        """Return one JSON line. The hexadecimal loss is exact; the decimal one is for people."""
         record = {"loss": self.loss, "loss_hex": self.loss.hex(), "step": self.step, "tokens": self.tokens}
         return json.dumps(record, sort_keys=True) + "\n"
 
 
 def parse_metrics(data: bytes, where: str) -> list[StepMetrics]:
-    """All lines of a metrics file; `LineageGap` naming `where` if one is not a step's."""
+    """Parse a metrics file. `LineageGap` that names `where` if a line is malformed."""
     try:
         records = [json.loads(line) for line in data.splitlines()]
         return [StepMetrics(int(r["step"]), float.fromhex(r["loss_hex"]), int(r["tokens"])) for r in records]
@@ -97,23 +97,23 @@ def parse_metrics(data: bytes, where: str) -> list[StepMetrics]:
 
 
 def read_config(checkpoint: Artifact) -> CheckpointConfig:
-    """The configuration of a published checkpoint."""
+    """Return the configuration of a published checkpoint."""
     return CheckpointConfig.from_bytes(checkpoint.file(CONFIG_FILE).read_bytes(), f"{checkpoint.path}/{CONFIG_FILE}")
 
 
 def read_metrics(checkpoint: Artifact) -> list[StepMetrics]:
-    """The steps that led to a published checkpoint, in order."""
+    """Return the steps that led to a published checkpoint, in order."""
     return parse_metrics(checkpoint.file(METRICS_FILE).read_bytes(), f"{checkpoint.path}/{METRICS_FILE}")
 
 
 def quarter_losses(losses: Sequence[float]) -> tuple[float, float]:
-    """Mean loss of the first and of the last quarter of the steps (at least one step each)."""
+    """Return the mean loss of the first and of the last quarter of the steps (at least one step each)."""
     quarter = max(1, len(losses) // 4)
     return math.fsum(losses[:quarter]) / quarter, math.fsum(losses[-quarter:]) / quarter
 
 
 def loss_fell(losses: Sequence[float]) -> bool:
-    """Whether the last quarter of the steps is better than the first; False for a loss that is not a number."""
+    """Return whether the last quarter of the steps is better than the first; false if a loss is not a number."""
     if not losses:
         return False
     first, last = quarter_losses(losses)

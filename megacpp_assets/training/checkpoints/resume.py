@@ -1,6 +1,7 @@
-"""Which published checkpoint a run goes on from: the newest one that verifies and belongs to the same work.
+"""Selects the published checkpoint from which a run resumes: the newest one that verifies and belongs to the same
+work.
 
-No directory is listed: a checkpoint's place follows from its step, and its fingerprint from recipe and inputs.
+No directory is listed: the path of a checkpoint follows from its step, its fingerprint from recipe and inputs.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, list[Artifact]]:
-    """The checkpoint to resume from, None to start over; and the newer ones that fail verification. Of the one of a run
-    on other processes only where the recipe is elastic."""
+    """Return the checkpoint to resume from, or None to start over; and the newer ones that fail verification.
+
+    A checkpoint of a run on other processes counts only if the recipe is elastic.
+    """
     damaged: list[Artifact] = []
     for artifact in sealed_checkpoints(spec, range(spec.recipe.steps, 0, -1)):
         problem = next(artifact.problems(), None)
@@ -37,22 +40,22 @@ def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, lis
 
 
 def interim_checkpoints(spec: TrainedCheckpointSpec) -> list[Artifact]:
-    """What interrupted runs saved between the scheduled steps: an undisturbed run leaves no such thing."""
+    """Return the checkpoints that interrupted runs saved between the scheduled steps."""
     unscheduled = (step for step in range(1, spec.recipe.steps) if not is_saved(spec.recipe, step))
     return list(sealed_checkpoints(spec, unscheduled))
 
 
 def remove(artifacts: Iterable[Artifact]) -> None:
-    """Take each checkpoint away, its seal first."""
+    """Remove each checkpoint, its seal first."""
     for artifact in artifacts:
         remove_artifact(artifact)
 
 
 def sealed_checkpoints(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
-    """The sealed checkpoints of this work among `steps`, in that order. No data file is read."""
+    """Return the sealed checkpoints of this work among `steps`, in that order. No data file is read."""
     root = str(spec.root)
     for step in steps:
-        # Long runs have many steps and few checkpoints: most are ruled out by one system call.
+        # Long runs have many steps and few checkpoints. One system call rules out most steps.
         if os.path.isfile(f"{root}/{layout.checkpoint_path(spec.dataset, spec.mixture, step)}/{COMPLETE_FILE}"):
             artifact = claimed_artifact(checkpoint_target(spec, step)) or _elsewhere(spec, step)
             if artifact is not None:
@@ -60,7 +63,7 @@ def sealed_checkpoints(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Ite
 
 
 def resumed_from(spec: TrainedCheckpointSpec, checkpoint: Artifact) -> list[Mapping[str, Any]]:
-    """The checkpoints of other processes behind a run that goes on from `checkpoint`, oldest first."""
+    """Return the checkpoints of other processes that a run which resumes from `checkpoint` depends on, oldest first."""
     found = list(checkpoint.manifest.stats.get("resumed", ()))
     placement = _placement(checkpoint)
     if placement == {name: getattr(spec.recipe, name) for name in PLACEMENT}:
@@ -70,13 +73,13 @@ def resumed_from(spec: TrainedCheckpointSpec, checkpoint: Artifact) -> list[Mapp
 
 
 def _elsewhere(spec: TrainedCheckpointSpec, step: int) -> Artifact | None:
-    """The checkpoint of an unfinished run of the same work on other processes, for a recipe that may go on from it."""
+    """Return the checkpoint of an unfinished run of the same work on other processes, if the recipe is elastic."""
     there = find_artifact(spec.root, checkpoint_target(spec, step).path) if spec.recipe.elastic else None
     if there is None or step == spec.recipe.steps:
         return None
     try:
         recipe = replace(spec.recipe, **_placement(there))
-    except (SpecError, TypeError):  # made by other code, or of processes that this batch cannot be dealt to
+    except (SpecError, TypeError):  # made by other code, or by a number of processes that does not divide this batch
         return None
     return claimed_artifact(checkpoint_target(replace(spec, recipe=recipe), step))
 

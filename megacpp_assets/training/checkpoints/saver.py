@@ -1,4 +1,4 @@
-"""Checkpoints that are written beside the steps that follow them: one at a time, in order, by a thread."""
+"""Writes checkpoints in a thread while the next steps run: one at a time and in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import TracebackType
 
 
 class Saver:
-    """Within its block `save` returns while the checkpoint is still being written; at the end of the block all are.
+    """Within its block `save` returns before the checkpoint is written. At the end of the block all are written.
 
-    A checkpoint that cannot be written ends the run: the next call raises what its writing raised.
+    If a checkpoint cannot be written, the next call raises the error.
     """
 
     def __init__(self) -> None:
@@ -23,22 +23,22 @@ class Saver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._thread.shutdown()  # what was begun is written to its end, whatever else went wrong
+        self._thread.shutdown()  # complete what was begun, whatever else failed
         if error is None:
             self.wait()
 
     def save(self, write: Callable[[], object]) -> None:
-        """Have `write` called once the one before has ended."""
+        """Call `write` in the thread after the previous one has ended."""
         self.wait()
         self._pending = self._thread.submit(write)
 
     def check(self) -> None:
-        """Raise if what was begun has failed."""
+        """Raise the error of the thread, if it had one."""
         if self._pending is not None and self._pending.done():
             self.wait()
 
     def wait(self) -> None:
-        """Return when nothing is being written any more."""
+        """Wait until nothing is being written."""
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()

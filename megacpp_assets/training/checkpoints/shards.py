@@ -1,8 +1,8 @@
-"""The tensors of a checkpoint, in shards: each process that trained a part of the model wrote its rows, and an index
-says which they are. Whoever reads asks for rows; no shard is opened that has none of them.
+"""The tensors of a checkpoint as shards: each process writes the rows of its part, and an index says which they are.
 
-`shards.json` names each tensor's type, shape and the rows at which the parts begin; the manifest has each file's hash.
-No torch here: quality and lineage read it too.
+`shards.json` names each tensor's type, shape and the rows at which the parts begin. The manifest has each file's hash.
+A reader asks for rows, and only shards with those rows are opened. This module does not import torch: quality and
+lineage read it too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from megacpp_assets.training.checkpoints.record import INDEX_FILE, MODEL, OPTIMI
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A tensor over all shards: shard number `n` has the rows from `offsets[n]` up to `offsets[n + 1]`."""
+    """A tensor over all shards: shard `n` has the rows from `offsets[n]` to `offsets[n + 1]`."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -32,11 +32,11 @@ class Whole:
 
 
 Index = Mapping[str, Mapping[str, Whole]]
-"""Of the model and of the optimizer: each tensor by its name."""
+"""The tensors of the model and of the optimizer, by name."""
 
 
 def index_of(folder: Path, shards: int) -> Index:
-    """What the shards in `folder` say that they hold, the rows of each after those of the one before."""
+    """Return the index of the shards in `folder`. The rows of each shard follow those of the shard before."""
     return {kind: _of_kind(folder, kind, shards) for kind in (MODEL, OPTIMIZER)}
 
 
@@ -50,22 +50,22 @@ def _of_kind(folder: Path, kind: str, shards: int) -> dict[str, Whole]:
                 before = found.get(name, Whole(part.get_dtype(), (0, *rest), (0,) * (number + 1)))
                 offsets = (*before.offsets, before.offsets[-1] + rows)
                 found[name] = Whole(before.dtype, (offsets[-1], *rest), offsets)
-        for name, each in found.items():  # of which this one has nothing
+        for name, each in found.items():  # this shard has no rows of the tensor
             if len(each.offsets) < number + 2:
                 found[name] = Whole(each.dtype, each.shape, (*each.offsets, each.offsets[-1]))
     return found
 
 
 def index_bytes(index: Index) -> bytes:
-    """Canonical JSON."""
+    """Return canonical JSON."""
     return canonical_json({kind: {name: asdict(each) for name, each in index[kind].items()} for kind in index})
 
 
 class Shards:
     """The tensors of a published checkpoint, as arrays of `framework`: "pt" or "np".
 
-    A shard is compared with the manifest before anything of it is read; `LineageGap` naming the one that is missing,
-    damaged, or not what the index says.
+    A shard is compared with the manifest before it is read. `LineageGap` names a shard that is missing, damaged, or
+    does not match the index.
     """
 
     def __init__(self, checkpoint: Artifact, framework: str = "pt") -> None:
@@ -75,15 +75,15 @@ class Shards:
 
     @property
     def path(self) -> str:
-        """Of the checkpoint, in its data root."""
+        """The path of the checkpoint in its data root."""
         return self._checkpoint.path
 
     def tensors(self, kind: str) -> Mapping[str, Whole]:
-        """By name."""
+        """The tensors by name."""
         return self._index[kind]
 
     def pieces(self, kind: str, name: str, first: int = 0, end: int | None = None) -> Iterator[Any]:
-        """The rows from `first` up to `end` of a tensor, one after the other, as they lie in the shards."""
+        """Yield the rows from `first` to `end` of a tensor, in the pieces that the shards have."""
         whole = self._index[kind][name]
         end = whole.shape[0] if end is None else end
         for number, (low, high) in enumerate(pairwise(whole.offsets)):

@@ -1,4 +1,4 @@
-"""One block of the model: a mixer of tokens, by attention or by a state, and SwiGLU, each added to the stream."""
+"""One block of the model: a mixer of tokens (attention or a state) and SwiGLU, each added to the residual stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rotation = tuple[Tensor, Tensor]
 
 
 class Widths(NamedTuple):
-    """Channels of the residual stream, heads of queries, heads of keys and of values, and blocks of the model."""
+    """Channels of the residual stream, heads of queries, heads of keys and values, and number of blocks."""
 
     hidden: int
     heads: int
@@ -29,22 +29,24 @@ class Widths(NamedTuple):
 
     @property
     def residual_std(self) -> float:
-        """The residual stream grows with depth; what writes to it starts smaller in proportion."""
+        """The residual stream grows with depth, so the weights that write to it start smaller in proportion."""
         return INITIAL_STD / math.sqrt(2 * self.layers)
 
 
 def padded(size: int) -> int:
-    """`size` rounded up to a multiple of 64, as tensor cores and TPUs want it."""
+    """Return `size` rounded up to a multiple of 64, which tensor cores and TPUs need."""
     return -(-size // _MULTIPLE) * _MULTIPLE
 
 
 def feed_forward_width(hidden: int) -> int:
-    """Channels between the two products of a SwiGLU: 8/3 of `hidden`, padded."""
+    """Return the channels between the two products of a SwiGLU: 8/3 of `hidden`, padded."""
     return padded(8 * hidden // 3)
 
 
 class Block(nn.Module):
-    """Pre-norm mixer and SwiGLU, each added to the residual stream; the block `number` of the model, from 0."""
+    """A mixer and a SwiGLU, each after a norm and added to the residual stream. `number` is the place in the model,
+    from 0.
+    """
 
     def __init__(self, widths: Widths, state_space: StateSpaceConfig, number: int) -> None:
         super().__init__()
@@ -59,7 +61,7 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, turned: Rotation, positions: Tensor, attend: Attend, bias: ChunkBias | None = None
     ) -> Tensor:
-        """The stream after the block. `bias` is of attention; a state has none."""
+        """Return the stream after the block. Only attention uses `bias`."""
         x = x + (self.mixer(x, turned, attend, bias) if self.attends else self.mixer(x, positions))
         after: Tensor = x + self.mlp(x)
         return after
@@ -79,7 +81,7 @@ class Attention(nn.Module):
         nn.init.normal_(self.out, std=widths.residual_std)
 
     def forward(self, x: Tensor, turned: Rotation, attend: Attend, bias: ChunkBias | None = None) -> Tensor:
-        """What is added to the residual stream `x`, (B, T, hidden)."""
+        """Return what is added to the residual stream `x`, (B, T, hidden)."""
         projected = linear(rms_norm(x, self.norm.shape, self.norm), self.qkv)
         query, key, value = (
             part.view(*part.shape[:2], -1, self.head_dim) for part in torch.split(projected, self.widths, -1)
@@ -89,7 +91,7 @@ class Attention(nn.Module):
 
 
 class SwiGlu(nn.Module):
-    """Each token by itself, through 8/3 times the channels."""
+    """Transforms each token on its own, through 8/3 times the channels."""
 
     def __init__(self, widths: Widths) -> None:
         super().__init__()
@@ -101,20 +103,20 @@ class SwiGlu(nn.Module):
         nn.init.normal_(self.down, std=widths.residual_std)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What is added to the residual stream `x`."""
+        """Return what is added to the residual stream `x`."""
         gate, up = linear(rms_norm(x, self.norm.shape, self.norm), self.gate_up).chunk(2, -1)
         return linear(silu(gate) * up, self.down)
 
 
 def rotation(positions: Tensor, head_dim: int, base: float) -> Rotation:
-    """Cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
+    """Return cosines and sines of RoPE, each (B, T, 1, head_dim / 2)."""
     exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
     angles = positions[..., None, None].float() * base**-exponent
     return angles.cos(), angles.sin()
 
 
 def _rotate(x: Tensor, turned: Rotation) -> Tensor:
-    """Turn each pair (x[i], x[i + head_dim / 2]) by its angle."""
+    """Rotate each pair (x[i], x[i + head_dim / 2]) by its angle."""
     cos, sin = (part.to(x.dtype) for part in turned)
     left, right = x.chunk(2, -1)
     return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)

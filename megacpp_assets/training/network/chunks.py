@@ -1,7 +1,7 @@
-"""Chunks of a batch on its device, as the parts of the model that know of them take them: relation bias and enricher.
+"""The chunks of a batch on its device, for relation bias and the enricher.
 
-Everything has the shape that the row length gives: how many chunks there are and how they relate are values, so that
-one graph serves for all batches.
+All shapes follow from the row length. The number of chunks and their relations are values, so that one graph serves all
+batches.
 """
 
 from __future__ import annotations
@@ -15,32 +15,39 @@ from megacpp_assets.loader.chunks import ChunkBatch, chunk_relation_mask, token_
 
 
 class ChunkInput(NamedTuple):
-    """Chunks of B rows in C slots. `ids` (B, T) int64 is the slot of each token, C where it is in no chunk; `relations`
-    (B, R, C, C) bool is `loader.chunks.chunk_relation_mask`, which relates chunks of one document only."""
+    """The chunks of B rows in C slots.
+
+    `ids` (B, T) int64 is the slot of each token, or C if it is in no chunk. `relations` (B, R, C, C) bool is
+    `loader.chunks.chunk_relation_mask`, which relates only chunks of one document.
+    """
 
     ids: Tensor
     relations: Tensor
 
     def membership(self) -> Tensor:
-        """(B, T, C) float32: 1 where the token is of the chunk. By comparison: a one-hot of torch is a scatter."""
+        """Return (B, T, C) float32: 1 if the token is in the chunk. It compares ids, because torch's one-hot is a
+        scatter.
+        """
         slots = torch.arange(self.relations.shape[-1], device=self.ids.device)
         return (self.ids[..., None] == slots).float()
 
 
 class ChunkBias(NamedTuple):
-    """What attention adds to a score: `values` (B, heads, C, C) by the chunks of query and key; 0 outside of chunks."""
+    """The bias that attention adds to scores: `values` (B, heads, C, C) by the chunks of query and key; 0 outside of
+    chunks.
+    """
 
     values: Tensor
     chunks: ChunkInput
 
     def of_tokens(self) -> Tensor:
-        """(B, heads, T, T), by two products: exact, since each sums one value and zeros."""
+        """Return (B, heads, T, T), by two matrix products. They are exact, because each sums one value and zeros."""
         member = self.chunks.membership()[:, None]
         return member @ self.values.float() @ member.transpose(-1, -2)
 
 
 def chunk_input(chunks: ChunkBatch, device: torch.device) -> ChunkInput:
-    """The chunks of a loader batch on `device`."""
+    """Return the chunks of a loader batch on `device`."""
     ids, valid = token_chunk_ids(chunks)
     ids[~valid] = chunks.starts.shape[1]
     relations = torch.from_numpy(chunk_relation_mask(chunks))

@@ -1,7 +1,7 @@
-"""What a chunk may know of the chunks before it that it relates to: messages over calls, types and levels.
+"""Messages between related chunks over calls, types and levels, each from an earlier chunk to a later one.
 
-The model that the seed describes lets a chunk's mean, future tokens and all, reach each of its tokens. Here a token
-hears only chunks that are over when its own begins, and never its own: else the loss would be told what it asks for.
+In the seed's model the mean of a chunk, with its future tokens, reaches each of its tokens. Here a token receives
+messages only from chunks that ended before its own chunk, or the loss would see its own targets.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from torch.nn.functional import linear, rms_norm, silu
 from megacpp_assets.training.network.chunks import ChunkInput
 
 MESSAGES: Final = slice(1, 7)
-"""Those of a relation mask that carry messages: calls and types both ways, same level, adjacent level."""
+"""The relations that carry messages: calls and types in both directions, same level, adjacent level."""
 NEIGHBOURS: Final = 16
-"""Of more related chunks, the first ones of the document are heard."""
+"""If more chunks are related, the first ones of the document are used."""
 _STD: Final = 0.02
 
 
@@ -42,7 +42,7 @@ class StructureGraphEnricher(nn.Module):
         nn.init.normal_(self.mix, std=1 / math.sqrt(width))
 
     def forward(self, x: Tensor, chunks: ChunkInput) -> Tensor:
-        """Nothing for tokens without a chunk, or whose chunk relates to none before it."""
+        """Return zero for tokens without a chunk, or whose chunk relates to no earlier one."""
         member = chunks.membership().to(x.dtype)
         pooled = member.transpose(1, 2) @ linear(rms_norm(x, self.norm.shape, self.norm), self.down)
         state = pooled / member.sum(1).clamp(min=1)[..., None]
@@ -57,16 +57,17 @@ class StructureGraphEnricher(nn.Module):
 
 
 def before(relations: Tensor) -> Tensor:
-    """(B, 6, C, C): where chunk i hears chunk j, which lies before it. Chunks are in the order of their tokens, and one
-    is over at the latest with the first token of the next."""
+    """Return (B, 6, C, C): whether chunk i receives messages from chunk j, which must come before it.
+
+    Chunks are in the order of their tokens, and each ends at the latest where the next begins.
+    """
     return relations[:, MESSAGES].tril(-1)
 
 
 def ranked_sums(earlier: Tensor, state: Tensor) -> Tensor:
-    """(B, 6, C, width): by relation, the sum of what each chunk's first neighbours hold.
+    """Return (B, 6, C, width): for each relation, the sum over each chunk's first neighbours.
 
-    By ranks that a cumulative sum gives and products of matrices: no top-k, sort, gather nor scatter, which a TPU does
-    badly or not at all.
+    It uses ranks by cumulative sums, and matrix products. Top-k, sort, gather and scatter are slow or missing on a TPU.
     """
     related = earlier.any(1)
     kept = related & (torch.cumsum(related.int(), -1) <= NEIGHBOURS)
@@ -74,7 +75,7 @@ def ranked_sums(earlier: Tensor, state: Tensor) -> Tensor:
 
 
 def gathered_sums(earlier: Tensor, state: Tensor) -> Tensor:
-    """The same by top-k and gathering: for C chunks, C x 16 vectors in place of C x C weights six times over."""
+    """Return the same by top-k and gather: C x 16 vectors for C chunks, instead of six C x C matrices of weights."""
     related = earlier.any(1)
     slots = related.shape[-1]
     place = torch.arange(slots, 0, -1, device=state.device)

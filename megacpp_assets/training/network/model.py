@@ -33,7 +33,7 @@ from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding
 
 _SCORED_AT_ONCE: Final = 512
-"""Tokens whose scores over the vocabulary are held at a time where they are measured."""
+"""Tokens whose scores over the vocabulary are in memory at once when losses are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class ModelConfig:
 
     @property
     def head_dim(self) -> int:
-        """Width of one head."""
+        """The width of one head."""
         return self.hidden // self.heads
 
     @property
     def groups(self) -> int:
-        """Heads of keys, and of values."""
+        """The number of heads of keys and of values."""
         return self.kv_heads or self.heads
 
 
@@ -122,14 +122,14 @@ def model_input(
 
 
 def loss_weights(batch: RowBatch, context_loss: float) -> NDArray[np.float32]:
-    """(B, T) weights of the loss at each position, by the role of the token that is predicted there."""
+    """Return (B, T) weights of the loss at each position, by the role of the token that is predicted there."""
     roles = np.zeros_like(batch.roles)
     roles[:, :-1] = batch.roles[:, 1:]
     return np.where(roles == ROOT_ROLE, 1, context_loss).astype(np.float32) * batch.loss_mask
 
 
 class GPT(nn.Module):
-    """The model. `forward` gives the summed loss of a batch, `logits` the scores of every token."""
+    """The model. `forward` returns the summed loss of a batch, `logits` the scores of every token."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -148,24 +148,24 @@ class GPT(nn.Module):
         nn.init.normal_(self.embedding, std=INITIAL_STD)
 
     def forward(self, batch: ModelInput) -> Tensor:
-        """Weighed sum over the tokens with loss, in nats: a scalar."""
+        """Return the weighted sum of the losses in nats: a scalar."""
         hidden, weight = self._states(batch)
         weights = batch.loss_weights.flatten()
         return masked_cross_entropy(hidden.flatten(0, 1), weight, batch.target_ids.flatten(), weights)
 
     def token_losses(self, batch: ModelInput, places: Tensor) -> Tensor:
-        """(N,) float32 losses in nats at `places` (N,) of the one row of `batch`."""
+        """Return (N,) float32 losses in nats at `places` (N,) of the one row of `batch`."""
         hidden, weight = self._states(batch)
         targets = torch.split(batch.target_ids[0][places], _SCORED_AT_ONCE)
         parts = zip(torch.split(hidden[0][places], _SCORED_AT_ONCE), targets, strict=True)
         return torch.cat([cross_entropy(linear(h, weight).float(), target, reduction="none") for h, target in parts])
 
     def logits(self, batch: ModelInput) -> Tensor:
-        """(B, T, vocabulary) scores; for tests and small batches, the loss never builds them."""
+        """Return (B, T, vocabulary) scores, for tests and small batches. The loss never builds them."""
         return linear(self.hidden(batch), self.output_weight)
 
     def _states(self, batch: ModelInput) -> tuple[Tensor, Tensor]:
-        """(B, T, hidden) states and (vocabulary, hidden) weights of the output, in the dtype of the matrix products."""
+        """Return (B, T, hidden) states and (vocabulary, hidden) output weights, in the dtype of the matrix products."""
         dtype = getattr(torch, self.config.dtype)
         with torch.autocast(batch.input_ids.device.type, dtype, enabled=dtype != torch.float32):
             hidden = self.hidden(batch)
@@ -173,11 +173,11 @@ class GPT(nn.Module):
 
     @property
     def output_weight(self) -> Tensor:
-        """The tied embedding without its padding rows: (vocabulary, hidden)."""
+        """Return the tied embedding without its padding rows: (vocabulary, hidden)."""
         return self.embedding[: self.config.vocabulary_size]
 
     def hidden(self, batch: ModelInput) -> Tensor:
-        """(B, T, hidden) states after the last norm."""
+        """Return (B, T, hidden) states after the last norm."""
         turned = rotation(batch.positions, self.config.head_dim, self.config.rope_base)
         x = nn.functional.embedding(batch.input_ids, self.embedding)
         if self.structure is not None:

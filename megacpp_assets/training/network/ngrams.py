@@ -1,7 +1,7 @@
 """Additive embedding of the n-grams that end at a token, hashed into tables: local spelling at little cost.
 
-Unlike the model that the seed describes, no n-gram reaches into the document before: what is ahead of a document's
-first token counts as absent, as it would if the document stood alone.
+In the seed's model an n-gram may reach into the document before. Here tokens before a document's first one count as
+absent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MULTIPLIER_BITS = 31
 
 @dataclass(frozen=True, slots=True)
 class NgramConfig:
-    """`heads` tables of about `table_size` vectors of `width` for each of `orders`; none without heads."""
+    """`heads` tables of about `table_size` vectors of `width` for each of `orders`. 0 heads disable it."""
 
     heads: int = 0
     orders: tuple[int, ...] = (2, 3)
@@ -36,14 +36,18 @@ class NgramConfig:
 
     @property
     def tables(self) -> tuple[tuple[int, int], ...]:
-        """(order, vectors) of each table: prime numbers of vectors, so that no multiplier has a factor in common."""
+        """(order, vectors) of each table. The numbers of vectors are prime, so that no multiplier shares a factor
+        with them.
+        """
         order_of = [order for order in self.orders for _ in range(self.heads)]
         return tuple(zip(order_of, _primes(self.table_size, len(order_of)), strict=True))
 
 
 class NgramEmbedding(nn.Module):
-    """(B, T) ids -> (B, T, hidden), to be added to the token embedding. Starts at nothing, and trains from step one:
-    the projection is zero, the tables are not."""
+    """(B, T) ids -> (B, T, hidden), which is added to the token embedding.
+
+    It starts at zero but trains from the first step: the projection is zero, the tables are not.
+    """
 
     multipliers: Tensor
     sizes: Tensor
@@ -62,10 +66,10 @@ class NgramEmbedding(nn.Module):
         nn.init.normal_(self.table, std=config.width**-0.5)
 
     def forward(self, input_ids: Tensor, positions: Tensor) -> Tensor:
-        """`positions` count from each document's first token."""
+        """Return the embedding. `positions` count from each document's first token."""
         hashed: Tensor = torch.zeros((*input_ids.shape, len(self.sizes)), dtype=torch.int64, device=input_ids.device)
         for back in range(self.reach):
-            # Ids count from 1 here: 0 is an absent token, and multiplies to nothing.
+            # Ids count from 1 here. 0 is an absent token, whose product is 0.
             token = torch.where(positions >= back, torch.roll(input_ids, back, -1) + 1, 0)
             hashed = hashed ^ token[..., None] * self.multipliers[:, back]
         vectors = nn.functional.embedding(hashed % self.sizes + self.offsets, self.table)
@@ -74,7 +78,7 @@ class NgramEmbedding(nn.Module):
 
 
 def multipliers(config: NgramConfig, reach: int) -> list[list[int]]:
-    """Of each table, an odd number below 2^31 for each place of its n-gram, 0 for places further back."""
+    """Return an odd number below 2^31 for each place of a table's n-gram; 0 for places further back."""
     return [
         [_odd(f"{order}.{number}.{back}") if back < order else 0 for back in range(reach)]
         for number, (order, _) in enumerate(config.tables)
@@ -87,7 +91,7 @@ def _odd(name: str) -> int:
 
 
 def _primes(start: int, count: int) -> list[int]:
-    """The first `count` primes from `start` up."""
+    """Return the first `count` primes from `start` on."""
     found: list[int] = []
     number = start
     while len(found) < count:

@@ -1,4 +1,6 @@
-"""Additive bias of attention by how the chunks of query and key relate: calls, types, levels (docs/contracts.md)."""
+"""Additive bias of attention by the relations of the chunks of query and key: calls, types, levels
+(docs/contracts.md).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from megacpp_assets.training.network.chunks import ChunkBias, ChunkInput
 
 
 class RelationBias(nn.Module):
-    """One number a relation and head, the same in all blocks. All start at zero, and train from step one."""
+    """One number per relation and head, the same in all blocks. All start at zero and train from the first step."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.zeros(len(RELATIONS), heads))
 
     def forward(self, chunks: ChunkInput) -> ChunkBias:
-        """The sum over the relations of each pair of chunks, of which there may be several."""
+        """Return the sum over the relations of each pair of chunks. A pair may have several."""
         return ChunkBias(torch.einsum("brij,rh->bhij", chunks.relations.to(self.table.dtype), self.table), chunks)

@@ -1,4 +1,4 @@
-"""Choice of the attention backend: documents one by one on a CPU, FlexAttention on CUDA, a dense mask elsewhere."""
+"""Chooses the attention backend: document by document on a CPU, FlexAttention on CUDA, a dense mask elsewhere."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from megacpp_assets.training.network.attention.scores import Attend
 def attention_for(
     batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0, *, one_graph: bool = False
 ) -> Attend:
-    """Attention over the documents of `batch`, prepared once per batch, outside any compiled region.
+    """Return attention over the documents of `batch`, prepared once per batch, outside of any compiled region.
 
-    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; 0 leaves it.
-    For `one_graph` all tensors have the shapes of every other batch, so that what was compiled once serves for all.
+    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; 0 disables this. With `one_graph`
+    all tensors have the same shapes in every batch, so that one compilation serves all.
     """
     if device.type == "cpu" and not one_graph:
         return block_attention(layout, softcap)

@@ -1,4 +1,4 @@
-"""Attention under a boolean mask of all pairs: the plain meaning that every other backend must equal."""
+"""Attention under a boolean mask of all pairs: the reference that every other backend must equal."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from megacpp_assets.training.network.attention.scores import Attend, attended
 from megacpp_assets.training.network.chunks import ChunkBias
 
 MAX_TOKENS = 8192
-"""Longest row for which a (T, T) mask is built (docs/contracts.md: 4 GB a sample at 64K)."""
+"""The longest row for which a (T, T) mask is built (docs/contracts.md: 4 GB per sample at 64K)."""
 
 
 def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
-    """(B, 1, T, T) bool: query i sees key j if j <= i, both valid, in one document. `SpecError` over the cap."""
+    """Return (B, 1, T, T) bool: query i sees key j if j <= i, both are valid, and both are in one document.
+
+    `SpecError` above the longest row.
+    """
     tokens = doc_ids.shape[1]
     if tokens > MAX_TOKENS:
         raise SpecError("dense attention mask", expected=f"rows of at most {MAX_TOKENS} tokens", found=tokens)

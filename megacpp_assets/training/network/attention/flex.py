@@ -1,4 +1,4 @@
-"""Attention by FlexAttention's block-sparse kernel: the CUDA backend; whole blocks between documents are skipped."""
+"""Attention with FlexAttention's block-sparse kernel, the CUDA backend. Blocks between documents are skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def document_mask_mod(doc_ids: Tensor, valid_token_count: Tensor) -> MaskMod:
-    """The rule of `dense.document_mask`, one pair at a time: (batch, head, query, key) -> bool."""
+    """Return the rule of `dense.document_mask` for one pair: (batch, head, query, key) -> bool."""
 
     def allowed(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         del head
@@ -36,8 +36,10 @@ def document_mask_mod(doc_ids: Tensor, valid_token_count: Tensor) -> MaskMod:
 
 
 def document_block_mask(batch: RowBatch, layout: DocumentLayout, device: torch.device) -> BlockMask:
-    """Which blocks of 128 queries and 128 keys hold an allowed pair, and which hold nothing else. Every tensor's shape
-    follows from the batch's alone."""
+    """Return which blocks of 128 queries and 128 keys have an allowed pair, and which have only allowed pairs.
+
+    The shape of every tensor depends on the shape of the batch only.
+    """
     tokens = batch.doc_ids.shape[1]
     classes = classify_selected_block_masks(layout, AttentionValidity(batch.valid_token_count), _BLOCK)
     valid_tokens = torch.from_numpy(batch.valid_token_count).to(device)
@@ -47,7 +49,7 @@ def document_block_mask(batch: RowBatch, layout: DocumentLayout, device: torch.d
 
 
 def _listed(chosen: NDArray[np.bool_], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Of (B, blocks, blocks) flags how many each row has, and which: (B, 1, blocks), (B, 1, blocks, blocks)."""
+    """Return how many of (B, blocks, blocks) flags each row has, and which: (B, 1, blocks), (B, 1, blocks, blocks)."""
     counts, columns = chosen.sum(2, dtype=np.int32), np.argsort(~chosen, axis=2, kind="stable").astype(np.int32)
     return torch.from_numpy(counts[:, None]).to(device), torch.from_numpy(columns[:, None]).to(device)
 
@@ -55,7 +57,7 @@ def _listed(chosen: NDArray[np.bool_], device: torch.device) -> tuple[Tensor, Te
 def flex_document_attention(
     batch: RowBatch, layout: DocumentLayout, device: torch.device, softcap: float = 0.0
 ) -> Attend:
-    """Attention over (B, T, heads, head_dim). Padding queries give zero. Compiled on CUDA, eager elsewhere."""
+    """Attention over (B, T, heads, head_dim). Padding queries give zero. It is compiled on CUDA and eager elsewhere."""
     mask = document_block_mask(batch, layout, device)
     kernel = _compiled() if device.type == "cuda" else flex_attention
 
@@ -69,11 +71,16 @@ def flex_document_attention(
 
 
 def _score_rule(softcap: float, bias: ChunkBias | None) -> ScoreMod | None:
-    """What becomes of a score: held within `softcap`, then `bias` by the chunks of query and key added."""
+    """Return the function that changes a score: it applies `softcap`, then adds `bias` by the chunks of query and
+    key.
+    """
     capped = _capped(softcap) if softcap else None
     if bias is None:
         return capped
-    slots, values = bias.chunks.ids, pad(bias.values.float(), (0, 1, 0, 1))  # a token of no chunk is of a last one of 0
+    slots, values = (
+        bias.chunks.ids,
+        pad(bias.values.float(), (0, 1, 0, 1)),
+    )  # tokens without a chunk use a last chunk whose bias is 0
 
     def biased(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         held = score if capped is None else capped(score, batch, head, query, key)
@@ -84,7 +91,7 @@ def _score_rule(softcap: float, bias: ChunkBias | None) -> ScoreMod | None:
 
 @functools.cache
 def _capped(softcap: float) -> ScoreMod:
-    """The same function for the same bound, or each batch would be compiled anew."""
+    """Return the same function for the same bound; another one would compile each batch again."""
 
     def capped(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         del batch, head, query, key

@@ -1,4 +1,4 @@
-"""Where documents lie in a batch of rows: lengths and positions, worked out once per batch on the host."""
+"""The positions of documents in a batch of rows: lengths and positions, computed once per batch on the host."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class DocumentLayout:
     """Rows of a batch cut into stretches: each document, and each row's padding.
 
-    `lengths` are the stretches in tokens, over all rows end to end (they sum to B x T); `padding` marks those without
-    documents; `positions` (B, T) int64 count tokens from each document's own start.
+    `lengths` are the stretches in tokens over all rows (they sum to B x T); `padding` marks those without documents;
+    `positions` (B, T) int64 count tokens from the start of each document.
     """
 
     lengths: tuple[int, ...]
@@ -22,7 +22,7 @@ class DocumentLayout:
 
 
 def document_layout(doc_ids: NDArray[np.int32], valid_token_count: NDArray[np.int32]) -> DocumentLayout:
-    """The layout of rows with `doc_ids` (B, T), of which the first `valid_token_count` (B,) tokens are valid."""
+    """Return the layout of rows with `doc_ids` (B, T), of which the first `valid_token_count` (B,) tokens are valid."""
     batch, tokens = doc_ids.shape
     column = np.arange(tokens)
     pad = column >= valid_token_count[:, None]

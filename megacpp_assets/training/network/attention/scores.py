@@ -1,4 +1,4 @@
-"""One stretch of attention, heads first: what torch's kernel computes, and what it cannot: scores within bounds."""
+"""Attention over one stretch, heads first: torch's kernel, or our own where scores are capped."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ class Attend(Protocol):
 
 
 def as_many_heads(values: Tensor, heads: int) -> Tensor:
-    """Keys or values (B, groups, T, head_dim), each group repeated for the heads that share it."""
+    """Return keys or values (B, groups, T, head_dim) with each group repeated for the heads that share it."""
     return values if values.shape[1] == heads else values.repeat_interleave(heads // values.shape[1], 1)
 
 
 def attended(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, softcap: float, *, bias: Tensor | None = None
 ) -> Tensor:
-    """Attention over (B, heads, T, head_dim); `mask` is (B, 1, T, T) bool, None the causal one of one document.
+    """Return attention over (B, heads, T, head_dim). `mask` is (B, 1, T, T) bool; None is the causal mask of one
+    document.
 
-    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; `bias`, which broadcasts to
-    (B, heads, T, T), is added to what comes of it. Queries that see nothing give zero.
+    With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask. Then `bias`, which broadcasts to
+    (B, heads, T, T), is added. Queries that see nothing give zero.
     """
     key, value = as_many_heads(key, query.shape[1]), as_many_heads(value, query.shape[1])
     if not softcap and bias is None:

@@ -1,6 +1,6 @@
-"""Which part of each row is valid, and which whole blocks of queries and keys follow from it (docs/contracts.md).
+"""The valid part of each row, and the blocks of queries and keys that follow from it (docs/contracts.md).
 
-Worked out once a batch on the host, so that no kernel looks for padding or borders of documents in a compiled region.
+It is computed once per batch on the host, so that no kernel searches for padding or borders of documents.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from megacpp_assets.training.network.attention.layout import DocumentLayout
 
 
 class ValidityMode(Enum):
-    """In what a row's real prefix is counted."""
+    """The unit in which a row's valid prefix is counted."""
 
     SLOT_PREFIX = "slot_prefix"
     TOKEN_PREFIX = "token_prefix"
     NONE = "none"
-    """Every token is real."""
+    """Every token is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionValidity:
-    """The real prefix of each row: (B,) `token_counts`, (B,) `slot_counts` of `base_block_tokens` tokens each, which go
-    before those, or neither. `SpecError` for counts that are no (B,) whole numbers from 0, or slots without a size."""
+    """The valid prefix of each row, from (B,) `token_counts` or from (B,) `slot_counts` of `base_block_tokens`
+    tokens each.
+
+    Slots take precedence; without both, every token is valid. `SpecError` for counts that are not (B,) whole numbers
+    from 0, or slots without a size.
+    """
 
     token_counts: NDArray[np.integer] | None = None
     slot_counts: NDArray[np.integer] | None = None
@@ -46,19 +50,21 @@ class AttentionValidity:
 
     @property
     def mode(self) -> ValidityMode:
-        """Slots go before tokens."""
+        """The mode that applies: slots take precedence over tokens."""
         if self.slot_counts is not None:
             return ValidityMode.SLOT_PREFIX
         return ValidityMode.NONE if self.token_counts is None else ValidityMode.TOKEN_PREFIX
 
     def on_tiles(self, query_tile_tokens: int) -> AttentionValidity:
-        """As a kernel over clustered tiles reads it: by slots only where a slot is a tile, else by tokens, else not."""
+        """Return the mode for a kernel over clustered tiles: slots only if a slot is a tile, else tokens, else all
+        valid.
+        """
         if self.slot_counts is not None and self.base_block_tokens == query_tile_tokens:
             return self
         return AttentionValidity(self.token_counts)
 
     def tokens(self, rows: int, row_tokens: int) -> NDArray[np.int64]:
-        """(B,) real tokens of each of `rows` rows of `row_tokens`."""
+        """Return the number of valid tokens (B,) of each of `rows` rows of `row_tokens`."""
         if self.slot_counts is not None:
             return np.minimum(self.slot_counts.astype(np.int64) * self.base_block_tokens, row_tokens)
         if self.token_counts is not None:
@@ -68,15 +74,18 @@ class AttentionValidity:
 
 @dataclass(frozen=True, slots=True)
 class BlockClasses:
-    """(B, blocks, blocks) flags of each block of queries and block of keys. An `allowed` one holds a pair that attends;
-    it is `fully_safe`, where every pair of it does, or `needs_token_cleanup`, where each pair is to be asked."""
+    """(B, blocks, blocks) flags for each block of queries and block of keys.
+
+    A block is `allowed` if at least one of its pairs attends, `fully_safe` if all do, and `needs_token_cleanup` if each
+    pair must be tested.
+    """
 
     allowed: NDArray[np.bool_]
     fully_safe: NDArray[np.bool_]
 
     @property
     def needs_token_cleanup(self) -> NDArray[np.bool_]:
-        """Allowed, and not fully safe."""
+        """Blocks that are allowed and not fully safe."""
         return self.allowed & ~self.fully_safe
 
 
@@ -98,9 +107,9 @@ def classify_selected_block_masks(
     last = np.minimum(first + block_tokens, tokens) - 1
     begin = np.arange(tokens) - layout.positions
     valid = validity.tokens(rows, tokens)[:, None]
-    # The documents of a block's queries lie side by side: what they may see begins where the first of them does.
+    # The documents of a block's queries are contiguous: what they may see begins where the first one does.
     seen = np.where(first < valid, begin[:, first] // block_tokens, np.arange(blocks) + 1)
-    # A block of keys is seen whole by every query if it lies within the document of the last query, and before it.
+    # Every query sees a block of keys whole if it lies in the document of the last query, before that query's block.
     whole = np.where((last < valid) & (last == first + block_tokens - 1), -(-begin[:, last] // block_tokens), blocks)
     column, row = np.arange(blocks), np.arange(blocks)[:, None]
     allowed = (column >= seen[:, :, None]) & (column <= row)
