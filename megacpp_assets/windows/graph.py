@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from megacpp_assets.windows.functions import Functions, ParsedBlobs
+from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, ParsedBlobs
 from megacpp_assets.windows.trees import TreeChange
 
 MOST_CANDIDATES: Final = 3
@@ -39,6 +39,10 @@ class TreeGraph:
     files: dict[str, tuple[str, Functions]] = field(default_factory=dict)
     _defining: dict[int, set[str]] = field(default_factory=dict)
     _calling: dict[int, set[str]] = field(default_factory=dict)
+    _standard: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._standard = self.blobs.names.number("std")
 
     def apply(self, changes: Iterable[TreeChange]) -> None:
         """Follow the tree. Only names that a change adds to a file, or takes from it, are touched."""
@@ -54,8 +58,8 @@ class TreeGraph:
     def callees(self, caller: Place) -> Iterator[Edge]:
         """The functions that `caller` calls, in the order of its calls; one that it calls twice comes twice."""
         functions = self.files[caller.path][1]
-        for name, line in functions.calls_of(caller.function):
-            found = _meant(self._definitions(name), caller.path)
+        for name, asked, line in functions.calls_of(caller.function):
+            found = self._meant(self._definitions(name), caller, asked)
             yield from (Edge(place, _confidence(found), line) for place in found)
 
     def callers(self, callee: Place) -> Iterator[Edge]:
@@ -63,10 +67,10 @@ class TreeGraph:
         name = int(self.files[callee.path][1].name[callee.function])
         definitions = self._definitions(name)
         for path in sorted(self._calling.get(name, ())):
-            found = _meant(definitions, path)
-            if callee in found:
-                functions = self.files[path][1]
-                for number in functions.calling(name):
+            functions = self.files[path][1]
+            for number, asked in functions.calling(name):
+                found = self._meant(definitions, Place(path, number), asked)
+                if callee in found:
                     yield Edge(Place(path, number), _confidence(found), int(functions.first[number]))
 
     def _definitions(self, name: int) -> list[Place]:
@@ -76,13 +80,22 @@ class TreeGraph:
             for number in self.files[path][1].named(name)
         ]
 
+    def _meant(self, definitions: list[Place], caller: Place, asked: int) -> list[Place]:
+        """What a call may mean: the definitions of the scope that it asks for, else any; of many, those of its file.
 
-def _meant(definitions: list[Place], path: str) -> list[Place]:
-    """What a call from the file `path` may mean: any definition, or where there are too many, those of that file."""
-    if len(definitions) <= MOST_CANDIDATES:
-        return definitions
-    own = [place for place in definitions if place.path == path]
-    return own if len(own) <= MOST_CANDIDATES else []
+        A bare name asks for the scope of the caller, in which its class comes first.
+        """
+        if asked == self._standard:
+            return []
+        if asked != UNKNOWN_SCOPE:
+            scope = self._scope(caller) if asked == OWN_SCOPE else asked
+            definitions = [place for place in definitions if self._scope(place) == scope] or definitions
+        if len(definitions) > MOST_CANDIDATES:
+            definitions = [place for place in definitions if place.path == caller.path]
+        return definitions if len(definitions) <= MOST_CANDIDATES else []
+
+    def _scope(self, place: Place) -> int:
+        return int(self.files[place.path][1].scope[place.function])
 
 
 def _names(functions: Functions | None) -> tuple[set[int], set[int]]:

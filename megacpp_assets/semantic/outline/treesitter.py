@@ -47,10 +47,11 @@ _BODIES = frozenset({"compound_statement", "try_statement"})
 _BODY_ENDS = ("_list", "compound_statement")
 _BECOMES_MEMBER = frozenset({Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER})
 _CALLS = """
-(call_expression function: (identifier) @name)
-(call_expression function: (field_expression field: (field_identifier) @name))
-(call_expression function: (field_expression field: (template_method name: (field_identifier) @name)))
-(call_expression function: (template_function name: (identifier) @name))
+(call_expression function: (identifier) @plain)
+(call_expression function: (template_function name: (identifier) @plain))
+(call_expression function: (field_expression argument: (this) field: (field_identifier) @plain))
+(call_expression function: (field_expression field: (field_identifier) @member))
+(call_expression function: (field_expression field: (template_method name: (field_identifier) @member)))
 (call_expression function: (qualified_identifier) @qualified)
 """
 _NAMES = frozenset(
@@ -90,16 +91,35 @@ def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
     return sorted(found, key=lambda node: (node.start, -node.end, node.depth))
 
 
-def syntax_calls(code: bytes) -> list[tuple[int, str]]:
-    """(byte, last component of the called name) of each call that names what it calls, in order."""
+class Call(NamedTuple):
+    """A call: where the called name stands, its last component, and the scope before that one.
+
+    `scope` is "" where the name stands alone or behind `this`, and None where an object stands before it.
+    """
+
+    place: int
+    name: str
+    scope: str | None
+
+
+def syntax_calls(code: bytes) -> list[Call]:
+    """Each call that names what it calls, in order."""
+
+    def text(node: tree_sitter.Node) -> str:
+        return code[node.start_byte : node.end_byte].decode(errors="replace")
+
     found = tree_sitter.QueryCursor(_calls()).captures(_parsed(code).root_node)
-    calls = [(node.start_byte, code[node.start_byte : node.end_byte]) for node in found.get("name", ())]
+    calls = {node.start_byte: Call(node.start_byte, text(node), None) for node in found.get("member", ())}
+    for node in found.get("plain", ()):
+        calls[node.start_byte] = Call(node.start_byte, text(node), "")
     for qualified in found.get("qualified", ()):
-        node = qualified
+        node, scope = qualified, ""
         while (inner := node.child_by_field_name("name")) is not None:
+            before = node.child_by_field_name("scope")
+            scope = text(before).partition("<")[0] if before is not None else scope
             node = inner
-        calls.append((node.start_byte, code[node.start_byte : node.end_byte]))
-    return sorted((place, name.decode(errors="replace")) for place, name in calls)
+        calls[node.start_byte] = Call(node.start_byte, text(node), scope)
+    return [calls[place] for place in sorted(calls)]
 
 
 class _Visit(NamedTuple):

@@ -1,0 +1,47 @@
+"""The functions and calls of one file, as the index of a tree has them."""
+
+from __future__ import annotations
+
+from megacpp_assets.versions.files import line_starts
+from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, Names, functions_of, without_macros
+
+TORN = b"""namespace io {
+int save(const char* name) {
+#ifdef _MSC_VER
+  if (fopen_s(name)) {
+#else
+  if (!fopen(name)) {
+#endif
+    return 1;
+  }
+  return write();
+}
+int load() { return 0; }
+}
+"""
+
+
+def _parsed(code: bytes) -> tuple[Functions, Names]:
+    names = Names()
+    return functions_of(code, line_starts(code), names), names
+
+
+def test_arms_that_each_open_a_block_do_not_hide_where_a_function_ends() -> None:
+    found, names = _parsed(TORN)
+    assert [names.name(number) for number in found.qualified] == ["io::save", "io::load"]
+    assert list(zip(found.first.tolist(), found.end.tolist(), strict=True)) == [(1, 11), (11, 12)]
+    assert [names.name(name) for name, _, _ in found.calls_of(0)] == ["fopen_s", "write"]
+
+
+def test_macros_become_blanks_but_not_in_directives() -> None:
+    code = b"LIB_BEGIN\n#define LIB_API LIB_EXPORT int\nLIB_API void f();\n"
+    assert without_macros(code) == b"         \n#define LIB_API LIB_EXPORT int\n        void f();\n"
+
+
+def test_a_call_asks_for_the_scope_that_it_names() -> None:
+    found, names = _parsed(b"void A::f() { g(); this->h(); b.k<int>(); x::Y::z(); T<int>::t(); }\n")
+    calls = {names.name(name): asked for name, asked, _ in found.calls_of(0)}
+    scopes = {name: names.name(asked) for name, asked in calls.items() if asked >= 0}
+    assert scopes == {"z": "Y", "t": "T"}
+    assert (calls["g"], calls["h"], calls["k"]) == (OWN_SCOPE, OWN_SCOPE, UNKNOWN_SCOPE)
+    assert names.name(int(found.scope[0])) == "A"
