@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.repos.git import MINIMUM_GIT, require_git
 from megacpp_assets.semantic.commands.configure import require_sandbox
@@ -31,7 +32,8 @@ class Finding:
 
 def examine(root: Path) -> list[Finding]:
     """Examine every requirement, in a fixed order. A missing one gives a finding, not an error."""
-    return [_toolchain(), _git(), _sandbox(), _compiler(), _torch(), _gpu(), _disk(root), _memory()]
+    adapter = [_adapter()] if tokenizer_device() == GPU else []
+    return [_toolchain(), _git(), _sandbox(), _compiler(), _torch(), _gpu(), *adapter, _disk(root), _memory()]
 
 
 def _toolchain() -> Finding:
@@ -77,6 +79,18 @@ def _gpu() -> Finding:
     found = accelerators()
     advice = 'only needed for training.device = "cuda": a driver, and a CUDA build of torch'
     return Finding("GPU", bool(found), "; ".join(found) or "torch finds no CUDA device", advice, needed=False)
+
+
+def _adapter() -> Finding:
+    """Needed where MEGACPP_TOKENIZER_DEVICE=gpu asks for it."""
+
+    def probe() -> str:
+        # Imported here: it needs the extra gpu.
+        from megacpp_assets.tokenizer.webgpu.adapter import describe, open_adapter  # noqa: PLC0415
+
+        return describe(open_adapter())
+
+    return _attempt("adapter", probe, "pip install 'megacpp-assets[gpu]', apt-get install mesa-vulkan-drivers")
 
 
 def _disk(root: Path) -> Finding:

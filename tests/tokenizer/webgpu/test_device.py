@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.pipeline import doctor
 from megacpp_assets.tokenizer.webgpu import adapter
 from megacpp_assets.tokenizer.webgpu.gpu import Gpu
 from megacpp_assets.tokenizer.webgpu.pool import Pool
@@ -36,6 +37,12 @@ def test_without_an_adapter_the_error_says_what_to_install(monkeypatch: pytest.M
         open_among(monkeypatch)
     with pytest.raises(EnvironmentLacks, match="found CPU of OpenGL"):
         open_among(monkeypatch, described("OpenGL", "CPU", "subgroup"))
+
+
+def test_doctor_names_the_adapter_where_the_tokenizer_uses_it(gpu: Gpu) -> None:
+    finding = doctor._adapter()
+    assert (finding.name, finding.good, finding.needed) == ("adapter", True, True)
+    assert finding.found == adapter.describe(adapter.open_adapter())
 
 
 def test_a_buffer_is_kept_until_it_is_too_small_and_then_grows_by_half(gpu: Gpu) -> None:
