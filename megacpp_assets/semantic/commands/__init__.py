@@ -1,1 +1,1 @@
-"""How each file is compiled: from a compile database, or inferred from the tree."""
+"""Decides how each file is compiled: by a compile database, or by arguments inferred from the tree."""

@@ -1,6 +1,6 @@
-"""Compile arguments through a strict allow-list: what is not known to be harmless is dropped, never passed on.
+"""Filters compile arguments with a strict allow-list. Arguments that are not known to be harmless are dropped.
 
-libclang writes files for -MF, expands @files, and reads any path it is given; a repository must not choose those.
+libclang writes files for -MF, expands @files, and reads any path that it is given. A repository must not choose those.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _EXACT = frozenset(
     "-fsized-deallocation -fno-sized-deallocation -faligned-allocation -fno-aligned-allocation -fasm -fno-asm "
     "-fblocks -fno-blocks -fwrapv -fno-strict-aliasing -fno-common -fcommon -fno-delete-null-pointer-checks".split()
 )
-# Not -fms-extensions: it brings __asm blocks, whose assembler opens any file for .incbin, past the compiler's view.
+# Not -fms-extensions: it enables __asm blocks, whose assembler opens any file for .incbin, outside of the compiler's
+# view.
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -45,12 +46,12 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str, ...]:
-    """What `AllowList` lets through of one command line."""
+    """Return what `AllowList` keeps of one command line."""
     return AllowList(paths).of(arguments, base)
 
 
 class AllowList:
-    """The arguments of many command lines that may reach the compiler; each is judged once, where it comes again."""
+    """Selects the arguments of many command lines that may reach the compiler. Repeated arguments are judged once."""
 
     def __init__(self, paths: TreePaths) -> None:
         self._paths = paths
@@ -58,11 +59,12 @@ class AllowList:
         self._lists: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, arguments: Sequence[str], base: str) -> tuple[str, ...]:
-        """Those of `arguments` that may pass, each in one piece (`-Iinclude`), in their order; equal lists are one.
+        """Return the allowed ones of `arguments`, each in one piece (`-Iinclude`), in their order. Equal lists are
+        one object.
 
-        Every path resolves inside the tree and is rewritten relative to it, or is a folder of the toolchain's headers;
-        `base` is the tree-relative folder to which the arguments' relative paths refer. Everything else is left out,
-        the value of a dropped option included.
+        Every path must resolve inside the tree, and is rewritten relative to it, or be a folder of the toolchain's
+        headers. `base` is the tree-relative folder to which relative paths refer. Everything else is dropped, with the
+        values of dropped options.
         """
         kept: list[str] = []
         for option, value in _options(arguments[:MAX_ARGUMENTS]):
@@ -77,21 +79,22 @@ class AllowList:
 
 
 def language_of(arguments: Sequence[str]) -> str | None:
-    """The language that the last `-x` chooses ("c" or "c++"), or None."""
+    """Return the language that the last `-x` chooses ("c" or "c++"), or None."""
     chosen = [argument[2:].removesuffix("-header") for argument in arguments if argument.startswith("-x")]
     return chosen[-1] if chosen else None
 
 
 def standard_of(arguments: Sequence[str]) -> str:
-    """The standard that the last `-std=` chooses, or ""."""
+    """Return the standard that the last `-std=` chooses, or ""."""
     chosen = [argument.removeprefix("-std=") for argument in arguments if argument.startswith("-std=")]
     return chosen[-1] if chosen else ""
 
 
 def for_language(arguments: Sequence[str], language: str, standard: str) -> tuple[str, ...]:
-    """A complete command line but for the toolchain: `-x`, one fitting `-std`, then the allowed `arguments`.
+    """Return a complete command line without the toolchain's part: `-x`, one fitting `-std`, then the allowed
+    `arguments`.
 
-    An option of the other language would be an error; `standard` is used where none fits.
+    An option of the other language would be an error. `standard` is used if no `-std` fits.
     """
     standards = [argument for argument in arguments if argument.startswith("-std=")]
     fitting = [argument for argument in standards if ("++" in argument) == (language == "c++")]
@@ -101,12 +104,12 @@ def for_language(arguments: Sequence[str], language: str, standard: str) -> tupl
 
 
 def include_folder(option: str, folder: str) -> str:
-    """One argument that adds `folder`, of the tree or absolute, to a search list."""
+    """Return the argument that adds `folder`, of the tree or absolute, to a search list."""
     return option + _unmistakable(folder)
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Options and their values; what does not begin with a dash is neither."""
+    """Yield options and their values. Words without a leading dash are skipped."""
     position = 0
     while position < len(arguments):
         if not arguments[position].startswith("-"):
@@ -129,7 +132,7 @@ def _kept(option: str, value: str, paths: TreePaths, base: str) -> Iterator[str]
 
 
 def _split(arguments: Sequence[str], position: int) -> tuple[str, str, int]:
-    """An option, its value, and how many arguments they take; a lone option with no value left has an empty one."""
+    """Return an option, its value, and how many arguments they are. The value is empty if it is missing."""
     argument = arguments[position]
     for option in (*_FOLDERS, *_FILES, *_VALUES):
         if argument == option:
@@ -150,7 +153,7 @@ def _with_path(option: str, value: str, resolve: Callable[[str], str | None]) ->
 
 
 def _unmistakable(path: str) -> str:
-    # A path that begins with "=" would mean the sysroot, with "-" or "@" something else again.
+    # A path that begins with "=" would mean the sysroot; "-" and "@" have other meanings.
     return path if path[0].isalnum() or path[0] in "._/" else f"./{path}"
 
 
@@ -160,4 +163,4 @@ _SKIPPED_WITH_VALUE = frozenset(
     "-include-pch -serialize-diagnostics --serialize-diagnostics -working-directory -dependency-file -load --config "
     "-resource-dir -gcc-toolchain -B -Xarch_host -Xarch_device -cxx-isystem -stdlib++-isystem -index-store-path".split()
 )
-"""Options whose value is an argument of its own: the value goes with them, so that it cannot pass as an option."""
+"""Options whose value is the next argument. The value is dropped with them, so that it cannot pass as an option."""

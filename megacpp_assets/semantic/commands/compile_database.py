@@ -1,4 +1,4 @@
-"""`compile_commands.json`, read by a strict reader of our own: allowed arguments per file of the tree.
+"""Reads `compile_commands.json` with our own strict reader: allowed arguments for each file of the tree.
 
 libclang's own reader is never used: it expands any response file, which would put host files into the arguments.
 """
@@ -23,15 +23,19 @@ from megacpp_assets.semantic.tree.build_files import DATABASE
 from megacpp_assets.semantic.tree.tree_paths import MAX_PARTS, TreePaths
 
 CONFIGURED = f".megacpp/configured/{DATABASE}"
-"""Where a configure of our own leaves the database; no tree can: the folder's name is refused in a commit."""
+"""The path at which our own configure leaves the database. No tree can have it, because such a folder's name is
+rejected in a commit.
+"""
 MAX_DEPTH = 4
 MAX_COMPARED = 32
-"""So many databases are compared by their entries; a tree with more of them has none that is meant."""
+"""The most databases whose entries are compared. A tree with more has no database that is clearly meant."""
 MAX_TOTAL_ARGUMENTS = 20_000_000
 _VOTERS = 2000
-"""So many entries say where the tree lies; asking all would cost more than the parse of a hostile tree is worth."""
+"""The number of entries from which the root of the tree is inferred. Reading all could cost more than the parse of a
+hostile tree.
+"""
 _EQUAL_COMMANDS = 64
-"""Command lines are remembered for as many entries, of which equal ones mostly follow each other."""
+"""The number of remembered command lines. Equal ones mostly follow each other."""
 _BUILD_FOLDERS = (
     "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "out/build",
 )  # fmt: skip
@@ -39,9 +43,9 @@ _BUILD_PREFIXES = ("build", "cmake-build", "out")
 
 
 class Database(NamedTuple):
-    """Allowed arguments by tree-relative source path, and why the database was not read, or not to its end, or "".
+    """Allowed arguments by tree-relative source path, and why the database was not read, or not completely, or "".
 
-    `warned` are the sources of which a response file was not read.
+    `warned` are the sources with a response file that was not read.
     """
 
     entries: Mapping[str, tuple[str, ...]]
@@ -53,10 +57,10 @@ NO_DATABASE = Database({})
 
 
 def find_database(tree: Path, explicit: str | None = None) -> str | None:
-    """Tree-relative path of the database to use, None if the tree has none.
+    """Return the tree-relative path of the database to use, or None.
 
-    The one of a configure that was asked for wins, then the root's; else the build folders together, then a walk of
-    depth 4: the file with the most entries.
+    A requested configure's database wins, then the root's. Else it is the database with the most entries, first in the
+    build folders, then within a depth of 4.
     """
     if explicit is not None:
         return explicit if (tree / explicit).is_file() else None
@@ -73,10 +77,11 @@ def find_database(tree: Path, explicit: str | None = None) -> str | None:
 def read_database(
     tree: Path, path: str, header_roots: tuple[str, ...] = (), *, wanted: Collection[str] | None = None
 ) -> Database:
-    """The entries of the files of the tree, or of those `wanted`; a file's first counts. Malformed parts are skipped.
+    """Return the entries of the files of the tree, or of those `wanted`. The first entry of a file counts; malformed
+    ones are skipped.
 
-    Of folders outside the tree only those below `header_roots` may be searched. What is no JSON to its end gives
-    nothing; of what is longer than a limit, the part before it counts.
+    Outside of the tree only folders below `header_roots` may be searched. A file that is not JSON to its end gives
+    nothing. If a limit is exceeded, the entries before it count.
     """
     real = os.path.realpath(tree)
     reading = Reading(tree / path)
@@ -112,14 +117,16 @@ def _walk_candidates(tree: Path) -> Iterator[str]:
 
 
 def _size(path: Path) -> int:
-    """Entries of the database at `path`; none where it is malformed."""
+    """Return the number of entries of the database at `path`; 0 if it is malformed."""
     reading = Reading(path)
     number = sum(1 for _ in reading)
     return 0 if reading.malformed else number
 
 
 class _Chosen:
-    """Entries taken one after another; what lies outside, or is taken already, costs no look at its arguments."""
+    """Entries taken one after another. The arguments of an entry outside of the tree, or of a known file, are not
+    examined.
+    """
 
     def __init__(self, paths: TreePaths, home: str, wanted: Collection[str] | None) -> None:
         self.result: dict[str, tuple[str, ...]] = {}
@@ -133,7 +140,7 @@ class _Chosen:
         self._arguments = lru_cache(_EQUAL_COMMANDS)(self._parsed)
 
     def take(self, entry: Entry) -> bool:
-        """Take `entry`, if it is one; False where that would be one argument too many for a database."""
+        """Take `entry` if it is wanted. Return false if the database would exceed the limit of arguments."""
         source, base = self._place(entry)
         if source is None or source in self.result or (self._wanted is not None and source not in self._wanted):
             return True
@@ -145,8 +152,10 @@ class _Chosen:
         return self._left >= 0
 
     def _place(self, entry: Entry) -> tuple[str | None, str]:
-        """The source of `entry` and the folder in which it is compiled. A relative `directory` may be meant from the
-        database's own folder or from the top of the tree."""
+        """Return the source of `entry` and the folder in which it is compiled.
+
+        A relative `directory` may start at the database's own folder or at the top of the tree.
+        """
         for home in dict.fromkeys((self._home, "")):
             base = self._paths.inside(entry.directory, home)
             base = home if base is None else base
@@ -158,7 +167,7 @@ class _Chosen:
     def _parsed(
         self, command: str | tuple[str, ...], base: str, of_windows: bool
     ) -> tuple[tuple[str, ...], bool] | None:
-        """The allowed arguments of `command`, and whether all of its response files were read."""
+        """Return the allowed arguments of `command`, and whether all of its response files were read."""
 
         def split(text: str) -> Sequence[str] | None:
             return (windows_words if of_windows else shell_words)(text, MAX_ARGUMENTS + 1)
@@ -174,12 +183,12 @@ class _Chosen:
 
 
 def _source_root(entries: Iterable[Entry], paths: TreePaths) -> str:
-    """The absolute folder under which the database knows the tree: the one that explains most of its files."""
+    """Return the absolute folder that the database calls the tree: the one that explains most of its files."""
     votes: Counter[str] = Counter()
     for entry in entries:
         absolute = posixpath.normpath(posixpath.join(entry.directory, entry.file))
         parts = absolute.split("/") if absolute.startswith("/") else []
-        # The longest suffix that is a file of the tree says where its root is.
+        # The longest suffix that is a file of the tree shows where its root is.
         for cut in range(1, len(parts) if len(parts) <= MAX_PARTS else 0):
             if paths.file("/".join(parts[cut:])) is not None:
                 votes["/".join(parts[:cut]) or "/"] += 1

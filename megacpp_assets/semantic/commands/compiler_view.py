@@ -1,7 +1,8 @@
-"""The file system that libclang sees: the tree and the toolchain's headers. No other path of the host exists in it.
+"""The file system that libclang sees: the tree and the toolchain's headers. Other paths of the host do not exist in
+it.
 
-An include of a host file is then a missing header, `__has_include` tells nothing of the machine, and devices, pipes and
-`/proc` cannot be opened. The view is an overlay file for `-ivfsoverlay`, without a fallback to the real file system.
+So an include of a host file is a missing header, `__has_include` reveals nothing about the machine, and devices, pipes
+and `/proc` cannot be opened. The view is an overlay file for `-ivfsoverlay`, without fallback to the real file system.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ _ENDING = ".view.json"
 
 
 def view_arguments(tree: str) -> tuple[str, str]:
-    """The arguments that confine a parse in the working directory `tree` to its view.
+    """Return the arguments that confine a parse in the working directory `tree` to its view.
 
-    A view that is not there is an error of the parse, not an open door. It lies beside the tree, out of its own sight.
+    If the view file is missing, the parse fails. The file is beside the tree, where the parse cannot see it.
     """
     return "-ivfsoverlay", f"../{os.path.basename(tree)}{_ENDING}"
 
 
 def write_view(tree: str, visible: Mapping[str, str]) -> None:
-    """Write the view of `tree`, a real path, beside it; `visible` are the other folders in it, name -> real path."""
+    """Write the view of `tree`, a real path, beside it. `visible` are the other folders in it, name -> real path."""
     folders = {**visible, tree: tree}
     view = {
         "version": 0,
         "case-sensitive": True,
-        "use-external-names": False,  # as spelled: no real path gets into a result
+        "use-external-names": False,  # with the name as spelled: no real path gets into a result
         "overlay-relative": False,
         "redirecting-with": "redirect-only",
         "roots": [

@@ -23,10 +23,10 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 _INSTALL = "apt-get install bubblewrap cmake ninja-build g++ (bubblewrap 0.8 or later)"
 _ELF = b"\x7fELF"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache")
-"""What programs below /usr need beside it: links into it, and tables of it."""
+"""Links into /usr, and tables of it, that programs below /usr need."""
 _DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
 _SEALED = ("/proc", "/dev", "/")
-"""Made read-only once everything is mounted. In `/proc` the kernel's settings are root's to write, caged or not."""
+"""Made read-only when everything is mounted. In `/proc`, root could otherwise write kernel settings from inside."""
 _OPTIONS = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON"
 _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
@@ -43,7 +43,9 @@ if [ -n "$more" ] && run $more && [ -s "$database" ]; then cat "$database"; else
 
 @dataclass(frozen=True, slots=True)
 class ConfigureLimits:
-    """Of one configure: wall and CPU seconds (the latter per process), memory per process, each of its three disks."""
+    """Limits of one configure: wall seconds, CPU seconds and memory per process, and the size of each of its three
+    disks.
+    """
 
     wall_s: float = 300.0
     cpu_s: int = 300
@@ -55,7 +57,7 @@ class ConfigureLimits:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The database as cmake wrote it (paths below `/source` and `/build/out`), or the reason for having none."""
+    """The database as cmake wrote it (paths below `/source` and `/build/out`), or the reason why there is none."""
 
     database: bytes
     reason: str = ""
@@ -65,7 +67,9 @@ DEFAULT_LIMITS = ConfigureLimits()
 
 
 def require_sandbox() -> str:
-    """The version line of cmake; `EnvironmentLacks` unless cmake, a build tool and a working bubblewrap are there."""
+    """Return the version line of cmake. `EnvironmentLacks` unless cmake, a build tool and a working bubblewrap
+    exist.
+    """
     for name, found in (("bwrap", shutil.which("bwrap")), ("cmake", cmake_program())):
         if not found:
             raise EnvironmentLacks(f"--configure needs {name}", expected="it on PATH", found="none", do=_INSTALL)
@@ -80,15 +84,16 @@ def require_sandbox() -> str:
 
 
 def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configured:
-    """Run cmake for `tree` (read-only for it). A configure that fails, hangs or writes too much gives its reason.
+    """Run cmake for `tree`, which is read-only for it. The result of a configure that fails, hangs or writes too
+    much is a reason.
 
-    `EnvironmentLacks` where the sandbox cannot be made; never a run outside it.
+    `EnvironmentLacks` if the sandbox cannot be created. Nothing runs outside of it.
     """
     require_sandbox()
     if not (tree / "CMakeLists.txt").is_file():
         return Configured(b"", "no CMakeLists.txt at the root")
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # its death ends everything in its process namespace
+        process = subprocess.Popen(  # its end ends everything in its process namespace
             [*_sandbox(tree, limits), "/bin/sh", "-c", _SCRIPT],
             env={}, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
         )  # fmt: skip
@@ -122,32 +127,33 @@ def _generator() -> str:
 
 
 def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
-    """The command line of bubblewrap up to the program: nothing inherited but what is listed here."""
+    """Return the command line of bubblewrap up to the program. Only what is listed here is inherited."""
     variables = {
         "PATH": f"{Path(cmake_program()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
         "SOURCE_DATE_EPOCH": "0", "GENERATOR": _generator(), "OPTIONS": _OPTIONS, "CPU": str(limits.cpu_s),
         "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
         "PROCESSES": str(limits.processes),
     }  # fmt: skip
-    # bubblewrap is the cage's process 1, whose first environment any tree can read in /proc: it is started without one,
-    # which --clearenv cannot do for it. Its arguments stay readable, as the table of mounts would be without them: they
-    # name folders (the scratch one, the prefix of cmake), never what is in them.
+    # bubblewrap is process 1 of the sandbox, and any tree can read its environment in /proc. So it starts without one,
+    # which --clearenv cannot do for it. Its arguments can be read too, as the table of mounts could be anyway. They
+    # name folders (the scratch folder, the prefix of cmake), never their contents.
     return [
         os.path.abspath(shutil.which("bwrap") or "bwrap"), "--unshare-all", "--unshare-user", "--disable-userns",
         "--hostname", "cage", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
         *(part for name, value in variables.items() for part in ("--setenv", name, value)),
         *_mounts(), "--proc", "/proc", "--dev", "/dev",
         *(part for disk in _DISKS for part in ("--size", str(limits.disk_bytes), "--tmpfs", disk)),
-        *_unpacked_cmake(),  # over the disks: it may lie below /home
+        *_unpacked_cmake(),  # after the disks, because it may be below /home
         "--ro-bind", str(tree), "/source", *(part for folder in _SEALED for part in ("--remount-ro", folder)),
         "--chdir", "/build",
     ]  # fmt: skip
 
 
 def cmake_program() -> str:
-    """The program behind the first cmake on PATH, else the one in this environment's Python package; "" for none.
+    """Return the real program of the first cmake on PATH, else the one in this environment's Python package; "" for
+    none.
 
-    In an activated environment the first on PATH may be that package's script, which the cage could not start.
+    In an activated environment the first cmake on PATH may be a Python script, which cannot start inside the sandbox.
     """
     packaged = _packaged_cmake()
     for folder in os.get_exec_path():
@@ -183,6 +189,6 @@ def _mounts() -> Iterator[str]:
 
 def _unpacked_cmake() -> Iterator[str]:
     prefix = Path(cmake_program()).parents[1]
-    if not prefix.is_relative_to("/usr"):  # its own parts only: the prefix may be somebody's home
+    if not prefix.is_relative_to("/usr"):  # only its own parts: the prefix may be somebody's home
         for part in (cmake_program(), *map(str, sorted(prefix.glob("share/cmake*")))):
             yield from ("--ro-bind", part, part)

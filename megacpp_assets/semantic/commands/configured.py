@@ -1,4 +1,4 @@
-"""A commit's configured compile database, left where the plan of the parse looks first; or why there is none."""
+"""Provides a commit's configured compile database at the path where the plan of the parse looks first, or a reason."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from megacpp_assets.semantic.tree.export import export_whole
 from megacpp_assets.storage.git_objects import BlobReader
 
 CONFIGURE_DONE = "database"
-"""What the statistic `configure` says where cmake gave a database; else it holds the reason for inferring instead."""
+"""The value of the statistic `configure` if cmake gave a database. Otherwise it is the reason for inferring
+arguments.
+"""
 
 
 def leave_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader) -> str:
-    """Configure the commit in `scratch/whole`; its database goes to `scratch/tree`. CONFIGURE_DONE or a reason."""
+    """Configure the commit in `scratch/whole` and put its database into `scratch/tree`. Return CONFIGURE_DONE or a
+    reason.
+    """
     whole = scratch / "whole"
     whole.mkdir()
     reason = export_whole(whole, files, blobs)

@@ -1,4 +1,5 @@
-"""CUDA and HIP sources for a compiler without their toolkits: clang's CUDA mode, and what the language itself declares.
+"""Prepares CUDA and HIP sources for a compiler without their toolkits: clang's CUDA mode, and declarations of the
+language.
 
 In: the units of a tree. Out: units in which a launch `f<<<grid, block>>>(x)` is a call.
 """
@@ -49,7 +50,9 @@ _MODE = ("--cuda-host-only", "-nocudainc", "-nocudalib")
 
 
 def as_cuda(units: Sequence[Unit], tree: Path) -> list[Unit]:
-    """`units`, those of CUDA with the arguments of clang's CUDA mode. Writes `HEADER` below `tree` if there are any."""
+    """Return `units`; those of CUDA get the arguments of clang's CUDA mode. Writes `HEADER` below `tree` if there
+    are any.
+    """
     if not any(is_cuda(unit.path) for unit in units) or (tree / WORK_FOLDER).is_symlink():
         return list(units)
     header = tree / HEADER
@@ -64,6 +67,8 @@ def _arguments(unit: Unit) -> tuple[str, ...]:
 
 
 def toolchain_arguments(arguments: Sequence[str], resource_dir: str) -> list[str]:
-    """What a unit with `arguments` needs of the compiler's own headers beside the usual: clang's wrappers of the C++
-    library are left out, for they include NVIDIA's toolkit."""
+    """Return extra toolchain arguments for a unit with `arguments`.
+
+    clang's wrappers of the C++ library are left out, because they include NVIDIA's toolkit.
+    """
     return ["-nobuiltininc", "-isystem", f"{resource_dir}/include"] if _LANGUAGE in arguments[:2] else []

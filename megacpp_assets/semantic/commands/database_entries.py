@@ -1,6 +1,7 @@
-"""The entries of a JSON compile database, one at a time: a stranger's file of any size costs the memory of one entry.
+"""Reads the entries of a JSON compile database one at a time, so that a file of any size costs the memory of one
+entry.
 
-What is no entry is left out. Where a limit ends the reading, or the text is no JSON, `Reading.reason` says so.
+Malformed entries are skipped. If a limit ends the reading, or the text is not JSON, `Reading.reason` says so.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from megacpp_assets.semantic.commands.windows import posix_path
 MAX_BYTES = 64 << 20
 MAX_ENTRIES = 200_000
 MAX_ENTRY_BYTES = 8 << 20
-"""Of one entry's arguments: 64 times what the longest command line of Linux may hold."""
+"""Bytes of one entry's arguments: 64 times the longest command line of Linux."""
 
 MAX_NESTING = 64
 _CHUNK_BYTES = 4 << 20
-"""Read at once: a text over many pieces is looked through anew with each."""
+"""Bytes read at once. The parser searches a text again for each piece that it spans."""
 _STARTS, _ENDS = frozenset({"start_map", "start_array"}), frozenset({"end_map", "end_array"})
 
 
 class Entry(NamedTuple):
-    """One entry: a command line, or the arguments of one, the compiler's name included, as it was written. The paths
-    are those of POSIX, whoever wrote them."""
+    """One entry: a command line, or its arguments with the compiler's name, as written.
+
+    Paths are POSIX paths, whatever system wrote them.
+    """
 
     directory: str
     file: str
@@ -34,9 +37,9 @@ class Entry(NamedTuple):
 
 
 class Reading:
-    """Passes over the entries of the database at `path`; after each, the reason why it ended early, or "".
+    """Reads the entries of the database at `path`. After each pass, `reason` says why it ended early, or is "".
 
-    `malformed`: the text is no JSON. That may show behind many entries, which then count for nothing.
+    `malformed`: the text is not JSON. This may show after many entries, which then do not count.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +68,9 @@ class Reading:
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """The items of the outermost list. Not `ijson.items`: what that keeps grows with the square of the nesting."""
+    """Yield the items of the outermost list. `ijson.items` would keep memory that grows with the square of the
+    nesting.
+    """
     depth = 0
     item = ijson.ObjectBuilder()
     for event, value in events:

@@ -1,4 +1,4 @@
-"""Macros without which a source says itself that it cannot be compiled: `#ifndef X`, `#error`, before all else."""
+"""Finds macros without which a source refuses to compile: `#ifndef X` with `#error` at its beginning."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _ABSENT = {
     b"ifndef": re.compile(rb"([A-Za-z]\w*)"),
     b"if": re.compile(rb"![ \t]*defined[ \t]*\(?[ \t]*([A-Za-z]\w*)[ \t]*\)?"),
 }
-"""What starts with an underscore is the compiler's to define."""
+"""Only the compiler defines names that start with an underscore."""
 _NEVER = re.compile(rb"(?!)")
 
 
 def demanded_macros(text: bytes) -> tuple[str, ...]:
-    """The macros that the build must define for the source of this `text`, in its order."""
+    """Return the macros that the build must define for the source with this `text`, in its order."""
     if not _ERROR.search(text):
         return ()
     lines = [line for line in directives(text) if line[0] != b"pragma"]

@@ -1,4 +1,4 @@
-"""Files that make sense only where they are included (`ops.def`, `tables.inc`): which unit each is to be seen in."""
+"""Files that make sense only where they are included (`ops.def`, `tables.inc`): the unit in which each is parsed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
 
 
 def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Unit]:
-    """`units`, each fragment as it stands in the unit that includes it; as it was where no unit does.
+    """Return `units`, with each fragment parsed in the unit that includes it. A fragment without one stays as it
+    was.
 
-    Of several includers it is one that includes it under no condition, a source before a header, the first in path
-    order. A fragment of a fragment is seen in the includer of that one.
+    Of several including units the first in this order is used: without a condition, a source before a header, by path.
+    A fragment of a fragment is parsed in the unit of that one.
     """
     fragments = {unit.path for unit in units if is_fragment(unit.path)}
     if not fragments:

@@ -1,6 +1,6 @@
-"""Include folders of a tree without a compile database, guessed from how its files spell their includes.
+"""Infers include folders of a tree without a compile database from the spelling of its includes.
 
-Every spelling that some file of the tree could satisfy is covered, by as few folders as possible; a folder that holds
+Every spelling that some file of the tree could satisfy is covered, with as few folders as possible. A folder that holds
 a name of the system's headers is never chosen, because it would change what `<time.h>` means for all.
 """
 
@@ -31,10 +31,10 @@ class Inference:
 
 
 def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates: Mapping[str, str]) -> Inference:
-    """The inference for a tree.
+    """Return the inference for a tree.
 
     `paths` are all files of the tree, `sources` (path, bytes) its C/C++ files, `templates` the texts of header
-    templates by path. Pure: equal input, in any order, gives an equal result.
+    templates by path. Equal input, in any order, gives an equal result.
     """
     by_name: dict[str, list[str]] = defaultdict(list)
     for path in sorted(set(paths)):
@@ -51,15 +51,15 @@ def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates:
 def header_stubs(
     paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Stubs alone, for a tree whose include folders are known.
+    """Return only stubs, for a tree whose include folders are known.
 
-    A header of the tree that only resembles a spelling counts for nothing: its folder may be none of those.
+    A header of the tree whose name only resembles a spelling does not count, because its folder may not be searched.
     """
     return _stubs(sorted(_unresolved(sources, set(paths))), templates)
 
 
 def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:
-    """How many files include each spelling that their own folder does not satisfy and no system header owns."""
+    """Return how many files include each spelling that neither their own folder nor a system header satisfies."""
     wanted: Counter[str] = Counter()
     for path, source in sources:
         folder = posixpath.dirname(path)
@@ -84,7 +84,9 @@ def _harmless(folders: set[str], by_name: Mapping[str, Sequence[str]]) -> set[st
 
 
 def _cover(wanted: Mapping[str, int], candidates: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Greedy set cover: the folder that satisfies most includes first; ties go to usual names, then shallow ones."""
+    """Greedy set cover: the folder that satisfies most includes comes first. Ties go to usual names, then to shallow
+    folders.
+    """
     votes: dict[str, set[str]] = defaultdict(set)
     for spelling, group in candidates.items():
         for folder in group:
@@ -103,7 +105,7 @@ def _rank(folder: str) -> tuple[bool, int, str]:
 
 
 def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, str]:
-    """A header for each missing spelling of which the tree holds one template, by its path or by its name alone."""
+    """Return a header for each missing spelling for which the tree has exactly one template, by path or by name."""
     by_header: dict[str, list[str]] = defaultdict(list)
     for path in sorted(templates):
         by_header[posixpath.basename(_header_of(path))].append(path)
@@ -121,7 +123,7 @@ def _header_of(template: str) -> str:
 
 
 def _instantiate(template: str) -> str:
-    """What a configure step would write if it found nothing: every option off, every variable 0."""
+    """Return what a configure step would write if it found nothing: every option off, every variable 0."""
     text = _DEFINE_01.sub(r"\1define \2 0", template)
     text = _DEFINE.sub(r"/* #undef \1 */", text)
     return _VARIABLE.sub("0", text)

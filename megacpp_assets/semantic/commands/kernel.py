@@ -1,8 +1,9 @@
-"""The flavour of a Linux kernel tree without a compile database: what its build says to the compiler for every file.
+"""The arguments for a Linux kernel tree without a compile database: what its build passes to the compiler for every
+file.
 
 In: the tree's paths and sources. Out: arguments per C file, and stubs of headers that only a build makes. Programs that
-run on the host (`tools`, `scripts`, ...) are ordinary C and get nothing of it. Nothing is taken from the host: the
-compiler's own headers stay (older kernels need `<stdarg.h>`), those of the C library do not.
+run on the host (`tools`, `scripts`, ...) are ordinary C and do not get them. The compiler's own headers stay, because
+older kernels need `<stdarg.h>`. Those of the C library do not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CONFIG = (
     "X86_INTERNODE_CACHE_SHIFT 6", "PHYSICAL_START 0x1000000", "PHYSICAL_ALIGN 0x200000", "LOG_BUF_SHIFT 17",
     "ILLEGAL_POINTER_VALUE 0xdead000000000000",
 )  # fmt: skip
-"""A plain x86-64 machine; every other option is off."""
+"""A plain x86-64 machine. Every other option is off."""
 _GENERATED = {
     "generated/autoconf.h": "".join(f"#define CONFIG_{option}\n" for option in _CONFIG),
     "generated/bounds.h": "#define NR_PAGEFLAGS 24\n#define MAX_NR_ZONES 4\n#define NR_CPUS_BITS 6\n"
@@ -42,13 +43,13 @@ _GENERATED = {
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel tree: its forced headers, and the search folders of each architecture, as far as they exist."""
+    """A kernel tree: its forced headers, and the search folders of each architecture that exist."""
 
     forced: tuple[str, ...]
     folders: Mapping[str, tuple[str, ...]]
 
     def arguments(self, path: str, language: str) -> tuple[str, ...]:
-        """The arguments of a C file of the kernel itself, none for any other file."""
+        """Return the arguments of a C file of the kernel itself; none for any other file."""
         if language != "c" or _OF_HOST.match(path):
             return ()
         found = _ARCH.match(path)
@@ -58,7 +59,7 @@ class Kernel:
 
 
 def kernel_of(paths: Collection[str]) -> Kernel | None:
-    """The kernel that a tree of `paths` is, or None."""
+    """Return the kernel of a tree with `paths`, or None."""
     known = set(paths)
     parents = {path[: cut.start()] for path in known for cut in re.finditer("/", path)}
     twins = {header for header in _FORCED for end in PRECOMPILED if header + end in known | parents}
@@ -76,7 +77,7 @@ def kernel_of(paths: Collection[str]) -> Kernel | None:
 
 
 def kernel_stubs(paths: Collection[str], sources: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """Header stubs by spelling: generated ones, and the generic form of what an architecture does not have itself."""
+    """Return header stubs by spelling: generated ones, and the generic form of headers that an architecture lacks."""
     known = set(paths)
     stubs = {}
     for spelling in sorted({spelling for _, source in sources for _, spelling in include_spellings(source)}):

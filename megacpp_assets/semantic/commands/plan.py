@@ -1,4 +1,4 @@
-"""Which file is parsed with which arguments, and from where those come: database, nearest entry of one, or inferred."""
+"""Decides the arguments of each file, and their source: the database, the nearest entry of one, or inference."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SOURCE_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One file to parse, and its complete arguments but for the toolchain's own.
+    """One file to parse, and its complete arguments without the toolchain's own.
 
-    A fragment is seen in the parse of the file `through`, which includes it; every other file in its own.
+    A fragment is parsed as a part of the file `through`, which includes it; every other file on its own.
     """
 
     path: str
@@ -52,17 +52,17 @@ class Standards:
     cpp: str = "c++17"
 
     def of(self, language: str) -> str:
-        """The standard of `language`, "c" or "c++"."""
+        """Return the standard of `language`, "c" or "c++"."""
         return self.c if language == "c" else self.cpp
 
 
 def plan_units(
     tree: Path, files: Sequence[SourceFile], standards: Standards, entries: Mapping[str, tuple[str, ...]]
 ) -> list[Unit]:
-    """A unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
+    """Return a unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
 
     `entries` are those of the tree's compile database; without any, arguments are inferred. What the tree's build rules
-    state goes before `standards`.
+    state has priority over `standards`.
     """
     standards = _stated(tree, files, standards)
     selected = sorted(
@@ -89,14 +89,14 @@ def _from_database(
 ) -> Unit:
     own = entries.get(file.path)
     arguments = nearest.arguments(file) if own is None else own
-    # A header has no `-x` of its own: one borrowed from a source says what the neighbours are, not what it is.
+    # The `-x` of a borrowed command line is that of the neighbouring source, so it does not count for a header.
     language = file.language if own is None else language_of(arguments) or file.language
     mode = "nearest" if own is None else "database"
     return Unit(file.path, for_language(arguments, language, standards.of(language)), mode, file.header)
 
 
 class _Nearest:
-    """The arguments of a file in no target: the most common ones among the entries that lie closest to it."""
+    """Chooses the arguments of a file in no target: the most common ones among the nearest entries."""
 
     def __init__(self, entries: Mapping[str, tuple[str, ...]]) -> None:
         self._below: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
@@ -138,7 +138,7 @@ def _inferred(
 
 
 def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
-    """What a database lacks where no build has run: the headers that it would have made."""
+    """Return the headers that a build would have made and that the database needs."""
     present = _present(tree, files)
     templates = _templates(tree, present)
     stubs = header_stubs(present, _texts(tree, selected), templates) if templates else {}
@@ -146,7 +146,7 @@ def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[So
 
 
 def _present(tree: Path, files: Sequence[SourceFile]) -> list[str]:
-    # What is not selected may still be included: generated fragments, files over the size limit.
+    # Files that are not selected may still be included: generated fragments, files over the size limit.
     paths = RealPaths(str(tree))
     return [file.path for file in files if paths.inside(file.path) and os.path.isfile(f"{tree}/{file.path}")]
 
@@ -164,7 +164,9 @@ def _templates(tree: Path, present: Sequence[str]) -> dict[str, str]:
 
 
 def _stub_folder(tree: Path, files: Sequence[SourceFile], stubs: Mapping[str, str]) -> tuple[str, ...]:
-    """Write `stubs`, unless the tree itself uses our folder; the argument that has them searched after all others."""
+    """Write `stubs`; return the argument that has them searched last. Nothing is written if the tree uses our
+    folder's name.
+    """
     taken = any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files)
     if not stubs or taken or any((tree / folder).is_symlink() for folder in (WORK_FOLDER, STUB_FOLDER)):
         return ()
@@ -182,7 +184,7 @@ def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
 
 
 def read_source(path: str, limit: int = _SOURCE_BYTES) -> bytes:
-    """The first `limit` bytes of a regular file, a byte order mark left out; nothing of any other."""
+    """Return the first `limit` bytes of a regular file without a byte order mark; empty for anything else."""
     if os.path.islink(path) or not os.path.isfile(path):
         return b""
     with open(path, "rb") as file:

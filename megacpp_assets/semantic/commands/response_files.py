@@ -1,6 +1,6 @@
-"""Response files (`@path`) of a compile database: their words in the place of their names, within limits.
+"""Expands response files (`@path`) of a compile database, within limits.
 
-Only a regular file of the tree is read. One that is missing, outside or over a limit is left out, and that is noted.
+Only a regular file of the tree is read. One that is missing, outside or over a limit is dropped and reported.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from megacpp_assets.semantic.tree.tree_paths import TreePaths
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 4
-"""A response file may name others: so deep, and not in a circle."""
+"""The depth to which response files may name others. Circles are rejected."""
 _BOM = "\ufeff"
 
 Split = Callable[[str], Sequence[str] | None]
-"""A text into words, None where it has an open quote."""
+"""Splits a text into words; None if a quote stays open."""
 
 
 class ResponseFiles:
-    """The response files of one tree; each is read once."""
+    """The response files of one tree. Each is read once."""
 
     def __init__(self, paths: TreePaths) -> None:
         self._paths = paths
         self._texts: dict[str, str | None] = {}
 
     def expand(self, words: Sequence[str], base: str, split: Split, limit: int) -> tuple[list[str], bool]:
-        """The first `limit` of `words` with those of response files among them; whether each of those was read.
+        """Return the first `limit` of `words` after expansion, and whether every response file was read.
 
         `base` is the tree-relative folder in which the command runs.
         """

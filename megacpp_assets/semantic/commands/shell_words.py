@@ -1,7 +1,7 @@
-"""The words of a command line as a POSIX shell reads them: quotes and backslashes, no expansion, nothing run.
+"""Splits a command line as a POSIX shell does: quotes and backslashes; nothing is expanded or run.
 
-In: a string of any length. Out: the first words that `shlex.split` gives, or None where an error (an open quote, a
-backslash at the end) comes before so many. The time is linear: `shlex` takes minutes over one word of megabytes.
+In: a string of any length. Out: the first words of `shlex.split`, or None if an error (an open quote, a backslash at
+the end) comes before. The time is linear: `shlex` takes minutes for one word of megabytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _IN_DOUBLE = re.compile(r'\\(["\\])')
 
 
 def shell_words(command: str, limit: int) -> list[str] | None:
-    """The first `limit` words of `command`; None where among them a quote stays open or a backslash is the last."""
+    """Return the first `limit` words of `command`; None if a quote stays open among them or a backslash is the last
+    character.
+    """
     words: list[str] = []
     word: list[str] | None = None
     position = 0

@@ -1,4 +1,4 @@
-"""Include folders of other repositories' headers, which a tree is parsed with as if they were installed."""
+"""Adds include folders of other repositories' headers, as if they were installed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from megacpp_assets.semantic.tree.headers import Paths, spelled
 def with_stand_ins(
     units: Sequence[Unit], own: Collection[str], stand_ins: Sequence[str], text_of: Callable[[str], bytes]
 ) -> list[Unit]:
-    """`units` with the folders that satisfy what they, or a header that stands in, include and no file of their own
-    tree, whose paths are `own`, does. They come behind all others, as the system's do."""
+    """Add to `units` the folders that satisfy includes of theirs, or of a stand-in header, which the tree itself
+    does not satisfy.
+
+    The paths of the tree are `own`. The folders are searched after all others, as the system's are.
+    """
     if not stand_ins:
         return list(units)
     known = Paths(own)

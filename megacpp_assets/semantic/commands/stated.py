@@ -1,7 +1,7 @@
-"""The C++ standard that a tree's own build files state.
+"""Finds the C++ standard in a tree's own build files.
 
-What holds for the whole tree stands at its top: of the files that state any, those count that lie least deep; a
-standard set for all targets before one that most of them ask for.
+What holds for the whole tree is stated at its top, so the least deep files that state any standard count. A standard
+that is set for all targets has priority over one that most targets request.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 LEAST = 17
-"""A tree that states less says what it can do with: compilers take this one where nobody asks."""
+"""A tree that states an older standard only says what is sufficient. Compilers use this one by default."""
 _YEARS = {"0x": 11, "1y": 14, "1z": 17, "2a": 20, "2b": 23, "2c": 26}
 _KNOWN = frozenset({11, 14, *_YEARS.values()})
 _YEAR = rb"(\d[\dabcxyz])"
 _COMMENT = re.compile(rb"(?m)#[^\n]*|^\s*//[^\n]*")
 _PROBE = re.compile(rb"(?i)check_\w*\s*\([^)]*\)|if\s*\([^)]*\)")
-"""What is only asked for does not state anything."""
+"""A mere request does not state a standard."""
 _ALL = re.compile(rb"CMAKE_CXX_STANDARD\s+\"?" + _YEAR + rb"\b")
 _SOME = re.compile(
     rb"(?:\bCXX_STANDARD\s+\"?|\bcxx_std_|[-/]std[=:](?:c|gnu)\+\+|\bcpp_std\W+(?:vc|gnu|c)\+\+)" + _YEAR + rb"\b"
@@ -25,8 +25,9 @@ _SOME = re.compile(
 
 
 def stated_standard(builds: Mapping[str, bytes]) -> str:
-    """`c++20` or so, as the texts of build files by their paths state it; "" where they state nothing that we know, or
-    less than C++17."""
+    """Return for example `c++20`, from the texts of build files by path; "" if they state none that is known, or one
+    below C++17.
+    """
     by_depth: dict[int, list[bytes]] = defaultdict(list)
     for path, text in builds.items():
         by_depth[path.count("/")].append(_PROBE.sub(b"", _COMMENT.sub(b"", text)))

@@ -1,6 +1,6 @@
-"""The compiler that reads the sources: libclang, its built-in headers, the system's C and C++ library headers.
+"""The compiler that reads the sources: libclang, its built-in headers, and the system's C and C++ library headers.
 
-Found from installed packages, never from an environment variable; tested by parsing before it is handed out.
+It is found from installed packages, never from an environment variable, and tested by parsing before use.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ ENVIRONMENT = (
     "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "QA_OVERRIDE_GCC3_OPTIONS", "LIBCLANG_NOTHREADS", "PWD",
     "LIBCLANG_DISABLE_PCH_VALIDATION", "CINDEXTEST_EDITING", "SOURCE_DATE_EPOCH", "FORCE_CLANG_DIAGNOSTICS_CRASH",
 )  # fmt: skip
-"""Variables by which a machine would change what libclang reads; removed before every parse."""
+"""Variables by which a machine could change what libclang reads. They are removed before every parse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Where the compiler lies on this machine, and `identity`: versions only, part of the stage's configuration.
+    """The location of the compiler on this machine, and its `identity`: only versions, part of the stage's
+    configuration.
 
-    `header_roots` are the folders (real paths) outside a tree whose headers a source may include; `header_names` pairs
-    every name, dots removed, by which the compiler comes to one of them with its real path.
+    `header_roots` are the folders (real paths) outside of a tree whose headers a source may include. `header_names`
+    pairs every name by which the compiler reaches one of them, dots removed, with its real path.
     """
 
     library: str
@@ -62,18 +63,20 @@ class Toolchain:
         return {self.resource_dir: self.resource_dir, **dict(self.header_names)}
 
     def owns(self, path: str) -> bool:
-        """Whether the file at `path`, absolute, is one of the toolchain's own headers, whatever links lead there."""
+        """Return whether the file at the absolute `path` is one of the toolchain's own headers, also through links."""
         return _lies_below(path, self.header_roots)
 
 
-@lru_cache(maxsize=1 << 14)  # every unit reads the same few thousand headers, which do not change under a process
+@lru_cache(maxsize=1 << 14)  # every unit reads the same few thousand headers, which do not change while a process runs
 def _lies_below(path: str, roots: tuple[str, ...]) -> bool:
     real = os.path.realpath(path)
     return any(real.startswith(root + os.sep) for root in roots)
 
 
 def find_toolchain() -> Toolchain:
-    """The installed toolchain; `EnvironmentLacks` with what to install unless it parses its own headers cleanly."""
+    """Return the installed toolchain. `EnvironmentLacks`, with what to install, unless it parses its own headers
+    without errors.
+    """
     library = _package_dir("clang", "libclang==18.1.1") / "native" / "libclang.so"
     resources = _package_dir("clang_tidy", "clang-tidy==18.1.8") / "data" / "lib" / "clang" / MAJOR
     for path, package in ((library, "libclang==18.1.1"), (resources / "include" / "stddef.h", "clang-tidy==18.1.8")):
@@ -89,9 +92,9 @@ def find_toolchain() -> Toolchain:
 
 
 def self_test(library: str, resource_dir: str, seen: Toolchain | None = None) -> list[str]:
-    """Parse `<stddef.h>` and `<vector>` and give the files read; `EnvironmentLacks` if anything is wrong with them.
+    """Parse `<stddef.h>` and `<vector>` and return the files read. `EnvironmentLacks` if there are errors.
 
-    With `seen` the parser sees what it sees of a tree: the toolchain's headers must be found there too.
+    With `seen` the parser has the view of a tree: the toolchain's headers must be found there too.
     """
     with tempfile.TemporaryDirectory(prefix="megacpp-probe-") as folder:
         tree = os.path.realpath(Path(folder, "tree"))
@@ -119,7 +122,7 @@ def _probe(library: str, resource_dir: str, tree: Path, view: tuple[str, ...]) -
 
 @contextmanager
 def working_directory(folder: Path) -> Iterator[None]:
-    """Work inside `folder`, without the variables that steer compilers; the old state returns afterwards."""
+    """Work inside `folder` without the variables that steer compilers; restore both after the block."""
     before = os.getcwd()
     removed = {name: os.environ.pop(name) for name in ENVIRONMENT if name in os.environ}
     os.chdir(folder)
@@ -164,29 +167,31 @@ def _describe(library: str, resources: Path, version: str, includes: Sequence[st
 
 
 def _version_macros(includes: Sequence[str]) -> dict[str, str]:
-    """The macros by which the C and C++ libraries tell their versions, in the headers that a parse has read."""
+    """Return the version macros of the C and C++ libraries, from the headers that a parse has read."""
     found = (path for path in includes if posixpath.basename(path) in _VERSION_HEADERS)
     texts = (Path(path).read_bytes() for path in sorted(found))
     return {name.decode(): value.decode() for text in texts for name, value in _MACRO.findall(text)}
 
 
 def _c_library(macros: Mapping[str, str]) -> str:
-    """glibc by its version. musl and others name none in their headers: there only the C++ library's tells."""
+    """Return glibc's version. musl and others name none in their headers: then only the C++ library is identified."""
     known = "__GLIBC__" in macros and "__GLIBC_MINOR__" in macros
     return f"glibc {macros['__GLIBC__']}.{macros['__GLIBC_MINOR__']}" if known else "not glibc"
 
 
 def _cxx_library(version: str, macros: Mapping[str, str]) -> str:
-    """The folder's version, and the library's own: two builds of one release may differ."""
+    """Return the version of the folder and of the library itself, because two builds of one release may differ."""
     own = [f"{name} {macros[name]}" for name in ("__GLIBCXX__", "_LIBCPP_VERSION") if name in macros]
     return " ".join([f"c++/{version}" if version else "unknown", *own])
 
 
 def header_names(includes: Sequence[str], roots: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """(name, real path) of each of `roots`, and of the C++ and gcc folders as the read files `includes` spell them.
+    """Return (name, real path) of each of `roots`, and of the C++ and gcc folders as the read files `includes` spell
+    them.
 
-    The compiler finds those through paths such as `/../lib/gcc/12/../../../include/c++/12`; where `/lib` is a link, the
-    same path with its dots removed names another folder. Whole roots get no second name: it would be searched too.
+    The compiler finds those through paths such as `/../lib/gcc/12/../../../include/c++/12`. If `/lib` is a link, the
+    same path with its dots removed names another folder. Whole roots get no second name, because they would be searched
+    twice.
     """
     names = {root: root for root in roots}
     for path in includes:

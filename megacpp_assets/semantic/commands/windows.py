@@ -1,4 +1,4 @@
-"""Command lines and paths as Windows writes them, and the options of cl.exe and clang-cl as GNU's.
+"""Reads command lines and paths of Windows, and translates options of cl.exe and clang-cl to GNU's.
 
 In: strings of a compile database. Out: words, POSIX paths, GNU options. No path is looked up and nothing is run.
 """
@@ -22,25 +22,26 @@ _PLAIN = {
 _WITH_VALUE = (
     ("external:I", "-isystem"), ("imsvc", "-isystem"), ("FI", "-include"), ("I", "-I"), ("D", "-D"), ("U", "-U"),
 )  # fmt: skip
-"""Options of cl.exe with a value behind them or as the next word, the longest first. Source: Microsoft's reference
-"Compiler options listed by category" and clang's "Users Manual", clang-cl."""
+"""Options of cl.exe with a value in the same or the next word, the longest first. Source: Microsoft's reference
+"Compiler options listed by category" and clang's "Users Manual", clang-cl.
+"""
 _PATHS = frozenset({"-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros"})
 
 
 def posix_path(path: str) -> str:
-    """`path` with slashes; one that begins with a drive is absolute, below a folder of the drive's name."""
+    """Return `path` with slashes. One that begins with a drive becomes absolute, below a folder of the drive's name."""
     slashed = path.replace("\\", "/")
     return f"/{slashed[0].lower()}{slashed[1:]}" if _DRIVE.match(slashed) else slashed
 
 
 def is_windows(command: str | Sequence[str], directory: str) -> bool:
-    """Whether a command in `directory` (`posix_path`) is one of Windows: by its compiler's name or a drive."""
+    """Return whether a command in `directory` (a `posix_path`) is of Windows, by its compiler's name or a drive."""
     program = _program(command)
     return is_cl(program) or "\\" in program or _DRIVE.match(directory[1:]) is not None
 
 
 def is_cl(program: str) -> bool:
-    """Whether the options of the compiler `program` are those of cl.exe."""
+    """Return whether the options of the compiler `program` are those of cl.exe."""
     return posix_path(program).rpartition("/")[2].lower().removesuffix(".exe") in _CL
 
 
@@ -52,8 +53,10 @@ def _program(command: str | Sequence[str]) -> str:
 
 
 def windows_words(command: str, limit: int) -> list[str]:
-    """The first `limit` words of `command` as a C program of Windows receives them: a backslash is itself but in front
-    of a quote. Linear in the length."""
+    """Return the first `limit` words of `command` as a C program of Windows receives them, in linear time.
+
+    A backslash is special only in front of a quote.
+    """
     words: list[str] = []
     word: list[str] | None = None
     quoted = False
@@ -76,9 +79,9 @@ def windows_words(command: str, limit: int) -> list[str]:
 
 
 def gnu_options(words: Sequence[str], *, of_cl: bool) -> list[str]:
-    """The options among `words`, which follow the compiler's name, as GCC spells them, with POSIX paths.
+    """Return the options among `words`, which follow the compiler's name, as GCC spells them, with POSIX paths.
 
-    Of cl.exe's options those that change no meaning of a source are left out, and all behind `/link`.
+    Options of cl.exe that do not change the meaning of a source are dropped, and everything after `/link`.
     """
     return list(_of_cl(words) if of_cl else _with_posix_paths(words))
 
@@ -115,4 +118,4 @@ def _of_cl(words: Sequence[str]) -> Iterator[str]:
                 value, position = words[position], position + 1
             yield from (option, posix_path(value) if option in _PATHS else value)
         elif word.startswith("-"):
-            yield word  # clang-cl takes GNU's options too; the allow-list judges them
+            yield word  # clang-cl accepts GNU's options too; the allow-list judges them

@@ -1,1 +1,1 @@
-"""Units parsed by libclang in limited workers, with shared headers and a cache."""
+"""Parses units with libclang in limited workers, with shared precompiled headers and a cache."""

@@ -1,6 +1,7 @@
-"""Which headers set a macro that others ask for, and which units ask or set before they include the header.
+"""Finds headers that set a macro which other headers test, and units that test or set it before they include the
+header.
 
-With such a header precompiled, and thus in front of them, they would mean something else.
+If such a header is precompiled, and so comes first, they would mean something else.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from megacpp_assets.semantic.tree.includes import guard_of
 _CONDITIONS = frozenset({b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elifndef"})
 _SETTINGS = frozenset({b"define", b"undef"})
 _NAME = re.compile(rb"\b[A-Za-z]\w*")
-"""With an underscore in front it is the compiler's or the system's."""
+"""Names that start with an underscore belong to the compiler or the system."""
 _NONE: AbstractSet[str] = frozenset()
 
 
 class Step(NamedTuple):
-    """What one directive of a file does: it includes by the rest of its line, asks for macros, or sets one. A `default`
-    stands where the macro was asked for first."""
+    """What one directive of a file does: it includes (the rest of its line), tests macros, or sets one.
+
+    `default`: the macro was tested before, as in a default definition.
+    """
 
     include: bytes = b""
     asked: Sequence[bytes] = ()
@@ -31,7 +34,7 @@ class Step(NamedTuple):
 
 
 def steps(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[Step]:
-    """What the directives of a file do, in their order."""
+    """Return what the directives of a file do, in their order."""
     asked: Sequence[bytes] = ()
     guard = guard_of(lines)
     for word, rest in lines:
@@ -46,7 +49,9 @@ def steps(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[Step]:
 
 
 class AskedMacros:
-    """The macros that some headers of a tree set and ask for; `reached` has what each of them reaches of the tree."""
+    """The macros that some headers of a tree set and test. `reached` has the files of the tree that each header
+    includes.
+    """
 
     def __init__(self, reached: Iterable[AbstractSet[str]], steps_of: Callable[[str], Sequence[Step]]) -> None:
         self._asked: dict[bytes, set[str]] = defaultdict(set)
@@ -61,15 +66,17 @@ class AskedMacros:
         self._between = [(setters, askers) for setters, askers in both if len(setters | askers) > 1]
 
     def disagree(self, one: AbstractSet[str], other: AbstractSet[str]) -> bool:
-        """Whether of two headers that reach these, one asks for a macro that the other sets without its doing."""
+        """Return whether one of two headers tests a macro that the other one sets independently."""
         return any(
             (setters & other - one and askers & one) or (setters & one - other and askers & other)
             for setters, askers in self._between
         )
 
     def are_early(self, unit: Iterable[Step], reached: Callable[[bytes], AbstractSet[str]]) -> bool:
-        """Whether the steps of a unit ask or set before they include the header that does the other; `reached` gives
-        what an include reaches."""
+        """Return whether a unit tests or sets a macro before it includes the header that does the opposite.
+
+        `reached` returns the files that an include reaches.
+        """
         before: set[str] = set()
         for step in unit:
             bearing = [self._set.get(name, _NONE) for name in step.asked]

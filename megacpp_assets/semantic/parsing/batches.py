@@ -1,4 +1,4 @@
-"""Batches of units to parse: cut into lots for workers, and what becomes of a unit that ends its worker."""
+"""Divides units into batches for workers, and decides what happens with a unit that ended its worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megacpp_assets.semantic.parsing.worker import Batch, UnitResult, parse_batc
 
 
 def group_by_arguments(units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
-    """Units that share their arguments, each group in the order given."""
+    """Return units that share their arguments, each group in the given order."""
     groups: dict[tuple[str, ...], list[Unit]] = defaultdict(list)
     for unit in units:
         groups[unit.arguments].append(unit)
@@ -23,10 +23,10 @@ def group_by_arguments(units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
 def run_batches(
     batches: Sequence[Batch], crew: Crew, batch_files: int
 ) -> Iterator[tuple[Batch, tuple[UnitResult, ...]]]:
-    """Outcomes of units, with the lot of at most `batch_files` that they came from, in any order; see `run_lots`.
+    """Yield outcomes of units with their lot of at most `batch_files`, in any order; see `run_lots`.
 
-    A file that ends its worker is tried once more, alone and without a precompiled header: not if its CPU seconds were
-    spent, and where it may have been the machine, once with the header before that.
+    A file that ended its worker is tried again, alone and without a precompiled header, unless its CPU seconds were
+    spent. If the machine may have been the cause, it is first tried once more with the header.
     """
     lots = [lot for batch in batches for lot in cut(batch, batch_files)]
     return run_lots(parse_batch, lots, crew, _judge)
@@ -44,9 +44,11 @@ def _judge(batch: Batch, failure: str) -> Sentence:
 
 
 def _given_up(batch: Batch, failure: str) -> UnitResult:
-    """The outcome of the one unit of `batch`; it is charged all that it was allowed, which is the same in each run."""
+    """Return the outcome of the one unit of `batch`. It is charged all that it was allowed, which is the same in
+    each run.
+    """
     (unit,) = batch.units
-    # The executor's words may name this machine; the kind of failure is what is recorded.
+    # The executor's message may name this machine, so only the kind of failure is recorded.
     reason = f"{failure.partition(':')[0]}: the parser did not survive the file"
     if ran_out(failure):
         reason = f"over budget: not parsed in {batch.limits.cpu_s} CPU seconds"

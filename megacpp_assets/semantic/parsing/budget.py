@@ -1,7 +1,7 @@
-"""What the files of a repository may cost together, in CPU seconds: those past the budget are refused, in one order.
+"""Limits the CPU seconds of all files of a repository together. Files over the budget are rejected in a fixed order.
 
-The order is given beforehand, and a file's cost is what it was measured to be when it was parsed, in this run or an
-earlier one. So the same files are refused whoever is done first, and whatever is known already.
+The order is given, and a file's cost is what was measured when it was parsed, in this run or an earlier one. So the
+same files are rejected, whichever is done first and whatever is cached.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ OVER_BUDGET = "over budget: the repository's CPU seconds were spent on the files
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """CPU seconds of a repository: `base_cpu_s`, and `unit_cpu_s` for each file; of wall seconds, `wall_per_cpu` times
-    as many."""
+    """The budget of a repository: `base_cpu_s`, and `unit_cpu_s` for each file; wall seconds are `wall_per_cpu`
+    times as many.
+    """
 
     base_cpu_s: int = 3600
     unit_cpu_s: int = 10
     wall_per_cpu: int = 10
 
     def cpu_s(self, units: int) -> int:
-        """CPU seconds for so many files."""
+        """Return the CPU seconds for a number of files."""
         return self.base_cpu_s + units * self.unit_cpu_s
 
 
 class Ledger:
-    """Adds up the CPU time of files in the order of `paths`, and says which of them are over the budget."""
+    """Adds up the CPU time of files in the order of `paths`, and says which of them exceed the budget."""
 
     def __init__(self, paths: Sequence[str], cpu_s: float) -> None:
         self._place = {path: place for place, path in enumerate(paths)}
@@ -51,12 +52,14 @@ class Ledger:
             self._first_refused = int(np.searchsorted(spent, self._budget, side="right")) + 1
 
     def refuses(self, path: str) -> bool:
-        """Whether the paths before `path` cost more than the budget: the one that exceeds it is the last to pass."""
+        """Return whether the paths before `path` cost more than the budget. The one that exceeds it is the last to
+        pass.
+        """
         return self._place[path] >= self._first_refused
 
 
 class CpuBudget(Ledger):
-    """The CPU time that the files at `paths` may use together, and the wall time, which has `file_wall_s` added."""
+    """The CPU time that the files at `paths` may use together, and the wall time, to which `file_wall_s` is added."""
 
     def __init__(self, paths: Sequence[str], budget: Budget, file_wall_s: float) -> None:
         cpu_s = budget.cpu_s(len(paths))

@@ -1,6 +1,6 @@
-"""Who includes whom: what a unit reaches through its own inclusions and through those inside a shared header.
+"""The files that a unit includes, directly or not, by its own inclusions and those inside a shared header.
 
-Paths inside the tree are relative to it, all others as libclang names them.
+Paths inside the tree are relative to it. All others are as libclang names them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 Inclusions = tuple[tuple[bytes, bytes], ...]
-"""(includer, included) of every inclusion that a parse met."""
+"""(includer, included) of every inclusion in a parse."""
 _HEADERS = 8
-"""A worker has the units of a shared header one after another: those of the last few headers are kept."""
+"""The number of shared headers whose inclusions are kept. A worker has the units of one header after another."""
 
 
 class _Below(NamedTuple):
-    """All that a file includes, directly or not, and what of it lies in the tree."""
+    """Everything that a file includes, directly or not, and the part of it in the tree."""
 
     files: frozenset[bytes]
     inside: frozenset[bytes]
@@ -27,7 +27,7 @@ _NOTHING = _Below(frozenset(), frozenset())
 
 
 class SharedInclusions:
-    """The inclusions inside a shared header: `files` are all that anything includes."""
+    """The inclusions inside a shared header. `files` are all included files."""
 
     def __init__(self, inclusions: Inclusions) -> None:
         self.files = frozenset(path for _, path in inclusions)
@@ -35,7 +35,7 @@ class SharedInclusions:
         self._known: dict[bytes, _Below] = {}
 
     def below(self, path: bytes) -> _Below:
-        """What the file at `path` includes; found once per file."""
+        """Return what the file at `path` includes. It is computed once per file."""
         if path not in self._direct:
             return _NOTHING
         if path not in self._known:
@@ -55,12 +55,14 @@ class SharedInclusions:
 
 @lru_cache(maxsize=_HEADERS)
 def shared_inclusions(inclusions: Inclusions) -> SharedInclusions:
-    """Those of a header, for all of its batches; to ask costs a look at every one."""
+    """Return the inclusions of a header for all of its batches. Hashing the argument means reading every inclusion."""
     return SharedInclusions(inclusions)
 
 
 def reached(path: bytes, own: Sequence[tuple[bytes, bytes]], shared: SharedInclusions) -> set[bytes]:
-    """Every file of the tree that the one at `path` includes, directly or not, by its unit's `own` inclusions too."""
+    """Return every file of the tree that the one at `path` includes, directly or not, also by its unit's `own`
+    inclusions.
+    """
     direct = _by_includer(own)
     found: set[bytes] = set()
     walked: set[bytes] = set()

@@ -1,6 +1,7 @@
-"""Lots of a stranger's files for workers that may die of any: only the guilty file of a lot that dies is set apart.
+"""Distributes a stranger's files over workers that any file may kill. In a lot that died, only the guilty file is
+set apart.
 
-A worker notes in the lot's journal how many of its units are done; the next one is what ended it.
+A worker writes to the lot's journal how many of its units are done. The next one ended it.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from megacpp_assets.compute.executor import BatchExecutor
 _ENDED = re.compile(r"crash: worker ended with exit code (-?\d+)")
 _FROM_OTHERS = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM}
 _PATIENCE_S = 60.0
-"""Beside the wall seconds of its units, which the worker holds itself to."""
+"""Wall seconds in addition to those of the units, which the worker itself enforces."""
 
 
 class Allowance(Protocol):
     """What a repository may spend."""
 
     def charge(self, path: str, cpu_ms: int) -> None:
-        """Note what the file at `path` cost, in milliseconds of CPU time."""
+        """Record the cost of the file at `path`, in milliseconds of CPU time."""
 
     def refuses(self, path: str) -> bool:
-        """Whether the file at `path` is past it."""
+        """Return whether the file at `path` exceeds the allowance."""
 
     def check_time(self) -> None:
-        """Raise `OverBudget` once the run has taken more wall seconds than it may."""
+        """Raise `OverBudget` when the run has taken more wall seconds than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Who works: an executor, what the repository may spend, and the folder of journals (None in this process)."""
+    """The executor, what the repository may spend, and the folder of journals (None inside this process)."""
 
     executor: BatchExecutor
     allowance: Allowance
@@ -46,7 +47,7 @@ class Crew:
 
 
 class _AnyLot(Protocol):
-    """A frozen dataclass: units, each with a `path`, the wall seconds that one may take, and the journal's path."""
+    """A lot, a frozen dataclass: units, each with a `path`, the wall seconds of one unit, and the journal's path."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -64,15 +65,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What comes of the one unit of a lot after it ended its worker with the executor's words for that: another `try_`
-    of it, or the lot as given up with the unit's result."""
+    """What happens with the one unit of a lot that ended its worker: another `try_` of it, or the given-up lot with
+    a result.
+    """
 
     try_: Any = None
     given_up: tuple[Any, Any] | None = None
 
 
 def cut(lot: Lot, size: int) -> list[Lot]:
-    """`lot` in pieces of at most `size` units, in their order."""
+    """Return `lot` in pieces of at most `size` units, in their order."""
     return [replace(lot, units=lot.units[start : start + size]) for start in range(0, len(lot.units), size)]
 
 
@@ -82,10 +84,10 @@ def run_lots(
     crew: Crew,
     judge: Callable[[Lot, str], Sentence],
 ) -> Iterator[tuple[Lot, tuple[Result, ...]]]:
-    """The results of every lot's units, with the lot that they came from, in any order; each unit comes at most once.
+    """Yield the results of every lot's units, with their lot, in any order. Each unit comes at most once.
 
-    Units that the allowance refuses when their turn comes do not come. `judge` is asked about a unit that ended its
-    worker, alone in its lot.
+    Units that the allowance rejects when their turn comes are left out. `judge` decides about a unit that ended its
+    worker alone in its lot.
     """
     pending = list(lots)
     while pending:
@@ -110,7 +112,7 @@ def run_lots(
 
 
 def _offer(pending: Sequence[Lot], crew: Crew, offered: dict[int, Lot]) -> Iterator[Lot]:
-    """What of `pending` is still to be done when its turn comes; each lot is noted in `offered`."""
+    """Yield the lots of `pending` that are still to be done when their turn comes. Each is recorded in `offered`."""
     number = 0
     for lot in pending:
         units = tuple(unit for unit in lot.units if not crew.allowance.refuses(unit.path))
@@ -122,7 +124,7 @@ def _offer(pending: Sequence[Lot], crew: Crew, offered: dict[int, Lot]) -> Itera
 
 
 def _told_apart(lot: Lot) -> tuple[Lot | None, list[Lot]]:
-    """The unit of a dead `lot` that ended it, and the others; None if the worker did not say how far it was."""
+    """Return the unit of a dead `lot` that ended it, and the others. The unit is None if the worker left no journal."""
     done = _done(lot)
     if done is None:
         return None, cut(lot, 1)
@@ -141,7 +143,9 @@ def _done(lot: _AnyLot) -> int | None:
 
 @contextmanager
 def kept_journal(path: str) -> Iterator[Callable[[], object]]:
-    """In a worker: what notes that one more unit is done, where the parent sees it even if this process dies."""
+    """In a worker: return a callback that records each finished unit where the parent sees it even if this process
+    dies.
+    """
     if not path:
         yield lambda: None
         return
@@ -150,15 +154,15 @@ def kept_journal(path: str) -> Iterator[Callable[[], object]]:
 
 
 def is_machines(failure: str) -> bool:
-    """Whether an executor's words may tell of a loaded machine: too slow, out of memory, or a worker lost unseen.
+    """Return whether an executor's message may mean a loaded machine: too slow, out of memory, or a worker lost.
 
-    Signals of the worker's own making and its limits of CPU seconds and memory are a file's doing.
+    A file causes signals of the worker itself and limits of CPU seconds and memory.
     """
     ended = _ENDED.fullmatch(failure)
     return ended is None or -int(ended[1]) in _FROM_OTHERS
 
 
 def ran_out(failure: str) -> bool:
-    """Whether an executor's words tell that the CPU seconds were spent."""
+    """Return whether an executor's message means that the CPU seconds were spent."""
     ended = _ENDED.fullmatch(failure)
     return ended is not None and -int(ended[1]) == signal.SIGXCPU

@@ -1,4 +1,4 @@
-"""A tree of source bytes in, one `ParsedFile` per C/C++ file out, in path order. A file may fail; the call does not."""
+"""Parses a tree of source bytes: one `ParsedFile` per C/C++ file, in path order. A file may fail; the call does not."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
 
 AUDIT_FRACTION = 0.02
-"""Part of the units of a shared header that are parsed without it as well; more may be until a call was compared."""
+"""The share of the units of a shared header that are also parsed without it. It may grow until a call was compared."""
 AUDIT_TOLERANCE = 0.005
-"""Part of an audit's calls that may differ before the header is dropped."""
+"""The share of an audit's calls that may differ. With more, the header is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """What decides the outcome beside tree and toolchain; belongs in the stage's configuration.
+    """What decides the outcome, apart from tree and toolchain. It is part of the stage's configuration.
 
-    `database` is the tree-relative path of a compile database to use instead of searching; `precompile` shares headers
+    `database` is the tree-relative path of a compile database to use instead of searching. `precompile` shares headers
     between units. A batch holds at most `batch_files` files.
     """
 
@@ -57,7 +57,9 @@ DEFAULT_OPTIONS = ParseOptions()
 
 
 def options_of(recipe: SemanticRecipe) -> ParseOptions:
-    """What a recipe lets the parse of a repository take: half of a file's CPU seconds at first, a quarter alone."""
+    """Return what a recipe allows for the parse of a repository: half of a file's CPU seconds at first, a quarter
+    alone.
+    """
     first, again = recipe.file_cpu_seconds // 2, recipe.file_cpu_seconds // 4
     return ParseOptions(
         limits=Limits(cpu_s=first, again_cpu_s=again, wall_s=float(first * recipe.wall_per_cpu)),
@@ -68,17 +70,18 @@ def options_of(recipe: SemanticRecipe) -> ParseOptions:
 COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
 _HEADER_TRIES = 2
-"""A header is compiled whole, then what it has from outside the tree."""
+"""A header is compiled whole, and if that fails, only its part from outside of the tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseReport:
-    """What became of the shared headers: `unbuilt` did not compile, `dropped` failed their audit or gave it nothing.
-    `database_unread` says why the tree's compile database is not used, or in part; "" if that is not so. `warned` are
-    the files of which it names a response file that was not read.
+    """What happened with shared headers: `unbuilt` did not compile; `dropped` failed their audit or had no calls to
+    compare.
 
-    `units_audited` are units parsed with and without to judge a header, `calls_compared` the calls that did: of files
-    with errors, those that the plain parse resolved. `units_doubted` were parsed without afterwards, for their errors.
+    `database_unread` says why the tree's compile database is not used, or only in part, or is "". `warned` are the
+    files with a response file that was not read. `units_audited` are units parsed with and without a header to judge
+    it; `calls_compared` are the compared calls (in files with errors, those that the plain parse resolved).
+    `units_doubted` were later parsed without their header because of errors.
     """
 
     headers: int = 0
@@ -93,7 +96,7 @@ class ParseReport:
 
 
 def unheard(report: ParseReport) -> None:
-    """Where nobody asks for the report."""
+    """Used if nobody asks for the report."""
 
 
 @gc_disabled
@@ -163,10 +166,10 @@ def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, opt
 
 
 class _Headers:
-    """Shared headers of one tree: built, audited on a sample of their units, used for the rest if they pass.
+    """The shared headers of one tree: built, audited on a sample of their units, and used for the rest if they pass.
 
-    A batch names the header that its units are to share; `_built` holds what became of it, by its place. Only what the
-    cache does not know is parsed, and only for that a header is built.
+    A batch names the header that its units share. `_built` has the result of each header. Only units that the cache
+    does not know are parsed, and a header is built only for those.
     """
 
     def __init__(
@@ -185,7 +188,7 @@ class _Headers:
         self.report = ParseReport(headers=len(shared))
 
     def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
-        """Every unit's outcome, each once."""
+        """Yield every unit's outcome, each once."""
         usable = self._usable()
         self._second = SecondParses(len(units), len(usable))
         waiting = {unit.path for batch in usable for unit in batch.units}
@@ -210,7 +213,9 @@ class _Headers:
         yield from self._doubted(doubtful, {unit.path: unit for batch in good for unit in batch.units})
 
     def _doubted(self, results: Sequence[UnitResult], units: Mapping[str, Unit]) -> Iterator[UnitResult]:
-        """The outcome of units that have errors with a good header: a few are parsed without, and the better counts."""
+        """Yield the outcomes of units that have errors with a good header. A few are parsed without it, and the
+        better outcome counts.
+        """
         quick = {result.file.path: result for result in results}
         chosen = [units[result.file.path] for result in self._second.choose(results)]
         self.report = replace(self.report, units_doubted=len(chosen))
@@ -221,7 +226,7 @@ class _Headers:
         yield from quick.values()
 
     def _usable(self) -> list[Batch]:
-        """The batches whose header compiles, which is tried where units of its audit are not known."""
+        """Return the batches whose header compiles. It is built if units of its audit are not cached."""
         batches = [batch for batch in self._batches if not self._cache.cannot_build(batch)]
         audits = map(_audit, batches)
         self._build([audit for audit in audits if any(self._cache.find(unit, audit) is None for unit in audit.units)])
@@ -230,7 +235,7 @@ class _Headers:
         return usable
 
     def _build(self, batches: Sequence[Batch]) -> None:
-        """Build the headers of `batches` that have not been tried yet."""
+        """Build the headers of `batches` that were not tried yet."""
         new = [batch for batch in batches if batch.header and batch.header.output not in self._built]
         first = [replace(batch, units=batch.units[:1]) for batch in new]
         for outcome in self._crew.executor.run(
@@ -243,7 +248,9 @@ class _Headers:
                 self._cache.keep_unbuilt(batch, outcome.failure or "")
 
     def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, list[UnitResult]]]:
-        """Each batch with what became of its sample, which doubles until it holds a call, or no more may be parsed."""
+        """Yield each batch with the outcomes of its sample. The sample doubles until it has a call, or the limit is
+        reached.
+        """
         found: dict[str, UnitResult] = {}
         pending = [(batch, _audit(batch)) for batch in usable]
         while pending:
@@ -264,7 +271,7 @@ class _Headers:
             pending = mute
 
     def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
-        """The outcome of every unit of `batches`: known from before, or parsed now and known from now on."""
+        """Yield the outcome of every unit of `batches`, from the cache, or parsed now and cached."""
         missing: list[Batch] = []
         for batch in batches:
             left = []
@@ -278,7 +285,7 @@ class _Headers:
             if left:
                 missing.append(replace(batch, units=tuple(left)))
         self._build(missing)
-        # A header that was good in an earlier run and is not now is this machine's trouble: then nobody shares it.
+        # If a header was good in an earlier run and fails now, this machine is the cause; then no unit uses it.
         asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
         by_path = {unit.path: batch for batch in asked for unit in batch.units}
         ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
@@ -289,7 +296,7 @@ class _Headers:
                 yield result
 
     def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
-        """What may be kept of an audit's `results`: all, none, or those that do not rest on an unproven header."""
+        """Yield those of an audit's `results` that may be cached: none that depend on an unproven header."""
         calls, differing = _measured(results)
         proven = _is_proven(results)
         self.report = replace(
@@ -303,7 +310,7 @@ class _Headers:
 
 
 def _planned(units: Sequence[Unit], shared: Sequence[SharedHeader]) -> list[str]:
-    """The paths of all units in the order in which they are meant to be parsed: with their headers, then the others."""
+    """Return the paths of all units in their parse order: those with headers, then the others."""
     sharing = [unit for header in shared for unit in header.units]
     waiting = {unit.path for unit in sharing}
     rest = group_by_arguments([unit for unit in units if unit.path not in waiting])
@@ -315,13 +322,15 @@ def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:
 
 
 def _is_proven(results: Sequence[UnitResult]) -> bool:
-    """Whether a header may serve the units outside its audit: there were calls, and it changed next to none."""
+    """Return whether a header may serve units outside of its audit: calls were compared, and almost none changed."""
     calls, differing = _measured(results)
     return calls > 0 and differing <= AUDIT_TOLERANCE * calls
 
 
 def _audit(batch: Batch, count: int = 0) -> Batch:
-    """A sample of `batch`, by default its part, by the hash of paths: equal in every run, not all from one folder."""
+    """Return a sample of `batch`, chosen by the hash of paths, so that it is equal in every run and covers several
+    folders.
+    """
     count = count or max(1, round(AUDIT_FRACTION * len(batch.units)))
     chosen = sorted(batch.units, key=lambda unit: hash_of(unit.path))[:count]
     return replace(batch, units=tuple(chosen), audit=True)
@@ -332,7 +341,7 @@ def _place(batch: Batch) -> str:
 
 
 def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
-    """The files to lose so that each hash means one symbol: later ones, in the order given, against those that stay."""
+    """Return the files to drop so that each hash means one symbol: the later one of two that disagree."""
     ambiguous = _ambiguous(list(checks.values()))
     meaning: dict[int, int] = {}
     lost = []
@@ -346,7 +355,7 @@ def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
 
 
 def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """The hashes that have two checks."""
+    """Return the hashes that have two checks."""
     usr, check = NO_CHECKS.T
     for start in range(0, len(checks), _MERGE_EVERY):
         fresh = checks[start : start + _MERGE_EVERY]

@@ -1,4 +1,4 @@
-"""What one parse yields, before it has any meaning: cursors of the main file as parallel arrays, and symbol names."""
+"""The result of one parse, without interpretation: cursors of the main file as parallel arrays, and symbol names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FLAG_OVERLOADED = 2
 
 
 class Symbol(NamedTuple):
-    """An entity seen as declared or referenced: USR hash, qualified name (`a::b::f`), CXCursorKind, spelling."""
+    """A declared or referenced entity: USR hash, qualified name (`a::b::f`), CXCursorKind, spelling."""
 
     usr: int
     qualified_name: str
@@ -49,7 +49,7 @@ class Symbol(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Symbols:
-    """The entities of a file as parallel columns, ascending by `usr`; iterating gives them as `Symbol`s."""
+    """The entities of a file as parallel columns, ascending by `usr`. Iteration yields `Symbol`s."""
 
     usr: NDArray[np.uint64]
     kind: NDArray[np.uint16]
@@ -64,11 +64,11 @@ class Symbols:
         return starmap(Symbol, zip(*columns, strict=True))
 
     def usrs(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """The USR hash of the entity in each of `rows`; 0 for -1."""
+        """Return the USR hash of the entity in each of `rows`; 0 for -1."""
         return np.append(self.usr, np.uint64(0))[rows]
 
     def names(self, rows: NDArray[np.int32]) -> NDArray[np.object_]:
-        """The qualified name of the entity in each of `rows`; none for -1."""
+        """Return the qualified name of the entity in each of `rows`; "" for -1."""
         return np.array([*self.qualified_name, ""], dtype=np.object_)[rows]
 
 
@@ -80,10 +80,10 @@ class ParsedFile:
     """The outcome of parsing one file as a main file.
 
     `status` is "clean" (no errors), "errors" (parsed, `errors` > 0) or "failed" (nothing usable; `reason` says why:
-    crash, timeout, rejected arguments, unreadable include). `mode` is where its arguments came from: "database",
-    "inferred" or "nearest". `includes` are repository-relative paths of the tree's files it includes, sorted.
+    crash, timeout, rejected arguments, unreadable include). `mode` is the source of its arguments: "database",
+    "inferred" or "nearest". `includes` are repository-relative paths of the tree's files that it includes, sorted.
     `skipped_ranges` are byte ranges that the preprocessor dropped. `standard` is the language standard of its
-    arguments, `gnu++17` or so; "" where nobody asked.
+    arguments, for example `gnu++17`, or "".
     """
 
     path: str

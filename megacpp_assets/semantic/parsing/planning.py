@@ -1,6 +1,6 @@
-"""The plan of a parse, made in a limited worker: a stranger's compile database and includes decide what that costs.
+"""Plans a parse in a limited worker, because a stranger's compile database and includes decide what planning costs.
 
-In: a tree and its files. Out: a unit for each, the headers that they share, and what became of the database.
+In: a tree and its files. Out: a unit for each file, the headers that units share, and how the database was used.
 """
 
 from __future__ import annotations
@@ -27,15 +27,18 @@ from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 
 _FILES_PER_CPU_S = 10
-"""A plan looks at every file's text; of real trees at hundreds in a second."""
+"""CPU seconds per file: a plan looks at every file's text. Real trees are planned at hundreds of files per second."""
 _PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a plan is made for. `database` is the tree-relative path of the compile database to use, else the tree is
-    searched for one, if `search`. With `precompile` the plan has headers to share. `stand_ins` are the paths of headers
-    of other repositories, which lie in the tree. `limits` are those of one file."""
+    """The input of a plan.
+
+    `database` is the tree-relative path of the compile database to use; otherwise the tree is searched for one, if
+    `search`. With `precompile` the plan has headers to share. `stand_ins` are the paths of headers of other
+    repositories, which lie in the tree. `limits` are those of one file.
+    """
 
     tree: str
     files: tuple[SourceFile, ...]
@@ -49,13 +52,14 @@ class Question:
 
     @property
     def cpu_s(self) -> int:
-        """CPU seconds that the answer may take."""
+        """Return the CPU seconds that planning may take."""
         return self.limits.cpu_s + len(self.files) // _FILES_PER_CPU_S
 
 
 class Plan(NamedTuple):
-    """Units by path, the headers that groups of them share, why the database is not used, or in part, or "", and the
-    files of which it names a response file that was not read."""
+    """Units by path, the headers that groups of them share, why the database is not used or only in part (or ""),
+    and the files with a response file that was not read.
+    """
 
     units: list[Unit]
     shared: list[SharedHeader]
@@ -64,7 +68,7 @@ class Plan(NamedTuple):
 
 
 def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
-    """The plan; without the tree's database where that costs more than a plan may. `OverBudget` if it still does."""
+    """Return the plan. If that costs too much, plan without the tree's database. `OverBudget` if that fails too."""
     plan, failure = _asked(question, executor)
     if plan is not None:
         return plan
@@ -88,7 +92,7 @@ def _asked(question: Question, executor: BatchExecutor) -> tuple[Plan | None, st
 
 @gc_disabled
 def make_plan(question: Question) -> Plan:
-    """In a worker: the answer to `question`. Writes stub headers below the tree's own folder of ours."""
+    """In a worker: return the plan for `question`. Writes stub headers to our folder below the tree."""
     limits = question.limits
     if limits.applied:
         limit_memory(limits.memory_bytes)
@@ -117,7 +121,7 @@ def _database(tree: Path, question: Question) -> Database:
 
 
 def _shared(tree: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
-    """The headers that pay; none where the tree itself uses our folder."""
+    """Return the headers that pay off; none if the tree uses our folder's name."""
     if (tree / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
         return []
     return shared_headers(units, lambda path: read_source(f"{tree}/{path}"))

@@ -1,9 +1,8 @@
-"""Which headers units of equal arguments share: those that at least two of them include, compiled once for all.
+"""Chooses headers that units with equal arguments share: those that at least two of them include, compiled once.
 
-Main files that are headers themselves come in layers: what a layer shares includes none of its units.
-
-Only texts are read, nothing is parsed. What is chosen wrongly costs time, never a call: headers are audited where they
-are used. Equal input gives an equal plan, whatever the order of the units.
+Main files that are headers themselves come in layers: the header of a layer includes none of its units. Only texts are
+read, nothing is parsed. A wrong choice costs time but never a call, because headers are audited when they are used.
+Equal input gives an equal plan, whatever the order of the units.
 """
 
 from __future__ import annotations
@@ -25,20 +24,24 @@ from megacpp_assets.semantic.tree.includes import directives, include_of, is_gua
 
 PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
-"""Building and auditing a header costs about as much as it saves three units."""
+"""Building and auditing a header costs about as much as it saves for three units."""
 _MAX_UNITS = 64
-"""Units decide the text of their header, which decides what they give: a change of one may parse so many again."""
+"""The most units of a header. Units decide the header's text, which decides their outcome, so one change may cost
+that many parses.
+"""
 _MIN_USES = 2
 _MIN_SHARE = 0.04
-"""Part of the units that include a header of the tree: what few of them mean by a name is an error in others."""
+"""The share of the units that must include a header of the tree. If few do, its names may be errors in the others."""
 _LAYERS = 2
 _LAYER_UNITS = 8
-"""A layer's units share what lies outside anyway: a header of the tree on top spares each of them less."""
+"""The least number of units of a layer. They share the toolchain's headers anyway, so a header of the tree saves
+less.
+"""
 _CANDIDATES = 32
-"""Of the headers of the tree that most units include, so many are tried as what a layer shares."""
+"""The number of most included headers of the tree that are tried as the base of a layer."""
 _UP = "../" * (PCH_FOLDER.count("/") + 1)
 _ODD_NAMES = frozenset({"", ".", ".."})
-"""What an include may end in without naming a file: dots removed, its path ends otherwise."""
+"""Characters after which an include does not end in a file's name: with dots removed, its path ends otherwise."""
 _Graph = Mapping[str, AbstractSet[str]]
 _Steps = Callable[[str], Sequence[Step]]
 _NONE: AbstractSet[str] = frozenset()
@@ -53,9 +56,10 @@ class SharedHeader:
 
 
 def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[SharedHeader]:
-    """A header for each group of units that gains from one; `text_of` gives the bytes of a file of the tree.
+    """Return a header for each group of units that gains from one. `text_of` returns the bytes of a file of the
+    tree.
 
-    A header of the tree would be empty as a main file after it was precompiled, thus the layers.
+    A header of the tree that was precompiled would be empty as a main file; this is why there are layers.
     """
     lines_of = cache(lambda path: directives(text_of(path)))
     steps_of = cache(lambda path: tuple(steps(lines_of(path))))
@@ -84,8 +88,11 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
 def _agreeing(
     layer: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps
 ) -> Iterator[tuple[Sequence[Unit], list[str]]]:
-    """The units of a layer with what they share. Where a header is at odds with others about a macro, those that reach
-    it are apart, if they are enough; else it is not shared."""
+    """Return the units of a layer with what they share.
+
+    If a header disagrees with others about a macro, the units that include it form a group of their own if they are
+    enough. Otherwise it is not shared.
+    """
     chosen, odd = _agreed(layer, base, uses, steps_of)
     apart = tuple(unit for unit in layer if odd and odd[0] in _reach(unit.path, uses))
     if len(apart) >= _LAYER_UNITS:
@@ -98,8 +105,9 @@ def _agreeing(
 def _agreed(
     units: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps, first: str = ""
 ) -> tuple[list[str], list[str]]:
-    """What `units` share, and what of the tree they do not for a macro that it or one of more units sets: that of the
-    most units first."""
+    """Return what `units` share, and what of the tree they do not, because of a macro. The header of the most units
+    wins.
+    """
     paths = {unit.path for unit in units}
     counts = Counter(target for path in paths for target in _reach(path, uses))
     reached = {target: _own_reach(target, uses) for target in _chosen(paths, base, uses)}
@@ -115,7 +123,9 @@ def _agreed(
 def _early(
     units: Sequence[Unit], chosen: Collection[str], uses: _Graph, search: _Search, steps_of: _Steps
 ) -> list[Unit]:
-    """Those of `units` that mean something else with `chosen` in front of them, as far as their directives tell."""
+    """Return those of `units` whose meaning would change with `chosen` in front of them, according to their
+    directives.
+    """
     macros = AskedMacros([_own_reach(target, uses) for target in chosen], steps_of)
     reach = cache(lambda target: _own_reach(target, uses))
 
@@ -127,12 +137,14 @@ def _early(
 
 
 def _own_reach(path: str, uses: _Graph) -> set[str]:
-    """What of the tree `path` is sure to reach, itself among it."""
+    """Return the files of the tree that `path` certainly includes, and itself."""
     return {target for target in _reach(path, uses) if not target.startswith("<")}
 
 
 def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
-    """`group` in parts of bounded size, by the bits of paths' hashes: who joins or leaves changes its part alone."""
+    """Split `group` into parts of bounded size by the bits of paths' hashes. A new or removed path changes only its
+    part.
+    """
     if len(group) <= _MAX_UNITS:
         yield group
         return
@@ -145,7 +157,7 @@ def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
 
 
 def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple[tuple[bool, str], ...]]) -> _Graph:
-    """What every one of `paths`, and every header of the tree that they reach, is sure to include."""
+    """Return what every one of `paths`, and every header of the tree that they include, certainly includes."""
     uses: dict[str, frozenset[str]] = {}
     pending = list(paths)
     while pending:
@@ -157,7 +169,7 @@ def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple
 
 
 def _layers(group: Sequence[Unit], uses: _Graph) -> list[tuple[str, tuple[Unit, ...]]]:
-    """The units of a group by the header of the tree that they share, "" for the rest."""
+    """Return the units of a group by the header of the tree that they share; "" for the rest."""
     users: dict[str, set[str]] = defaultdict(set)
     for path in uses:
         for target in uses[path]:
@@ -174,7 +186,7 @@ def _layers(group: Sequence[Unit], uses: _Graph) -> list[tuple[str, tuple[Unit, 
 
 
 def _base(paths: AbstractSet[str], uses: _Graph, users: Mapping[str, set[str]]) -> tuple[str, set[str]]:
-    """The header that spares `paths` the most parses of headers of the tree, and which of them it spares those."""
+    """Return the header that saves `paths` most parses of headers of the tree, and the paths that include it."""
     counts = {target: len(users[target] & paths) for target in users if not target.startswith("<")}
     best: tuple[int, str, set[str]] = (0, "", set())
     for base in sorted(counts, key=lambda target: (-counts[target], target))[:_CANDIDATES]:
@@ -185,7 +197,9 @@ def _base(paths: AbstractSet[str], uses: _Graph, users: Mapping[str, set[str]]) 
 
 
 def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
-    """`base`; from outside, what two of `paths` reach; of the tree, what enough of them include and includes none."""
+    """Return `base`, the toolchain's headers that two of `paths` include, and the tree's headers that enough include
+    and that include none of them.
+    """
     reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
     direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
     chosen = {target for target, count in reached.items() if count >= _MIN_USES}
@@ -194,7 +208,7 @@ def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
 
 
 def _reach(start: str, edges: _Graph) -> set[str]:
-    """`start`, and whatever `edges` lead to from there."""
+    """Return `start` and everything that `edges` lead to from there."""
     reached = {start}
     pending = [start]
     while pending:
@@ -205,14 +219,15 @@ def _reach(start: str, edges: _Graph) -> set[str]:
 
 
 def outside_part(text: str) -> str:
-    """What of a shared header's text is no file of the tree; it stands first."""
+    """Return the first part of a shared header's text, which includes no file of the tree."""
     return text.partition('#include "')[0]
 
 
 class _Search:
-    """What an include means under `arguments`: `<spelling>` of what the tree lacks, or a guarded header's path.
+    """Resolves includes under `arguments`: to `<spelling>` for headers outside of the tree, or to a guarded header's
+    path.
 
-    `guarded` tells of every header of the tree whether it is, `names` are those of their files and the odd ones.
+    `guarded` says for every header of the tree whether it has a guard. `names` are their file names, and odd spellings.
     """
 
     def __init__(self, arguments: Sequence[str], guarded: Mapping[str, bool], names: AbstractSet[str]) -> None:
@@ -224,7 +239,7 @@ class _Search:
         self._quoted = [*folders[0], *self._folders]
 
     def find(self, quoted: bool, spelling: str, includer: str) -> str:
-        """ "" if it is a header of the tree that may mean something else each time, or cannot be named safely."""
+        """Return what the include means; "" for a header without a guard, or one that cannot be named safely."""
         path = self._path(quoted, spelling, includer) if posixpath.basename(spelling) in self._names else None
         if path is None:
             return "" if {"", ".."}.intersection(spelling.split("/")) else f"<{spelling}>"
@@ -237,10 +252,12 @@ class _Search:
 
 
 def _lines(targets: Collection[str]) -> Iterator[str]:
-    """Headers from outside first: that order cannot matter to them, and the tree's own may need them."""
+    """Return the include lines, the toolchain's headers first: their order does not matter, and the tree's headers
+    may need them.
+    """
     for target in sorted(targets, key=lambda target: (not target.startswith("<"), target)):
         if target.startswith("<"):
-            # What this system lacks is missing for the units too; it must not spoil the rest.
+            # A header that this system lacks is missing for the units too, and must not break the others.
             yield f"#if __has_include({target})\n#include {target}\n#endif\n"
         else:
             yield f'#include "{_UP}{target}"\n'

@@ -1,4 +1,4 @@
-"""How far a change reached: how many units were parsed again, and which changed header most units include."""
+"""Measures how far a change reached: how many units were parsed again, and which changed header most units include."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory
 
 
 def reach_of(memory: Memory, repository: str, blobs: Mapping[str, str]) -> dict[str, int | str]:
-    """Counts of units, and the header that most of them include among those that changed since the reference of the
-    repository that was indexed before. `blobs` are the ids of its files by path, which are remembered for the next one.
+    """Return counts of units, and the changed header that most of them include, since the previously indexed
+    reference.
+
+    `blobs` are the ids of the repository's files by path; they are stored for the next comparison.
     """
     counts: dict[str, int | str] = {"units_parsed": memory.parsed, "units_reused": memory.reused}
     before = _before(memory, repository, dict(blobs))
@@ -24,8 +26,9 @@ def reach_of(memory: Memory, repository: str, blobs: Mapping[str, str]) -> dict[
 
 
 def _before(memory: Memory, repository: str, blobs: dict[str, str]) -> dict[str, str]:
-    """The files of the reference before, or `blobs` where there was none. A reference that is indexed once more, after
-    a run that ended early, is held against the same one as the first time.
+    """Return the files of the previous reference, or `blobs` if there was none.
+
+    A reference that is indexed again after an interrupted run is compared with the same previous one as at first.
     """
     name = hashlib.sha256(f"last two references of {repository}".encode()).hexdigest()
     kept = memory.store.get(name)

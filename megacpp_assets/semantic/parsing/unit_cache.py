@@ -1,7 +1,8 @@
-"""Parsed units of earlier runs, by everything that decides them: one is given out only if a parse would give it again.
+"""Caches parsed units by everything that decides them. An outcome is returned only if a parse would give it again.
 
-Two kinds of entries: under a unit's own content, arguments and header, the files that were read; under the present
-contents of those, and of whatever else their includes could find, the outcome. What killed the parser is kept too.
+There are two kinds of entries. The key of the first is a unit's own content, arguments and header; its value is the
+files that were read. The key of the second is the present contents of those files, and of all that the includes could
+find; its value is the outcome. Files that killed the parser are cached too.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _UNBUILT = b"unbuilt"
 
 @dataclass(slots=True)
 class Memory:
-    """Where outcomes are kept between runs, and how many units were taken from there or had to be parsed.
+    """Where outcomes are cached, and how many units were found there or had to be parsed.
 
-    `included` says of files of the tree how many units include them, directly or not.
+    `included` is how many units include each file of the tree, directly or not.
     """
 
     store: Cache
@@ -41,9 +42,10 @@ class Memory:
 
 
 class UnitCache:
-    """Outcomes of the units of one tree, all of whose files lie there already; with no `store`, none is known.
+    """The outcomes of the units of one tree, whose files all exist already. Without a `store` none is known.
 
-    A unit's outcome depends on its batch: with which header, audited or not. `parsed` are the paths of units kept.
+    A unit's outcome depends on its batch: which header it has, and whether it is audited. `parsed` are the paths of
+    kept units.
     """
 
     def __init__(self, store: Cache | None, plain: Batch) -> None:
@@ -62,21 +64,23 @@ class UnitCache:
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
     def find(self, unit: Unit, batch: Batch) -> UnitResult | None:
-        """What parsing `unit` in `batch` would give, if that is known."""
+        """Return what parsing `unit` in `batch` would give, or None if that is unknown."""
         if self._store is None:
             return None
         outcome = self._get(self._unit_key(unit, batch))
         if outcome is None and batch.header and not batch.audit:
             outcome = self._get(self._unit_key(unit, replace(batch, audit=True)))
             found = unit_entry.from_bytes(outcome) if outcome else None
-            # An audit that took the parse with the header gives the same outcome, and its figures on top.
+            # An audit that chose the parse with the header has the same outcome, with figures in addition.
             return found if found and found.shares else None
         return unit_entry.from_bytes(outcome) if outcome else None
 
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
-        """Remember what `unit` of the batch `asked` gave; `done` is the batch that its worker got, with a built header.
+        """Store the outcome of `unit` in the batch `asked`. `done` is the batch that its worker got, with a built
+        header.
 
-        A failure that may be the machine's is not kept, nor what was parsed in another way because of one.
+        A failure that the machine may have caused is not stored, nor an outcome that was parsed differently because of
+        one.
         """
         self.parsed.add(unit.path)
         if self._store is None or done.unlucky or result.file.reason.startswith(READS_OUTSIDE):
@@ -92,11 +96,11 @@ class UnitCache:
         self._put(self._unit_key(unit, asked), reads, unit_entry.to_bytes(result))
 
     def cannot_build(self, batch: Batch) -> bool:
-        """Whether the header of `batch` is known not to compile."""
+        """Return whether the header of `batch` is known not to compile."""
         return self._store is not None and self._get(self._header_key(batch)) is not None
 
     def keep_unbuilt(self, batch: Batch, failure: str) -> None:
-        """Remember that the header of `batch` does not compile, or kills its worker: `failure`, "" if none."""
+        """Store that the header of `batch` does not compile, or kills its worker. `failure` is the message, or ""."""
         if self._store and batch.header and not (failure and is_machines(failure)):
             self._put(self._header_key(batch), self._reach_of(batch.header), _UNBUILT)
 

@@ -1,6 +1,6 @@
-"""The outcome of one unit as bytes and back: a JSON head, then the arrays as they lie in memory.
+"""Serializes the outcome of one unit: a JSON head, then the arrays as they are in memory.
 
-Equal outcomes give equal bytes; the writer's checksum, not this module, tells whether bytes are whole.
+Equal outcomes give equal bytes. The writer's checksum protects the bytes, not this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LENGTH_BYTES = 8
 
 
 def to_bytes(result: UnitResult) -> bytes:
-    """`result` but for what it read: that is how it is found."""
+    """Return `result` as bytes, without the files that it read, which are part of its key."""
     file = result.file
     head: dict[str, Any] = {name: getattr(file, name) for name in _PLAIN}
     head["symbols"] = [file.symbols.qualified_name, file.symbols.spelling]
@@ -44,7 +44,7 @@ def to_bytes(result: UnitResult) -> bytes:
 
 
 def from_bytes(data: bytes) -> UnitResult:
-    """The outcome that `to_bytes` wrote."""
+    """Return the outcome that `to_bytes` wrote."""
     end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     head = orjson.loads(data[_LENGTH_BYTES:end])
     reader = _Reader(data, end)
@@ -74,14 +74,14 @@ def _arrays(result: UnitResult) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Arrays out of bytes, one after another."""
+    """Reads arrays from bytes, one after another."""
 
     def __init__(self, data: bytes, offset: int) -> None:
         self._data = data
         self._offset = offset
 
     def take(self, kind: str, count: int) -> NDArray[Any]:
-        # Copied: what stands at any offset is not aligned, as native code wants it.
+        # Copied, because native code needs aligned arrays.
         array = np.frombuffer(self._data, kind, count, self._offset).copy()
         self._offset += array.nbytes
         return array

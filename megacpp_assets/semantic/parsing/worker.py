@@ -1,6 +1,6 @@
-"""What a worker process does: parse a batch of files of one tree, under limits, and check which files were read.
+"""The work of a worker process: parse a batch of files of one tree under limits, and check which files were read.
 
-The working directory is the tree and every path is relative to it, so that no result depends on where the tree lies.
+The working directory is the tree and every path is relative to it, so no result depends on where the tree is.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ from megacpp_assets.semantic.tree.real_paths import RealPaths
 
 DETAILED_RECORD = 1
 INCOMPLETE = 2
-"""The unit may go on elsewhere: bodies of implicit instantiations are not made at its end. That halves the time, and
-changes nothing that a file itself spells; an error inside an instantiation is not counted."""
+"""The unit may continue elsewhere, so bodies of implicit instantiations are not made at its end.
+
+This halves the time and changes nothing that a file itself spells. An error inside of an instantiation is not counted.
+"""
 KEEP_GOING = 0x200
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
 SKIP_BODIES = 64
 HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
-"""For a precompiled header: made to be saved, without the bodies of functions."""
+"""For a precompiled header: it is saved, without the bodies of functions."""
 CALL_EXPRESSION = 103
 FIRST_OF_PREPROCESSOR = 500
 
@@ -48,9 +50,11 @@ NO_CHECKS = np.empty((0, 2), np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one worker: CPU seconds of a file, with its header and without together, and of each further try; wall
-    seconds, which only a machine that stands still exceeds; address space in bytes; cursors per file. `applied` is off
-    in-process."""
+    """The limits of one worker.
+
+    CPU seconds of a file, with and without its header together, and of each further try; wall seconds, which only a
+    machine that stands still exceeds; address space in bytes; cursors per file. `applied` is false inside this process.
+    """
 
     cpu_s: int = 60
     again_cpu_s: int = 30
@@ -62,7 +66,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A precompiled header: its text, the tree-relative path of its compiled form, and who includes whom inside."""
+    """A precompiled header: its text, the tree-relative path of its compiled form, and the inclusions inside of it."""
 
     text: str
     output: str
@@ -71,11 +75,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Units of one tree for one worker, in path order; all have the same arguments, and `header` if there is one.
+    """Units of one tree for one worker, in path order. All have the same arguments, and `header` if there is one.
 
-    With `audit` each unit is parsed plainly too, and the calls of both are compared. `unlucky`: it has no
-    header, or no outcome, because of a failure that may be the machine's and not the file's. `again`: not the first
-    try of its unit. `journal` is where the worker notes how many units are done: the next one is what ended it.
+    With `audit` each unit is also parsed without the header, and the calls of both are compared. `unlucky`: the header
+    or the outcome is missing because of a failure that the machine may have caused. `again`: this is not the first try
+    of its unit. The worker writes to `journal` how many units are done.
     """
 
     tree: str
@@ -101,12 +105,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """Outcome of one unit. `checks` pairs each USR hash met with a second hash of its USR.
+    """The outcome of one unit. `checks` pairs each USR hash with a second hash of its USR.
 
-    `reads` are the files that decided it beside those of the batch's header: of the tree by their paths in it, of the
-    compiler by this machine's. `calls` and `differing` are the audit's: call expressions seen without the header, and
-    those that it changes. `shares`: `file` is the parse with the batch's header. Of its errors, `missing` say that an
-    included file is not there. `cpu_ms` are the milliseconds of CPU time that it took, all tries together.
+    `reads` are the files that decided it, beside those of the batch's header: paths in the tree, or of the compiler on
+    this machine. `calls` and `differing` are the audit's: call expressions seen without the header, and those that it
+    changes. `shares`: `file` is the parse with the batch's header. `missing` of its errors say that an included file
+    does not exist. `cpu_ms` are the milliseconds of CPU time of all tries together.
     """
 
     file: ParsedFile
@@ -120,13 +124,13 @@ class UnitResult:
 
     @property
     def faults(self) -> tuple[bool, int]:
-        """How bad the outcome is: of two, the lesser one counts."""
+        """How bad the outcome is. Of two, the one with the lower value counts."""
         return self.file.status == "failed", self.file.errors
 
 
 @gc_disabled
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
-    """Parse every unit of `batch`, in its order. Raises nothing for what a file holds; a crash ends the process."""
+    """Parse every unit of `batch`, in order. The contents of a file raise no error; a crash ends the process."""
     with _confined(batch) as readable, kept_journal(batch.journal) as note:
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
         results = []
@@ -144,9 +148,10 @@ def _measured(unit: Unit, job: _Job) -> UnitResult:
 
 
 def build_header(batch: Batch) -> Header | None:
-    """Compile `batch.header` with the arguments of its units, or what it has from outside the tree; None if both fail.
+    """Compile `batch.header` with the arguments of its units, or only its part from outside of the tree; None if
+    both fail.
 
-    The header returned tells the text that was compiled.
+    The returned header has the text that was compiled.
     """
     header = batch.header
     if header is None:
@@ -158,12 +163,12 @@ def build_header(batch: Batch) -> Header | None:
 
 
 def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None:
-    """The header with its inclusions; None if it has errors or reads outside the tree."""
+    """Return the header with its inclusions; None if it has errors or reads files outside of the tree."""
     source = Path(header.output).with_suffix(".h")
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(header.text, encoding="utf-8")
     _, language, *rest = batch.units[0].arguments
-    # Another host may have the same headers with other times: they are compared by size only.
+    # Another host may have the same headers with other times, so they are compared by size only.
     arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
     _allow(batch)
     try:
@@ -177,7 +182,7 @@ def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None
 
 @contextmanager
 def _confined(batch: Batch) -> Iterator[_Readable]:
-    """Work inside the tree, and under the limits where those are applied."""
+    """Work inside the tree, and under the limits if they are applied."""
     with working_directory(Path(batch.tree)):
         if batch.limits.applied:
             limit_memory(batch.limits.memory_bytes)
@@ -196,7 +201,7 @@ def _common(batch: Batch) -> list[str]:
 
 
 class _Readable:
-    """Remembers which files a parse may have read: those of the tree and the toolchain's own."""
+    """The files that a parse may read: those of the tree and the toolchain's own. Answers are remembered."""
 
     def __init__(self, tree: str, toolchain: Toolchain) -> None:
         self._paths = RealPaths(tree)
@@ -205,7 +210,7 @@ class _Readable:
         self._names = _Names()
 
     def names(self, paths: Iterable[bytes]) -> tuple[str, ...]:
-        """`paths` as text; equal ones are one object, which keeps what a worker sends back small."""
+        """Return `paths` as text. Equal ones are one object, which keeps the worker's answer small."""
         return tuple(map(self._names.__getitem__, paths))
 
     def count_outside(self, paths: Collection[bytes]) -> int:
@@ -215,14 +220,14 @@ class _Readable:
         return len(outside)
 
     def _allows(self, path: str) -> bool:
-        """Whether its real place may be read: the likelier one is looked at first."""
+        """Return whether the real path may be read. The likelier place is examined first."""
         if path.startswith("/"):
             return self._toolchain.owns(path) or self._paths.inside(path)
         return self._paths.inside(path) or self._toolchain.owns(os.path.join(self._paths.root, path))
 
 
 class _Names(dict[bytes, str]):
-    """Paths as text, each made when first asked for."""
+    """Paths as text, each made when it is first needed."""
 
     def __missing__(self, path: bytes) -> str:
         name = self[path] = os.fsdecode(path)
@@ -231,7 +236,7 @@ class _Names(dict[bytes, str]):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A batch at work: what it may read, and who includes whom inside its header."""
+    """A batch at work: what it may read, and the inclusions inside of its header."""
 
     batch: Batch
     readable: _Readable
@@ -239,10 +244,11 @@ class _Job:
 
 
 def _outcome(unit: Unit, job: _Job) -> UnitResult:
-    """The parse with the batch's header, errors and all; an audit makes the plain one too, and gives the better.
+    """Return the parse with the batch's header, also with errors. An audit makes the plain parse too, and returns
+    the better one.
 
-    A unit that lies in the header itself would be empty with it, and so would another one with the guard of a header
-    that does: the plain parse counts, and so it does where the other gives nothing.
+    A unit that the header includes would be empty with it, and so would one with the same guard. Then the plain parse
+    counts, and also if the other one gives nothing.
     """
     batch = job.batch
     if unit.through:
@@ -263,13 +269,13 @@ def _outcome(unit: Unit, job: _Job) -> UnitResult:
 
 
 def _outcome_within(unit: Unit, job: _Job) -> UnitResult:
-    """A fragment as its includer has it; by itself where a condition keeps it out of that one."""
+    """Return a fragment as its includer has it; on its own if a condition removes it from that one."""
     within = _parse(unit, job, None)
     return within if within.file.status != "failed" else _parse(replace(unit, through=""), job, None)
 
 
 def better(quick: UnitResult, plain: UnitResult) -> UnitResult:
-    """Of the parses of a unit with its header and without: the first if it is clean, or has fewer errors."""
+    """Return the better of the parses with and without header: the first if it is clean or has fewer errors."""
     return quick if quick.file.status == "clean" or quick.faults < plain.faults else plain
 
 
@@ -282,10 +288,11 @@ def _is_hollow(unit: Unit) -> bool:
 
 
 def _judge(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
-    """(calls in `plain`, how many of them `quick` lacks or has too many: equal are place and entity).
+    """Return the number of calls in `plain`, and how many of them `quick` lacks or adds. Equal means place and
+    entity.
 
-    With errors of its own, `plain` bears witness only to the calls that it resolves: what it lacks it may have lost.
-    If the errors are the header's alone, `quick` is not taken, and tells nothing of those that are.
+    If `plain` has errors of its own, only the calls that it resolves count: it may have lost others. If only the header
+    causes errors, `quick` is not used.
     """
     if plain.status == "clean":
         if quick.status != "clean":
@@ -297,7 +304,9 @@ def _judge(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
 
 
 def _calls(file: ParsedFile, *, resolved: bool = False) -> Counter[tuple[int, int, int | str]]:
-    """Calls as (start, end, entity). One of several candidates is a guess between equals: there the name counts."""
+    """Return calls as (start, end, entity). If there are several candidates, the name is compared instead of the
+    entity.
+    """
     if file.cursors is None:
         return Counter()
     calls = file.cursors.kind == CALL_EXPRESSION
@@ -338,7 +347,7 @@ def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
 
 
 def _flags(unit: Unit) -> int:
-    """Where a file holds nothing but directives, every function's body is another file's: none is looked at."""
+    """If a file has only directives, every function's body belongs to another file, so bodies are skipped."""
     return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 
