@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
 from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.remote import is_cache, shown_root
 
 
 @click.group("repos")
@@ -58,6 +60,7 @@ def add_command(
 ) -> None:
     """Add URL-OR-PATH at REF as a partition of this data root. Absent options keep the values of a known name."""
     url, root = given_url(url_or_path), resolve_root(data_root)
+    _require_folder(root)
     source_url(url, root)
     if license_id is not None:
         spdx_expression(license_id, "--license")
@@ -76,6 +79,13 @@ def add_command(
         click.echo(_known(known, entry))
     click.echo(f"{made.partition.key} is commit {made.commit}")
     click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}")
+
+
+def _require_folder(root: Path) -> None:
+    """`SpecError` for a root in a bucket: the catalogue of its cache would be on this machine alone."""
+    if is_cache(root):
+        do = "put the entry into a file and name it as catalogue of a recipe"
+        raise SpecError("data root of repos add", expected="a folder", found=shown_root(root), do=do)
 
 
 def _known(before: CatalogueEntry, after: CatalogueEntry) -> str:

@@ -29,7 +29,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "dagster": ("dagster", "dagster_webserver", "graphql", "sqlalchemy", "starlette", "uvicorn"),
     "train": ("safetensors", "torch"),
     "export": ("cryptography", "google.protobuf", "in_toto_attestation", "openlineage"),
-    "gcs": ("google.auth", "google.cloud", "google.api_core", "google_crc32c", "requests"),
+    "gcs": ("dagster_gcp", "google.auth", "google.cloud", "google.api_core", "google_crc32c", "requests"),
     "kubernetes": ("kubernetes", "urllib3", "yaml"),
     "tpu": ("jax",),
     "grain": ("grain",),

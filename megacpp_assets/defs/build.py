@@ -12,7 +12,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.assets import build_asset, segments
-from megacpp_assets.defs.automate.automation import automation_of
+from megacpp_assets.defs.automate.automation import automation_of, bucket_automation
 from megacpp_assets.defs.keys import REPORTS_GROUP, STAGING_GROUP, asset_key, plain_name
 from megacpp_assets.defs.line_job import line_job
 from megacpp_assets.defs.reports.assets import REPORTS_JOB, build_reports
@@ -31,6 +31,7 @@ def build_definitions(root: Path) -> dg.Definitions:
     """
     corpora = [open_corpus(root, dataset) for dataset in sorted(read_lock(root).datasets)]
     automations = [automation_of(corpus) for corpus in corpora]
+    bucket_sensors, resources = bucket_automation(root)
     return dg.Definitions(
         assets=[
             *(build_asset(corpus, segment) for corpus in corpora for segment in segments(corpus)),
@@ -41,7 +42,8 @@ def build_definitions(root: Path) -> dg.Definitions:
             *(job for each in automations for job in each.jobs),
             *([_reports_job()] if corpora else []),
         ],
-        sensors=[sensor for each in automations for sensor in each.sensors],
+        sensors=[*(sensor for each in automations for sensor in each.sensors), *bucket_sensors],
+        resources=resources,
         schedules=[schedule for each in automations for schedule in each.schedules],
         executor=dg.in_process_executor,
     )

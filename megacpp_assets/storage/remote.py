@@ -26,6 +26,11 @@ def open_root(uri: str) -> Path:
     return open_bucket_root(uri)
 
 
+def is_cache(root: Path) -> bool:
+    """Return whether `root` is the cache of a bucket."""
+    return binding_of(root) is not None
+
+
 def shown_root(root: Path) -> str:
     """Return how a user names `root`: the URI of the bucket that it caches, else its path."""
     location = binding_of(root)

@@ -6,6 +6,7 @@ All are stopped until somebody starts them: one by one in the UI, or all with `m
 # No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as values.
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import dagster as dg
 
@@ -13,6 +14,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import plain_name, repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.storage.bucket.binding import binding_of
 
 AUTOMATE_VARIABLE = "MEGACPP_AUTOMATE"
 """If this variable is set, sensors and schedules run unless they were stopped in the UI."""
@@ -93,6 +95,15 @@ def _nightly(corpus: Corpus, work: str, cron: str, job: dg.JobDefinition) -> dg.
         default_status=status,
         description=job.description,
     )
+
+
+def bucket_automation(root: Path) -> tuple[tuple[dg.SensorDefinition, ...], dict[str, object]]:
+    """Return the sensors of a data root in a bucket, and the resources that they need. Other roots have none."""
+    if binding_of(root) is None:
+        return (), {}
+    from megacpp_assets.defs.automate.pulling import RESOURCES, pull_sensor
+
+    return (pull_sensor(root),), dict(RESOURCES)
 
 
 def _automated() -> bool:

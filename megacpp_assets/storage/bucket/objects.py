@@ -65,6 +65,11 @@ def open_objects(location: Location) -> Objects:
     return _open(location, os.environ.get("STORAGE_EMULATOR_HOST", ""), PATIENCE)
 
 
+def objects_of(location: Location, client: Any) -> Objects:
+    """Return the objects at `location` through `client`, a client of Google Cloud Storage."""
+    return Objects(location, client.bucket(location.bucket), PATIENCE)
+
+
 @lru_cache(maxsize=8)
 def _open(location: Location, _emulator: str, patience: Patience) -> Objects:
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap
@@ -19,7 +19,7 @@ from megacpp_assets.storage.bucket.binding import (
 )
 from megacpp_assets.storage.bucket.eviction import trim
 from megacpp_assets.storage.bucket.lock import pull_lock_into
-from megacpp_assets.storage.bucket.objects import Objects, open_objects
+from megacpp_assets.storage.bucket.objects import Objects, objects_of, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import REFERENCES, pull_reference
 from megacpp_assets.storage.bucket.shared_files import pull_shared_files
@@ -43,12 +43,18 @@ def open_root(uri: str) -> Path:
     require_format(objects)
     root.mkdir(parents=True, exist_ok=True)
     bind(root, location)
-    with in_turn(root, "bucket", writes=True):
-        pull_lock_into(objects, root)
-        pull_references(objects, root)
-        pull_shared_files(objects, root)
-        trim(root)
+    _pull_all(objects, root)
     return root
+
+
+def refresh(root: Path, client: Any) -> int:
+    """Bring a cache up to date through `client`, a client of Google's; return how many references changed.
+
+    Raises as `open_root` does.
+    """
+    location = binding_of(root)
+    assert location is not None
+    return _pull_all(objects_of(location, client), root)
 
 
 def require_format(objects: Objects, *, create: bool = True) -> None:
@@ -65,14 +71,24 @@ def require_format(objects: Objects, *, create: bool = True) -> None:
         raise LineageGap(objects.uri(FORMAT_NAME), expected=_FORMAT.decode().strip(), found=actual, do=do)
 
 
-def pull_references(objects: Objects, root: Path) -> None:
-    """Pull every reference that is new or was moved. A path without a reference counts as not stored."""
+def _pull_all(objects: Objects, root: Path) -> int:
+    with in_turn(root, "bucket", writes=True):
+        pull_lock_into(objects, root)
+        changed = pull_references(objects, root)
+        pull_shared_files(objects, root)
+        trim(root)
+        return changed
+
+
+def pull_references(objects: Objects, root: Path) -> int:
+    """Pull every reference that is new or was moved; return their number. A path without one counts as not stored."""
     listed = {name.removeprefix(REFERENCES): entry for name, entry in objects.list(REFERENCES).items()}
     for path in recorded_paths(root):
         if path not in listed:
             record_file(root, path).unlink(missing_ok=True)
     changed = [path for path, entry in listed.items() if not _is_known(root, path, entry.generation)]
     in_parallel(lambda path: pull_reference(objects, root, path), changed)
+    return len(changed)
 
 
 def adopt(root: Path, path: str) -> None:

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from megacpp_assets.cli import cli
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import BucketUnreachable, EnvironmentLacks, LineageGap, LostRace, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
@@ -244,3 +246,9 @@ def test_verify_reads_every_object_and_names_what_changed(shared: Shared) -> Non
     problems = [(file, found) for each in examine_bucket(shared.uri) for file, _, found in each.problems]
     changed = f"sha256 {sha256_bytes(b'other bytes')}"
     assert problems == [(f"{shared.uri}/{name}", changed), (f"{shared.uri}/{missing}", "no such object")]
+
+
+def test_a_catalogue_cannot_be_added_to_a_bucket(shared: Shared) -> None:
+    done = CliRunner().invoke(cli, ["repos", "add", str(shared.place), "--ref", "v1", "--data-root", shared.uri])
+    assert isinstance(done.exception, SpecError)
+    assert f"expected a folder; found {shared.uri}; what to do: put the entry into a file" in str(done.exception)
