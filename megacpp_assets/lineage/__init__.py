@@ -1,1 +1,1 @@
-"""The audit: from a checkpoint back to the commits, re-hashing every file."""
+"""The audit traces a checkpoint back to its source commits and re-hashes every file on the way."""

@@ -1,6 +1,6 @@
-"""The audit: from a checkpoint back to the commits, re-hashing every file and comparing with Dagster's event log.
+"""The audit traces a checkpoint back to its commits, re-hashes every file and compares manifests with Dagster's log.
 
-A quick one trusts the seals: manifests, their chain, the lock and the event log are compared, no data file is read.
+A quick audit reads no data file. It compares the manifests, their chain, the lock and the event log, and file sizes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from megacpp_assets.storage.bucket.binding import is_stored
 
 
 class EventLog(Protocol):
-    """What Dagster recorded; a step is (dataset, stage, partition)."""
+    """Dagster's recorded materializations. A step is (dataset, stage, partition)."""
 
     def has(self, step: tuple[str, str, str], manifest_sha256: str) -> bool:
-        """Whether a materialization of `step` says that manifest."""
+        """Whether a materialization of `step` recorded the manifest with this hash."""
 
     def count(self, step: tuple[str, str, str]) -> int:
-        """How many materializations of `step` there are."""
+        """The number of materializations that Dagster recorded for `step`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One disagreement. `file` is relative to the data root."""
+    """A file that does not match its record. `file` is relative to the data root."""
 
     file: str
     expected: str
@@ -41,9 +41,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What a checkpoint was made from, and everything that does not agree. `verified` only if nothing disagrees.
+    """What a checkpoint was made from, and every problem that the audit found.
 
-    `quick` says that seals were trusted: of data files only the sizes were looked at.
+    `verified` is True only if `problems` is empty. `quick` is True if only the sizes of data files were checked.
     """
 
     checkpoint: str
@@ -56,16 +56,21 @@ class AuditReport:
     problems: list[Problem] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON-able values."""
+        """The report as values that JSON can hold."""
         return asdict(self)
 
 
 class Auditor:
-    """Audits checkpoints of one data root; what several of them share is re-hashed once."""
+    """Audits checkpoints of one data root. An artifact that several checkpoints share is re-hashed once."""
 
     def __init__(self, root: Path, stages: Sequence[str], event_log: EventLog, *, quick: bool = False) -> None:
-        """A chain that proves anything reaches each of `stages`; the last of them makes checkpoints. A `quick` audit
-        trusts the seals.
+        """Create an auditor for `root`.
+
+        Args:
+            root: the data root.
+            stages: stages that every chain must reach, in order; the last of them makes checkpoints.
+            event_log: the materializations that Dagster recorded.
+            quick: whether to check the sizes of data files instead of their hashes.
         """
         self._root = root
         self._quick = quick
@@ -75,7 +80,7 @@ class Auditor:
         self._findings: dict[str, tuple[Artifact | None, list[Problem]]] = {}
 
     def audit(self, checkpoint: str) -> AuditReport:
-        """Walk the chain behind `checkpoint`, a path relative to the root; never raises for what it finds."""
+        """Check the chain of `checkpoint`, a path relative to the root. Problems are returned, never raised."""
         self._begin(_dataset(checkpoint))
         reached: dict[str, Artifact] = {}
         problems = set(self._walk(None, checkpoint, reached))
@@ -94,7 +99,7 @@ class Auditor:
         )
 
     def _begin(self, dataset: str) -> None:
-        """Datasets may share artifacts, but each has events of its own."""
+        """Drop the cached findings if the dataset changes: they depend on the dataset's own events."""
         if dataset != self._dataset:
             self._dataset = dataset
             self._findings.clear()
@@ -113,7 +118,7 @@ class Auditor:
                 yield from self._walk(entry, entry.path, reached)
 
     def _inspect(self, reference: InputRef | None, path: str) -> tuple[Artifact | None, list[Problem]]:
-        """The artifact at `path` and what is wrong with itself, looked at once."""
+        """The artifact at `path`, None if it is broken, and its own problems. The result is cached."""
         if path not in self._findings:
             try:
                 artifact = open_artifact(self._root, path)
@@ -130,7 +135,7 @@ class Auditor:
         stored = is_stored(self._root, artifact.path, manifest.sha256)
         if not stored and not self._event_log.has(step, manifest.sha256):
             expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
-            found = f"{self._event_log.count(step)} materializations, none with it"
+            found = f"{self._event_log.count(step)} materializations, none with this manifest"
             yield f"{artifact.path}/{MANIFEST_FILE}", expected, found
         if manifest.stage == "pinned_repos":
             yield from () if self._quick else commit_problems(artifact)
@@ -139,12 +144,15 @@ class Auditor:
             yield from pin_problems(artifact) if self._quick else registry_problems(artifact)
 
     def _recorded_checkpoint(self, path: str, manifest_sha256: str) -> bool:
-        """Whether Dagster has it of the mixture of a checkpoint's `path`: the only artifact that nothing refers to."""
+        """Whether Dagster recorded this manifest for the mixture of the checkpoint at `path`.
+
+        No other artifact refers to a checkpoint, so only the event log can confirm its manifest.
+        """
         step = (self._dataset, self._stages[-1], "/".join(path.split("/")[2:4]))
         return self._event_log.has(step, manifest_sha256)
 
     def _broken_seal(self, reference: InputRef | None, path: str, gap: LineageGap) -> Problem:
-        """Name the seal or the manifest, whichever is missing or is not what others recorded."""
+        """A problem that names the file at fault: the seal or the manifest, whichever is missing or was changed."""
         for name in (COMPLETE_FILE, MANIFEST_FILE):
             if not (self._root / path / name).is_file():
                 return Problem(f"{path}/{name}", "a complete artifact", "no such file")
@@ -155,12 +163,12 @@ class Auditor:
 
 
 def _dataset(checkpoint: str) -> str:
-    """Of a checkpoint path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
+    """The dataset in a checkpoint's path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
     return checkpoint.split("/")[1]
 
 
 def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
-    """A chain that does not reach every stage proves nothing."""
+    """A problem for each required stage that the chain does not reach."""
     stages = {artifact.manifest.stage for artifact in reached.values()}
     for stage in required:
         if stage not in stages:
@@ -168,7 +176,7 @@ def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str,
 
 
 def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
-    """The checkpoint's own record of its data must be what the walk found."""
+    """A problem for each identity in the checkpoint's manifest that differs from the one in the chain."""
     made = reached.get(checkpoint)
     if made is None:
         return
@@ -181,7 +189,7 @@ def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterato
 
 
 def _wrong_sizes(artifact: Artifact) -> Iterator[Finding]:
-    """Yield the files that are missing or of another size than the manifest says. None is read or fetched."""
+    """Yield files that are missing or whose size differs from the manifest's. No file is read or fetched."""
     for entry in artifact.expected_files():
         try:
             found = f"{(artifact.directory / entry.name).stat().st_size} bytes"
@@ -200,7 +208,7 @@ def _tokenizer(reached: dict[str, Artifact]) -> dict[str, str]:
 
 
 def _megatron(checkpoint: str, reached: dict[str, Artifact]) -> dict[str, str]:
-    """What `checkpoint` itself was trained on, which is not what the checkpoint that it started from was."""
+    """The Megatron pair that `checkpoint` was trained on, not the pair of the checkpoint that it resumed from."""
     read = {entry.path for entry in reached[checkpoint].manifest.inputs} if checkpoint in reached else set()
     for artifact in _of_stage({path: reached[path] for path in read if path in reached}, "megatron_bin_idx"):
         for entry in artifact.manifest.files:

@@ -1,4 +1,4 @@
-"""What changed between two checkpoints, from sources to weights, by their manifests."""
+"""Compares the manifests of two checkpoints and lists what differs, from sources to weights."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any, Final
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.lineage.history import History, KnownManifest
 from megacpp_assets.training.checkpoints.record import weights_sha256
 
 NOTHING: Final = "none"
-_OF_REPOSITORY: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
+_REPOSITORY_KEYS: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
 _BEFORE: Final = " before: "
-_OF_MIXTURES: Final = frozenset({"packed_rows", "megatron_bin_idx", "trained_checkpoint"})
-_IDENTITIES: Final = frozenset({"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"})
+_MIXTURE_STAGES: Final = frozenset({"packed_rows", "megatron_bin_idx", "trained_checkpoint"})
+_IDENTITY_KEYS: Final = frozenset(
+    {"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact that is `before` in one checkpoint and `after` in the other; `none` where one lacks it."""
+    """A fact with the value `before` in one checkpoint and `after` in the other. A missing value is `none`."""
 
     what: str
     before: str
@@ -29,38 +31,41 @@ class Difference:
 
 
 def stage_number(stage: str) -> int:
-    """Where a stage stands between sources and weights; one that `_FACTS` does not know stands last."""
+    """The position of a stage on the way from sources to weights. A stage that `_FACTS` lacks is last."""
     return list(_FACTS).index(stage) if stage in _FACTS else len(_FACTS)
 
 
-def differences(first: History, second: History, before: Made, after: Made) -> list[Difference]:
-    """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts of rows and tokens,
-    weights; of an earlier phase that only one goes on from, the weights alone. The two may be of different data roots.
-    `LineageGap` for a chain that lacks a manifest.
+def differences(first: History, second: History, before: KnownManifest, after: KnownManifest) -> list[Difference]:
+    """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts, and weights.
+
+    An earlier phase that only one of the checkpoints resumes from contributes its weights alone. The two histories may
+    belong to different data roots. Raises `LineageGap` if a manifest of a chain is missing.
     """
     one, two = facts_of(first, before), facts_of(second, after)
     keys = sorted([*one, *(key for key in two if key not in one)], key=lambda key: key[0])
-    alone = {_phase_before(what) for _, what in one} ^ {_phase_before(what) for _, what in two}
-    told = (key for key in keys if _phase_before(key[1]) not in alone or key[1].endswith(": weights"))
-    found = ((what, one.get((stage, what), NOTHING), two.get((stage, what), NOTHING)) for stage, what in told)
-    return [Difference(*fact) for fact in found if fact[1] != fact[2]]
+    in_one_only = {_phase_before(what) for _, what in one} ^ {_phase_before(what) for _, what in two}
+    compared = (key for key in keys if _phase_before(key[1]) not in in_one_only or key[1].endswith(": weights"))
+    facts = ((what, one.get((stage, what), NOTHING), two.get((stage, what), NOTHING)) for stage, what in compared)
+    return [Difference(*fact) for fact in facts if fact[1] != fact[2]]
 
 
 def _phase_before(what: str) -> str:
-    """The earlier phase that a fact is of; "" for the checkpoint's own."""
+    """The earlier phase that a fact describes; "" if it describes the checkpoint itself."""
     phase, found, _ = what.partition(_BEFORE)
     return phase if found else ""
 
 
-def facts_of(history: History, checkpoint: Made) -> dict[tuple[int, str], str]:
-    """What a checkpoint is made from and how, as words, from sources to weights: (stage's number, what) -> value. Facts
-    of a phase that it goes on from say which."""
+def facts_of(history: History, checkpoint: KnownManifest) -> dict[tuple[int, str], str]:
+    """What a checkpoint was made from and how, as text: (number of the stage, name of the fact) -> value.
+
+    The names of facts about an earlier phase, which the checkpoint resumes from, begin with that phase.
+    """
     chain = sorted(history.chain(checkpoint).values(), key=lambda made: (stage_number(made.stage), made.path))
     facts = {(stage_number(checkpoint.stage), "mixture and phase"): checkpoint.partition}
     for made in chain:
         manifest, number = history.read(made), stage_number(made.stage)
-        goes_on = made.stage in _OF_MIXTURES and made.partition != checkpoint.partition
-        phase = f"phase {made.partition.rpartition('/')[2]}{_BEFORE}" if goes_on else ""
+        is_earlier_phase = made.stage in _MIXTURE_STAGES and made.partition != checkpoint.partition
+        phase = f"phase {made.partition.rpartition('/')[2]}{_BEFORE}" if is_earlier_phase else ""
         facts |= {(number, phase + what): _word(value) for what, value in _FACTS.get(made.stage, _counts)(manifest)}
         if manifest.version:
             facts[number, f"{phase}{made.stage}: code version"] = manifest.version
@@ -128,7 +133,7 @@ def _nothing(_: Manifest) -> Facts:
 
 
 def _counts(manifest: Manifest) -> Facts:
-    """Of a stage that has no function here: what it was told and what it counted."""
+    """The facts of a stage without a function in `_FACTS`: its configuration and its statistics."""
     yield from _keys(f"{manifest.stage} of {manifest.partition}", {**manifest.config, **manifest.stats})
 
 
@@ -149,10 +154,10 @@ _FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
 
 
 def _keys(prefix: str, section: Mapping[str, Any]) -> Facts:
-    """The leaves of a nested section, under dotted names."""
+    """The leaves of a nested section, each with a dotted name."""
     for key in sorted(section):
         value = section[key]
-        if key in _OF_REPOSITORY or key in _IDENTITIES:
+        if key in _REPOSITORY_KEYS or key in _IDENTITY_KEYS:
             continue
         if isinstance(value, Mapping):
             yield from ((f"{prefix}: {name}", leaf) for name, leaf in _leaves(key, value))

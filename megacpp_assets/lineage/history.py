@@ -1,7 +1,7 @@
-"""Everything that a data root made and traced to what it was made from: the graph of its manifests, by their hashes.
+"""The history of a data root: the graph of its manifests by their hashes, from each artifact to its inputs.
 
-The manifests that lie sealed on the disk and those that were kept are the truth. Reading ten thousand of them takes
-a second, so what was read is remembered in the cache; a seal in another state than then is read again.
+The manifests sealed on the disk and those kept in the history folder are the source of truth. Reading ten thousand of
+them takes a second, so a cache entry holds what was read. A seal whose state has changed is read again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ from megacpp_assets.storage.layout import ARTIFACT_DEPTHS, lineage_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 _ENTRY: Final = sha256_bytes(b"history 1")
-"""The name of the cache's one entry; the number counts its formats."""
-_REMEMBERED: Final = {"pinned_repos": ("config", "commit"), "tokenizer": ("stats", "commit")}
+"""The key of the only cache entry. The number changes with the entry's format."""
+_COMMIT_KEYS: Final = {"pinned_repos": ("config", "commit"), "tokenizer": ("stats", "commit")}
 
 State = list[int]
-"""Inode, size, modification and change time of a seal."""
+"""Inode, size in bytes, modification time and change time (both in ns) of a seal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A manifest: where its artifact lay, what it is, what it was made from; `commit` of a repository or tokenizer."""
+class KnownManifest:
+    """A manifest of the history: its hash, the path of its artifact, its stage and partition, and its inputs.
+
+    `commit` is set for a repository and for a tokenizer; for all other stages it is "".
+    """
 
     sha256: str
     path: str
@@ -47,36 +50,39 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The manifests of a data root by hash; `lying` says by path which of them lie on the disk."""
+    """The manifests of a data root by hash. `on_disk` maps each sealed artifact's path to the hash of its manifest."""
 
     root: Path
     rows: Mapping[str, list[Any]]
-    lying: Mapping[str, str]
+    on_disk: Mapping[str, str]
 
-    def made(self, sha256: str) -> Made:
-        """The manifest of that hash; `LineageGap` if no such one is known."""
+    def find(self, sha256: str) -> KnownManifest:
+        """The manifest with this hash. Raises `LineageGap` if the history lacks it."""
         if sha256 not in self.rows:
             do = "put it back from a copy of the data root, or run again what was made from it"
             raise LineageGap(f"manifest {sha256}", expected="sealed on the disk, or kept", found="neither", do=do)
         path, stage, partition, commit, inputs = self.rows[sha256]
-        return Made(sha256, path, stage, partition, commit, tuple(InputRef(*entry) for entry in inputs))
+        return KnownManifest(sha256, path, stage, partition, commit, tuple(InputRef(*entry) for entry in inputs))
 
-    def of_stage(self, stage: str) -> Iterator[Made]:
-        """Every manifest of a stage, those that were replaced since too."""
-        return (self.made(sha256) for sha256, row in self.rows.items() if row[1] == stage)
+    def of_stage(self, stage: str) -> Iterator[KnownManifest]:
+        """Every manifest of a stage, replaced ones included."""
+        return (self.find(sha256) for sha256, row in self.rows.items() if row[1] == stage)
 
-    def lies(self, made: Made) -> bool:
-        """Whether that very artifact is what its path holds now."""
-        return self.lying.get(made.path) == made.sha256
+    def is_on_disk(self, made: KnownManifest) -> bool:
+        """Whether the artifact with this manifest is still at its path, not replaced and not removed."""
+        return self.on_disk.get(made.path) == made.sha256
 
-    def read(self, made: Made) -> Manifest:
-        """The whole manifest."""
-        if self.lies(made):
+    def read(self, made: KnownManifest) -> Manifest:
+        """The whole manifest, from the disk or from the history folder."""
+        if self.is_on_disk(made):
             return Manifest.from_bytes((self.root / made.path / MANIFEST_FILE).read_bytes(), made.path)
         return Manifest.from_bytes(kept_manifest(self.root, made.sha256)[1], made.path)
 
-    def chain(self, made: Made) -> dict[str, Made]:
-        """`made` and everything behind it, by hash; `LineageGap` naming the first manifest that is not known."""
+    def chain(self, made: KnownManifest) -> dict[str, KnownManifest]:
+        """`made` and all its direct and indirect inputs, by hash.
+
+        Raises `LineageGap`, which names the first missing manifest.
+        """
         reached = {made.sha256: made}
         queue = [made]
         while queue:
@@ -88,7 +94,10 @@ class History:
         return reached
 
     def made_from(self, sources: Iterable[str], *, without: str = "") -> set[str]:
-        """Hashes of everything that was made from manifests of those hashes, not by way of the stage `without`."""
+        """Hashes of all manifests that were made, directly or not, from the manifests with the hashes `sources`.
+
+        Paths through a manifest of the stage `without` do not count.
+        """
         users: dict[str, list[str]] = defaultdict(list)
         for sha256, row in self.rows.items():
             for entry in row[4]:
@@ -107,33 +116,36 @@ class History:
         inputs = (entry for row in self.rows.values() for entry in row[4])
         return {sha256: path for path, sha256 in inputs if sha256 not in self.rows}
 
-    def _input(self, entry: InputRef) -> Made:
+    def _input(self, entry: InputRef) -> KnownManifest:
         try:
-            return self.made(entry.manifest_sha256)
+            return self.find(entry.manifest_sha256)
         except LineageGap as gap:
             raise LineageGap(f"{entry.path}: {gap}") from gap
 
 
 def read_history(root: Path) -> History:
-    """The history of `root`; only its cache is written. `LineageGap` for a manifest that is not what was kept."""
-    before = _remembered(root)
-    states, rows = before["states"], before["rows"]
-    lying, new_states = {}, {}
+    """The history of `root`. Only its cache is written.
+
+    Raises `LineageGap` if a kept manifest does not have the hash that names it.
+    """
+    cached = _read_cache(root)
+    states, rows = cached["states"], cached["rows"]
+    on_disk, new_states = {}, {}
     for path, state in _seals(root):
         known = states.get(path)
         sha256 = known[1] if known is not None and known[0] == state else _sealed(root, path)
         if sha256:
-            lying[path] = sha256
+            on_disk[path] = sha256
             new_states[path] = [state, sha256]
-    wanted = {**dict.fromkeys(kept_manifests(root), ""), **{sha256: path for path, sha256 in lying.items()}}
+    wanted = {**dict.fromkeys(kept_manifests(root), ""), **{sha256: path for path, sha256 in on_disk.items()}}
     kept = {sha256: rows[sha256] if sha256 in rows else _read(root, sha256, path) for sha256, path in wanted.items()}
     if new_states != states or kept.keys() != rows.keys():
-        _remember(root, {"states": new_states, "rows": kept})
-    return History(root, kept, lying)
+        _write_cache(root, {"states": new_states, "rows": kept})
+    return History(root, kept, on_disk)
 
 
 def _seals(root: Path) -> Iterator[tuple[str, State]]:
-    """(path, state of the seal) of every artifact on the disk. The folders above artifacts are listed, not theirs."""
+    """(path, state of the seal) of every artifact on the disk. Folders inside an artifact are not listed."""
     for folder, depth in ARTIFACT_DEPTHS.items():
         for path in _below(root, folder, depth):
             with suppress(OSError):
@@ -154,7 +166,7 @@ def _below(root: Path, path: str, depth: int) -> Iterator[str]:
 
 
 def _sealed(root: Path, path: str) -> str:
-    """The hash in a seal, if the manifest beside it has it; an artifact that is being made anew has none."""
+    """The hash in a seal; "" if the seal is missing or the manifest has another hash, as during a replacement."""
     try:
         sha256 = (root / path / COMPLETE_FILE).read_text(encoding="ascii", errors="replace").strip()
         manifest = (root / path / MANIFEST_FILE).read_bytes()
@@ -164,28 +176,32 @@ def _sealed(root: Path, path: str) -> str:
 
 
 def _read(root: Path, sha256: str, path: str) -> list[Any]:
-    """A row of the history: path, stage, partition, commit, and (path, hash) of each input."""
+    """A row of the history: path, stage, partition, commit, and (path, hash) of each input.
+
+    `path` is "" for a manifest that is only in the history folder, which then supplies the path.
+    """
     if path:
         data = (root / path / MANIFEST_FILE).read_bytes()
     else:
         path, data = kept_manifest(root, sha256)
-    # A whole `Manifest` has a dozen files, whose entries take longer to make than all else.
+    # A `Manifest` object would hold an entry per file. Building those entries costs more than all the rest.
     with ours(path):
         manifest = orjson.loads(data)
         require_format(manifest["format"])
-        section, key = _REMEMBERED.get(manifest["stage"], ("", ""))
+        section, key = _COMMIT_KEYS.get(manifest["stage"], ("", ""))
         commit = manifest[section].get(key, "") if section else ""
         inputs = [[entry["path"], entry["manifest_sha256"]] for entry in manifest["inputs"]]
         return [path, manifest["stage"], manifest["partition"], commit, inputs]
 
 
-def _remembered(root: Path) -> dict[str, Any]:
+def _read_cache(root: Path) -> dict[str, Any]:
     entry = Cache(root / lineage_cache_path()).peek(_ENTRY)
     return orjson.loads(entry) if entry else {"states": {}, "rows": {}}  # type: ignore[no-any-return]
 
 
-def _remember(root: Path, facts: Mapping[str, Any]) -> None:
-    # Beside a folder that was copied out of a data root nothing is written; one that cannot be written is still read.
+def _write_cache(root: Path, facts: Mapping[str, Any]) -> None:
+    # A copy of some folders of a data root has no folder of locks: nothing is written there.
+    # A data root on a read-only disk can still be read, so a failed write is ignored.
     if (root / LOCKS_DIRECTORY).is_dir():
         with suppress(OSError):
             Cache(root / lineage_cache_path()).put(_ENTRY, orjson.dumps(facts))

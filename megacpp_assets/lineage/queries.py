@@ -1,4 +1,4 @@
-"""Questions to a history: what was built with a tokenizer, which checkpoints saw a repository."""
+"""Answers two questions from a history: what was built with a tokenizer, and which checkpoints saw a repository."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.lineage.history import History, KnownManifest
 from megacpp_assets.storage.layout import ARTIFACT_FOLDERS
 
 CHECKPOINT: Final = "trained_checkpoint"
 _DIGITS: Final = 12
 _COMMIT: Final = re.compile(r"[0-9a-f]{4,40}")
-_LIST: Final = "megacpp audit --repo NAME lists them"
+_LIST: Final = "megacpp audit --repo NAME lists the checkpoints"
 IN_ROWS: Final = "in its rows"
 IN_TOKENIZER: Final = "in its tokenizer alone"
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An artifact that the answer is about; `lies` unless its path holds another one now, or none."""
+    """An artifact of an answer. `lies` is True if it is still at its path, False if it was replaced or removed.
+
+    `how` says whether a repository is in the rows or only in the tokenizer; it is "" for other questions.
+    """
 
     stage: str
     path: str
@@ -32,21 +35,24 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`uses`, and `untraced`: artifacts of which nobody can say, with the manifest that their chain lacks."""
+    """The artifacts found, `uses`, and a line for each artifact whose chain lacks a manifest, `untraced`.
+
+    An untraced artifact may or may not belong to the answer.
+    """
 
     question: str
     uses: list[Use]
     untraced: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as JSON-able values."""
+        """The answer as values that JSON can hold."""
         return asdict(self)
 
 
 def built_with(history: History, commit: str) -> Answer:
-    """Every dataset and checkpoint that was built with the tokenizer of `commit`, which may be its first digits.
+    """Every dataset and checkpoint that was built with the tokenizer whose commit begins with `commit`.
 
-    `SpecError` unless it names one tokenizer of the history.
+    Raises `SpecError` unless exactly one tokenizer of the history matches.
     """
     if not _COMMIT.fullmatch(commit):
         raise SpecError("--tokenizer", expected="4 to 40 hexadecimal digits of a commit", found=repr(commit))
@@ -62,9 +68,9 @@ def built_with(history: History, commit: str) -> Answer:
 
 
 def that_saw(history: History, repository: str) -> Answer:
-    """Every checkpoint whose rows or tokenizer were made of `repository`, `NAME@REF` or any reference of `NAME`.
+    """Every checkpoint whose rows or tokenizer were made from `repository`.
 
-    `SpecError` for a repository that nothing was made of.
+    `repository` is `NAME@REF`, or `NAME` for every reference of it. Raises `SpecError` if the history lacks it.
     """
     raw = list(history.of_stage("pinned_repos"))
     sources = [made.sha256 for made in raw if repository in (made.partition, made.partition.partition("@")[0])]
@@ -77,36 +83,37 @@ def that_saw(history: History, repository: str) -> Answer:
     return _answer(history, f"repository {repository}", found, stage=CHECKPOINT, hows=hows)
 
 
-def known_checkpoint(history: History, name: str) -> Made:
-    """The checkpoint that lies at the path `name`, or whose manifest's hash begins with `name`.
+def known_checkpoint(history: History, name: str) -> KnownManifest:
+    """The checkpoint at the path `name`, or the one whose manifest's hash begins with `name`.
 
-    `SpecError` unless that is exactly one.
+    Raises `SpecError` unless exactly one checkpoint matches.
     """
-    digits = history.lying.get(name, name)
+    digits = history.on_disk.get(name, name)
     found = [made for made in history.of_stage(CHECKPOINT) if made.sha256.startswith(digits)]
     if len(found) != 1:
-        expected = "the path of a checkpoint, or the first digits of the manifest of one"
-        raise SpecError(f"checkpoint {name}", expected=expected, found=f"{len(found)} of that name", do=_LIST)
+        expected = "the path of a checkpoint, or the first digits of its manifest's hash"
+        raise SpecError(f"checkpoint {name}", expected=expected, found=f"{len(found)} that match", do=_LIST)
     return found[0]
 
 
 def _answer(
     history: History, question: str, found: Iterable[str], *, stage: str = "", hows: dict[str, str] | None = None
 ) -> Answer:
-    made = [history.made(sha256) for sha256 in found]
+    made = [history.find(sha256) for sha256 in found]
     uses = [_use(history, each, (hows or {}).get(each.sha256, "")) for each in made if stage in ("", each.stage)]
     uses.sort(key=lambda use: (ARTIFACT_FOLDERS.index(use.path.split("/")[0]), use.path, use.manifest_sha256))
     return Answer(question, uses, list(_untraced(history, stage)))
 
 
-def _use(history: History, made: Made, how: str) -> Use:
-    return Use(made.stage, made.path, made.sha256, history.lies(made), how)
+def _use(history: History, made: KnownManifest, how: str) -> Use:
+    return Use(made.stage, made.path, made.sha256, history.is_on_disk(made), how)
 
 
 def _untraced(history: History, stage: str) -> list[str]:
-    """What stands behind a manifest that is neither sealed on the disk nor kept: it may or may not be in the answer."""
+    """A line for each artifact that was made, directly or not, from a manifest that the history lacks."""
     missing = history.missing()
-    behind = history.made_from(missing)
-    told = [history.made(sha256) for sha256 in behind if stage in ("", history.made(sha256).stage)]
+    affected = [history.find(sha256) for sha256 in history.made_from(missing)]
     lacks = ", ".join(f"{path} ({sha256[:_DIGITS]})" for sha256, path in sorted(missing.items()))
-    return sorted(f"{made.path}: its chain lacks the manifest of {lacks}" for made in told)
+    return sorted(
+        f"{made.path}: its chain lacks the manifest of {lacks}" for made in affected if stage in ("", made.stage)
+    )

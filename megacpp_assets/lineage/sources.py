@@ -1,4 +1,4 @@
-"""The sources' part of the audit: git recomputes every object id, and `corpus.lock` must name the same commit."""
+"""The audit of sources: git recomputes every object id, and `corpus.lock` must name the same commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Finding = tuple[str, str, str]
 
 
 def commit_problems(raw: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where the bare repository does not hold the pinned commit, whole."""
+    """(file, expected, found) if the bare repository lacks the pinned commit or one of its objects."""
     git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config.get("commit", "none"))
     try:
         found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
@@ -32,7 +32,7 @@ def commit_problems(raw: Artifact) -> Iterator[Finding]:
 
 
 def lock_problems(raw: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where `corpus.lock` pins this `repo@ref` to another commit."""
+    """(file, expected, found) for each dataset whose `corpus.lock` entry pins this `repo@ref` to another commit."""
     name, ref, commit = (str(raw.manifest.config.get(key, "none")) for key in ("name", "ref", "commit"))
     lock, problems = read_corpus_lock(raw.root)
     yield from problems
@@ -43,7 +43,7 @@ def lock_problems(raw: Artifact) -> Iterator[Finding]:
 
 
 def read_corpus_lock(root: Path) -> tuple[LockFile, list[Finding]]:
-    """`corpus.lock`, or an empty one and why it cannot be read: a chain without its pins proves nothing."""
+    """(`corpus.lock`, no problems), or (an empty lock, the reason) if the file is missing or cannot be read."""
     try:
         if not (root / LOCK_FILE).exists():
             return LockFile(), [(LOCK_FILE, "the pins of the corpus", "no such file")]

@@ -1,4 +1,4 @@
-"""The tokenizer's part of the audit: its lock, its bytes, and the registry commit that must hold the same bytes."""
+"""The audit of a tokenizer: its lock, its bytes, and the registry commit, which must hold the same bytes."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from megacpp_assets.tokenizer.lock import pin_of
 
 
 def tokenizer_identity(artifact: Artifact) -> dict[str, str]:
-    """Commit and sha256 of the tokenizer artifact, by its manifest."""
-    pin = _stated(artifact)
+    """The commit and sha256 that the manifest of a tokenizer artifact records."""
+    pin = _manifest_pin(artifact)
     return {"commit": pin.commit, "sha256": pin.sha256}
 
 
 def registry_problems(artifact: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where its lock, the registry's commit or `corpus.lock` disagrees with the artifact."""
-    pin, problems = _pin(artifact)
+    """(file, expected, found) where the tokenizer's lock, the registry or `corpus.lock` differs from the artifact."""
+    pin, problems = _lock_pin(artifact)
     yield from problems
     if pin is not None:
-        if pin.commit != (stated := _stated(artifact)).commit:
+        if pin.commit != (stated := _manifest_pin(artifact)).commit:
             yield f"{artifact.path}/{TOKENIZER_LOCK}", f"commit {stated.commit}", f"commit {pin.commit}"
         yield from _commit_problems(artifact, pin)
         yield from _lock_problems(artifact, pin)
 
 
 def pin_problems(artifact: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where `corpus.lock` disagrees with the artifact's manifest. Git is not asked."""
-    yield from _lock_problems(artifact, _stated(artifact))
+    """(file, expected, found) where `corpus.lock` differs from the artifact's manifest. Git is not called."""
+    yield from _lock_problems(artifact, _manifest_pin(artifact))
 
 
-def _stated(artifact: Artifact) -> TokenizerPin:
-    """What the manifest says of the tokenizer."""
+def _manifest_pin(artifact: Artifact) -> TokenizerPin:
+    """The tokenizer's commit and sha256 in the artifact's manifest."""
     sha256 = next((entry.sha256 for entry in artifact.manifest.files if entry.name == TOKENIZER_FILE), "")
     return TokenizerPin(str(artifact.manifest.stats.get("commit", "")), sha256)
 
 
-def _pin(artifact: Artifact) -> tuple[TokenizerPin | None, list[Finding]]:
+def _lock_pin(artifact: Artifact) -> tuple[TokenizerPin | None, list[Finding]]:
+    """(pin of the tokenizer's lock, no problems), or (None, the reason) if the lock cannot be read."""
     try:
         return pin_of(artifact), []
     except (TokenizerDrift, LineageGap, OSError) as error:

@@ -1,4 +1,4 @@
-"""One token of a mixture, back to where it came from: document, repository, commit, file, line, chunk, role."""
+"""Traces one token of a mixture to its document, repository, commit, file, line, chunk and role."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DOCUMENT: Final = [
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A token of the rows of a mixture: `row` and `column` from 0."""
+    """The place of a token in the rows of a mixture. `row` and `column` count from 0."""
 
     split: str
     row: int
@@ -37,7 +37,7 @@ class Place:
 
     @staticmethod
     def parse(text: str) -> Place:
-        """`ROW:COL` of training rows, or `SPLIT:ROW:COL`; `SpecError` for another shape."""
+        """Parse `SPLIT:ROW:COL`, or `ROW:COL` for training rows. Raises `SpecError` for any other text."""
         found = _PLACE.fullmatch(text)
         if found is None:
             expected = f"ROW:COL or SPLIT:ROW:COL, where SPLIT is one of {', '.join(SPLITS)}"
@@ -47,9 +47,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TokenOrigin:
-    """Where a token came from. `file` and `line` (from 1) are "" and 0 where it stands in no file; `byte_start` is its
-    place in the blob, from 0. `context` is the line of the document that it stands in. `change` says what `commit` did
-    to that line (names.EDIT_NAMES); it is "" in a document that is not made of a commit.
+    """Where a token came from.
+
+    `line` counts from 1; `file` is "" and `line` is 0 for a synthetic token, which is in no file. `byte_start` is the
+    token's offset in the blob, from 0. `context` is the document's line that contains the token. `change` says what
+    `commit` did to that line (names.EDIT_NAMES); it is "" in a document that was not made from a commit.
     """
 
     rows: str
@@ -72,14 +74,16 @@ class TokenOrigin:
     change: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The origin as JSON-able values."""
+        """The origin as values that JSON can hold."""
         return asdict(self)
 
 
 def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
-    """Where the token at `place` of the rows of `packed` came from, each step held against the bytes of the one before.
+    """The origin of the token at `place` in the rows of `packed`. Each step is compared with the artifact before it.
 
-    `SpecError` for a place outside the rows or in their padding; `LineageGap` where the chain is broken.
+    Raises:
+        SpecError: `place` is outside the rows or in their padding.
+        LineageGap: an input is missing or was replaced, or its token or text differs.
     """
     row = _row(packed, place)
     ids = row[c.INPUT_IDS]
@@ -97,7 +101,10 @@ def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
 
 
 def _position(place: Place, ids: Sequence[int], lengths: Sequence[int], number: int) -> int:
-    """The token's place in its document as the tokenizer gave it; `SpecError` for a mark of fill-in-the-middle."""
+    """The token's index in its document before any fill-in-the-middle rearrangement.
+
+    Raises `SpecError` for a fill-in-the-middle marker, which is not part of the document.
+    """
     start = sum(lengths[:number])
     order = restored_order(np.array(ids[start : start + lengths[number]]))
     if order is None:
@@ -105,7 +112,7 @@ def _position(place: Place, ids: Sequence[int], lengths: Sequence[int], number: 
     found = np.flatnonzero(order == place.column - start)
     if not len(found):
         expected = "a token of a document"
-        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="a mark of fill-in-the-middle")
+        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="a fill-in-the-middle marker")
     return int(found[0])
 
 
@@ -140,16 +147,19 @@ def _origin(
 
 
 def _chunk(document: dict[str, Any], start: int) -> str:
-    """Kind and name of the smallest chunk around a character."""
-    around = [each for each in document[c.CHUNK_BOUNDARIES] if each["char_offset"] <= start < each["char_end"]]
-    if not around:
+    """Kind and name of the smallest chunk that contains the character at `start`; "" if no chunk does."""
+    containing = [each for each in document[c.CHUNK_BOUNDARIES] if each["char_offset"] <= start < each["char_end"]]
+    if not containing:
         return ""
-    chunk = min(around, key=lambda each: each["char_end"] - each["char_offset"])
+    chunk = min(containing, key=lambda each: each["char_end"] - each["char_offset"])
     return f"{chunk['kind']} {chunk['name']}".strip()
 
 
 def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
-    """(byte, line) of a character in its source file; `LineageGap` unless the blob has the document's text there."""
+    """(byte from 0, line from 1) of a character in its source file.
+
+    Raises `LineageGap` if the blob does not have the document's text at that place.
+    """
     encoding = part["encoding"]
     before = document[c.TEXT][part["char_start"] : start].encode(encoding, "replace")
     byte = int(part["byte_start"]) + len(before)
@@ -163,7 +173,7 @@ def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any]
 
 
 def _objects(tokenized: Artifact, part: dict[str, Any]) -> tuple[Artifact, str, Spans]:
-    """The artifact that holds the file version of a constituent, the id of its blob, and the secrets replaced in it."""
+    """(artifact with the git objects of a constituent's file, id of its blob, spans of masked secrets)."""
     if part["blob"]:
         made = (found for stage in HISTORY_STAGES for found in _inputs(tokenized, stage))
         return _input(next(made, tokenized), "commits"), part["blob"], {}
@@ -190,7 +200,11 @@ def _row(packed: Artifact, place: Place) -> dict[str, Any]:
 
 
 def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[str, Any]]:
-    """The tokenized artifact and the document in it, by way of the enriched one."""
+    """The tokenized artifact that contains document `doc_id` of repository `name`, and the document.
+
+    Packed rows have the enriched artifact as input, whose input is the tokenized one. Raises `LineageGap` if no input
+    has the document.
+    """
     for enriched in _inputs(packed, "v6_enriched"):
         if enriched.manifest.partition.partition("@")[0] == name:
             tokenized = _input(enriched, "tokenized_parquet")
@@ -220,7 +234,7 @@ def _input(artifact: Artifact, stage: str) -> Artifact:
 
 
 def _inputs(artifact: Artifact, stage: str) -> Iterator[Artifact]:
-    """The inputs that `stage` made; `LineageGap` for one that is no longer the one that was used."""
+    """The inputs of `artifact` that `stage` made. Raises `LineageGap` if an input was replaced since it was used."""
     for reference in artifact.manifest.inputs:
         found = open_artifact(artifact.root, reference.path)
         if found.manifest.sha256 != reference.manifest_sha256:

@@ -1,4 +1,4 @@
-"""Everything sealed below a folder, read whole: the data root as it lies on the disk, whatever made it."""
+"""Reads every artifact below a folder and verifies its files, whether or not a chain leads to it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,28 @@ _SEALS = frozenset({COMPLETE_FILE, MANIFEST_FILE})
 
 
 def read_all(root: Path) -> Iterator[Examined]:
-    """Every artifact of a data root, in the order of paths; never raises for what it finds."""
+    """Verify every artifact of a data root, in the order of paths. Problems are returned, never raised."""
     for path in artifact_paths(root):
         yield read_one(root, path)
 
 
 def read_one(root: Path, path: str) -> Examined:
-    """The artifact at `path`: each file against the manifest, nothing beside them; git objects and registry by git."""
+    """Verify the artifact at `path`.
+
+    Every file must match the manifest and no other file may exist. Git verifies the objects of a repository and the
+    tokenizer's registry.
+    """
     try:
         artifact = open_artifact(root, path)
     except LineageGap as gap:
         return Examined(path, 0, 0, ((path, "a complete artifact", str(gap)),))
-    problems = (*artifact.problems(), *_strangers(artifact), *_git_problems(artifact))
-    return Examined(path, len(artifact.manifest.files), sum(entry.bytes for entry in artifact.manifest.files), problems)
+    files = artifact.manifest.files
+    problems = (*artifact.problems(), *_unlisted_files(artifact), *_git_problems(artifact))
+    return Examined(path, len(files), sum(entry.bytes for entry in files), problems)
 
 
 def artifact_paths(root: Path) -> Iterator[str]:
-    """Paths of the folders that hold an artifact or what is left of one, relative to `root`."""
+    """Paths, relative to `root`, of the folders that hold an artifact or the remains of one."""
     for folder in ARTIFACT_FOLDERS:
         for place, folders, names in os.walk(root / folder):
             path = Path(place).relative_to(root).as_posix()
@@ -43,18 +48,19 @@ def artifact_paths(root: Path) -> Iterator[str]:
                 yield path
 
 
-def _strangers(artifact: Artifact) -> Iterator[Finding]:
+def _unlisted_files(artifact: Artifact) -> Iterator[Finding]:
+    """A problem for each file of the artifact's folder that the manifest does not list."""
     listed = {entry.name for entry in artifact.manifest.files} | _SEALS
     for place, _, names in os.walk(artifact.directory):
         for name in sorted(names):
             path = Path(place, name).relative_to(artifact.directory).as_posix()
             if path not in listed:
-                yield f"{artifact.path}/{path}", "the files of the manifest alone", "a file that it does not list"
+                yield f"{artifact.path}/{path}", "only files that the manifest lists", "a file that it does not list"
 
 
 def _git_problems(artifact: Artifact) -> Iterator[Finding]:
     if artifact.manifest.stage == "pinned_repos":
         yield from commit_problems(artifact)
-    # A folder that was copied out of its data root has no registry to be in.
+    # A folder that was copied out of its data root has no registry beside it, so there is nothing to compare with.
     if artifact.manifest.stage == "tokenizer" and (artifact.root / LOCK_FILE).is_file():
         yield from registry_problems(artifact)

@@ -61,8 +61,8 @@ def checkpoints_that_saw(history: History, name: str) -> Answer:
 
 def left_of(history: History, name: str) -> list[str]:
     """Return the paths of artifacts that hold data of the repository `name` and still exist."""
-    made = (history.made(sha256) for sha256 in history.made_from(_sources(history, name), without="tokenizer"))
-    return sorted(each.path for each in made if history.lies(each))
+    made = (history.find(sha256) for sha256 in history.made_from(_sources(history, name), without="tokenizer"))
+    return sorted(each.path for each in made if history.is_on_disk(each))
 
 
 def _sources(history: History, name: str) -> list[str]:

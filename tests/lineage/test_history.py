@@ -89,7 +89,7 @@ def test_a_root_that_was_copied_without_its_seals_has_what_was_kept(world: World
     copy = tmp_path / "copy"
     shutil.copytree(world.root / HISTORY, copy / HISTORY)
     history = read_history(copy)
-    assert history.rows == read_history(world.root).rows and not history.lying
+    assert history.rows == read_history(world.root).rows and not history.on_disk
     assert {use.lies for use in that_saw(history, "folly").uses} == {False}
     assert [path.name for path in copy.iterdir()] == [HISTORY]
 
@@ -130,7 +130,7 @@ def test_an_artifact_that_is_being_made_anew_or_was_edited_does_not_lie_there(wo
     (world.root / BASE / COMPLETE_FILE).unlink()
     manifest = world.root / SMALL / MANIFEST_FILE
     manifest.write_bytes(manifest.read_bytes() + b" ")
-    assert {BASE, SMALL}.isdisjoint(read_history(world.root).lying)
+    assert {BASE, SMALL}.isdisjoint(read_history(world.root).on_disk)
 
 
 def _differences(history: History, one: str, two: str) -> dict[str, tuple[str, str]]:

@@ -21,7 +21,7 @@ def test_each_token_has_its_place_before_and_a_mark_has_none(suffix_first: bool)
     for column, original in enumerate(order.tolist(), start=3):
         place = Place("train", 0, column)
         if original == MARK:
-            with pytest.raises(SpecError, match=r"--token 0:.*found a mark of fill-in-the-middle"):
+            with pytest.raises(SpecError, match=r"--token 0:.*found a fill-in-the-middle marker"):
                 _position(place, ids, [3, len(moved)], 1)
         else:
             assert _position(place, ids, [3, len(moved)], 1) == original

@@ -49,7 +49,7 @@ def test_the_audit_page_of_a_checkpoint_says_its_tokenizers_commit_and_may_run_n
 ) -> None:
     answer = pages.get(f"{AUDIT_PAGE}/{manifest_of(world)}")
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
-    assert "a" * 40 in answer.text and CHECKPOINT in answer.text and "Beside this page" not in answer.text
+    assert "a" * 40 in answer.text and CHECKPOINT in answer.text and "Other files of this export" not in answer.text
     said = policy(answer.headers)
     assert said["default-src"] == ["'none'"] and said["sandbox"] == [] and "script-src" not in said
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -87,7 +87,7 @@ def test_nothing_but_the_hash_of_a_known_checkpoint_is_answered(world: World, pa
 
 def test_a_manifest_of_another_stage_has_no_page(world: World, pages: TestClient) -> None:
     history = read_history(world.root)
-    assert pages.get(f"{AUDIT_PAGE}/{history.lying[f'tokenizer/{DATASET}']}").status_code == 404
+    assert pages.get(f"{AUDIT_PAGE}/{history.on_disk[f'tokenizer/{DATASET}']}").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What others can read of a checkpoint's lineage: events, attestations, a dataset card, licences, a page."""
+"""Exports of a checkpoint's lineage in public formats: events, attestations, a dataset card, licences, a page."""
 
 from megacpp_assets.contract.extras import require
 

@@ -1,4 +1,4 @@
-"""in-toto statements: what each artifact is and what it was made from, signed where a key is configured.
+"""in-toto statements: what each artifact is and what it was made from. They are signed if a key is configured.
 
 The predicate is SLSA provenance v1. A signed statement is a DSSE envelope; ed25519 signs equal bytes equally.
 """
@@ -23,7 +23,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.lineage.export.facts import Link
 
 KEY_VARIABLE: Final = "MEGACPP_SIGNING_KEY"
-"""The file of an ed25519 private key in PEM, without a password."""
+"""Environment variable: path of a file with an ed25519 private key in PEM, without a password."""
 PREDICATE: Final = "https://slsa.dev/provenance/v1"
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _BUILD_TYPE: Final = "https://pypi.org/project/megacpp-assets/stage/v1"
@@ -31,13 +31,16 @@ _BUILDER: Final = "https://pypi.org/project/megacpp-assets"
 
 
 def attestation(link: Link, key: Ed25519PrivateKey | None) -> bytes:
-    """The statement about an artifact, or with a key its envelope, as canonical JSON."""
+    """The statement about an artifact as canonical JSON; with a key, a signed envelope around the statement."""
     payload = canonical_json(_statement(link))
     return canonical_json(_envelope(payload, key)) if key is not None else payload
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """The key of `MEGACPP_SIGNING_KEY`, None where that is not set; `EnvironmentLacks` for a file that holds none."""
+    """The private key in the file that `MEGACPP_SIGNING_KEY` names; None if the variable is not set.
+
+    Raises `EnvironmentLacks` if the file cannot be read or holds no such key.
+    """
     name = os.environ.get(KEY_VARIABLE)
     if not name:
         return None
@@ -51,7 +54,7 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 
 def _no_key(found: str) -> EnvironmentLacks:
-    """What the file holds is not told."""
+    """The error for a file without a usable key. It never shows the content of the file, which may be secret."""
     do = f"openssl genpkey -algorithm ed25519 -out KEY.pem, or unset {KEY_VARIABLE} to export without a signature"
     return EnvironmentLacks(KEY_VARIABLE, expected="the file of an ed25519 private key in PEM", found=found, do=do)
 
@@ -63,7 +66,7 @@ def _statement(link: Link) -> dict[str, Any]:
     predicate = _provenance(link)
     statement = Statement([each.pb for each in (own, *files)], PREDICATE, predicate)
     statement.validate()
-    # A protobuf Struct holds every number as a float; the predicate keeps its own.
+    # A protobuf Struct turns every number into a float, so the original predicate replaces the converted one.
     return {**MessageToDict(statement.pb), "predicate": predicate}
 
 
@@ -94,6 +97,6 @@ def _envelope(payload: bytes, key: Ed25519PrivateKey) -> dict[str, Any]:
 
 
 def signed_bytes(payload: bytes) -> bytes:
-    """DSSE's pre-authentication encoding: what is signed binds the payload to its type."""
+    """DSSE's pre-authentication encoding: the bytes to sign. They bind the payload to its type."""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)

@@ -1,4 +1,4 @@
-"""A Croissant 1.0 card of the rows that a checkpoint was trained on: files, hashes, and every column described."""
+"""A Croissant 1.0 card of the rows that a checkpoint was trained on: files, hashes, and each column's meaning."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _CONTEXT: Final = {
 
 
 def dataset_card(chain: Chain) -> bytes:
-    """JSON-LD. The version is the manifest's hash; hashes and counts are the manifest's."""
+    """The card as canonical JSON-LD. Hashes and counts come from the manifest, whose hash is in the version."""
     packed, sources = chain.packed, attributions(chain)
     version = packed.sha256[:12]
     card = {
@@ -89,7 +89,7 @@ def _description(chain: Chain) -> str:
 
 
 def _licences(sources: Sequence[Attribution]) -> list[str]:
-    """Of the repositories and of files that say another, as addresses, which is what the format asks for."""
+    """Addresses of the licences of all repositories and of their files. The format requires addresses, not names."""
     stated = {name for each in sources for name in (each.license, *each.file_licenses) if name}
     return sorted({address for name in stated - {UNKNOWN} for address in licence_addresses(name)})
 
@@ -129,12 +129,14 @@ def _record_set(split: str) -> dict[str, Any]:
         "@id": split,
         "name": split,
         "description": f"Rows of the {split} split.",
-        "field": [_nested(split, field) if _of_structures(field.type) else _field(split, field) for field in PACKED],
+        "field": [
+            _nested(split, field) if _is_list_of_structs(field.type) else _field(split, field) for field in PACKED
+        ],
     }
 
 
 def _field(split: str, field: pa.Field) -> dict[str, Any]:
-    told = {
+    described = {
         "@type": "cr:Field",
         "@id": f"{split}/{field.name}",
         "name": field.name,
@@ -142,11 +144,11 @@ def _field(split: str, field: pa.Field) -> dict[str, Any]:
         "dataType": _data_type(field.type),
         "source": _source(split, field.name),
     }
-    return {**told, "repeated": True} if pa.types.is_list(field.type) else told
+    return {**described, "repeated": True} if pa.types.is_list(field.type) else described
 
 
 def _nested(split: str, field: pa.Field) -> dict[str, Any]:
-    """A list of structures: each member of the structure is a field of its own beneath."""
+    """A field for a list of structures. Each member of the structure becomes a subfield."""
     identity = f"{split}/{field.name}"
     members = [
         {
@@ -159,15 +161,15 @@ def _nested(split: str, field: pa.Field) -> dict[str, Any]:
         }
         for member in field.type.value_type
     ]
-    told = {"@type": "cr:Field", "@id": identity, "name": field.name, "description": DESCRIPTIONS[field.name]}
-    return {**told, "repeated": True, "subField": members}
+    described = {"@type": "cr:Field", "@id": identity, "name": field.name, "description": DESCRIPTIONS[field.name]}
+    return {**described, "repeated": True, "subField": members}
 
 
 def _source(split: str, column: str) -> dict[str, Any]:
     return {"fileSet": {"@id": f"{split}-files"}, "extract": {"column": column}}
 
 
-def _of_structures(kind: pa.DataType) -> bool:
+def _is_list_of_structs(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type))
 
 

@@ -1,5 +1,4 @@
-"""Pictures as SVG, inside a page or by themselves: bars and a line, with their figures as text. Equal values give equal
-bytes."""
+"""Bar charts and line charts as SVG, with their figures as text. Equal values give equal bytes."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ _STYLE: Final = (
 
 
 def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str] = (), *, image: bool = False) -> str:
-    """A horizontal bar for each (name, number), longest where the number is largest; `colours` are theirs, if given.
+    """An SVG element with a horizontal bar for each (name, number); `colours`, if given, has one colour per bar.
 
-    An `image` is a file of its own, with its title and style inside.
+    With `image` the SVG can be a file of its own: it contains its title and its style.
     """
     largest = max([number for _, number in values], default=0) or 1
     left = max(_LABEL, min(_CHARACTER * max([len(name) for name, _ in values], default=0) + 16, _WIDTH // 2))
@@ -44,7 +43,10 @@ def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str]
 
 
 def curve(points: Sequence[tuple[float, float]], title: str, across: str, up: str, *, image: bool = False) -> str:
-    """A line through points in the order of x, with the range of both axes; at least one point. `image` as for bars."""
+    """An SVG element with a line through `points`, sorted by x, at least one. `across` and `up` name the axes.
+
+    `image` has the same meaning as for `bars`.
+    """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)
 

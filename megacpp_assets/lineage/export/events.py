@@ -1,4 +1,4 @@
-"""OpenLineage run events of a chain: one completed run for each artifact, sources first."""
+"""OpenLineage run events of a chain: one completed run per artifact, sources first."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ from megacpp_assets.lineage.export.facts import Chain, Link
 NAMESPACE: Final = "megacpp_assets"
 PRODUCER: Final = "https://pypi.org/project/megacpp-assets"
 TIME_VARIABLE: Final = "SOURCE_DATE_EPOCH"
-"""Manifests hold no time, so that equal work gives equal bytes; who wants one in the events says it here."""
+"""Environment variable: time of the events in seconds since 1970, default 0.
+
+Manifests hold no time, so that equal work gives equal bytes.
+"""
 _RUNS: Final = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 
 
 def run_events(chain: Chain) -> bytes:
-    """A JSON line for each artifact, in the order in which they can be made. Equal chains give equal bytes."""
+    """One JSON line per artifact; each comes after its inputs. Equal chains give equal bytes."""
     when = _when()
     return "".join(f"{Serde.to_json(_event(chain, link, when))}\n" for link in chain.links).encode()
 
@@ -38,10 +41,14 @@ def _event(chain: Chain, link: Link, when: str) -> RunEvent:
     engine = processing_engine_run.ProcessingEngineRunFacet(
         version=manifest.version or "unknown", name=manifest.stage, producer=PRODUCER
     )
-    told = {"manifest_sha256": link.sha256, "fingerprint": manifest.fingerprint, "checkpoint": chain.checkpoint.path}
+    tag_values = {
+        "manifest_sha256": link.sha256,
+        "fingerprint": manifest.fingerprint,
+        "checkpoint": chain.checkpoint.path,
+    }
     if chain.tokenizer_commit:
-        told["tokenizer_commit"] = chain.tokenizer_commit
-    tags = [tags_run.TagsRunFacetFields(key=key, value=value, source=NAMESPACE) for key, value in told.items()]
+        tag_values["tokenizer_commit"] = chain.tokenizer_commit
+    tags = [tags_run.TagsRunFacetFields(key=key, value=value, source=NAMESPACE) for key, value in tag_values.items()]
     run = {"processing_engine": engine, "tags": tags_run.TagsRunFacet(tags=tags, producer=PRODUCER)}
     kind = job_type_job.JobTypeJobFacet(
         processingType="BATCH", integration="MEGACPP", jobType="STAGE", producer=PRODUCER

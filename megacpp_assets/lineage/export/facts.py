@@ -1,4 +1,4 @@
-"""A checkpoint and everything behind it, from the manifests alone: what every export is made of."""
+"""The chain of a checkpoint, read from manifests alone. Every export is made from it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.lineage.differences import stage_number
-from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.lineage.history import History, KnownManifest
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An artifact of the chain."""
+    """An artifact of the chain: its path, and its manifest with the manifest's hash."""
 
     path: str
     sha256: str
@@ -20,43 +20,43 @@ class Link:
 
     @property
     def bytes(self) -> int:
-        """Of its data files."""
+        """Total bytes of the artifact's data files."""
         return sum(entry.bytes for entry in self.manifest.files)
 
     @property
     def rows(self) -> int | None:
-        """Of its data files, where they have any."""
+        """Total rows of the artifact's data files; None if no file has rows."""
         rows = [entry.rows for entry in self.manifest.files if entry.rows is not None]
         return sum(rows) if rows else None
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The links from the sources to the checkpoint, which is the last; in the order of stages, then of paths."""
+    """The links from the sources to the checkpoint, sorted by stage, then by path. The checkpoint is the last link."""
 
     links: tuple[Link, ...]
 
     @property
     def checkpoint(self) -> Link:
-        """What the chain is of."""
+        """The checkpoint whose chain this is."""
         return self.links[-1]
 
     def of(self, stage: str) -> Iterator[Link]:
-        """The links of a stage."""
+        """The links that a stage made."""
         return (link for link in self.links if link.manifest.stage == stage)
 
     @property
     def packed(self) -> Link:
-        """The rows that it was trained on."""
+        """The first packed rows of the chain."""
         return next(self.of("packed_rows"))
 
     @property
     def tokenizer_commit(self) -> str:
-        """The tokenizer that the checkpoint names."""
+        """The tokenizer commit that the checkpoint's manifest records; "" if it records none."""
         return str(self.checkpoint.manifest.config.get("tokenizer_commit", ""))
 
 
-def read_chain(history: History, checkpoint: Made) -> Chain:
-    """The chain of `checkpoint`; `LineageGap` naming the first manifest that is missing."""
+def read_chain(history: History, checkpoint: KnownManifest) -> Chain:
+    """The chain of `checkpoint`. Raises `LineageGap`, which names the first missing manifest."""
     made = sorted(history.chain(checkpoint).values(), key=lambda each: (stage_number(each.stage), each.path))
     return Chain(tuple(Link(each.path, each.sha256, history.read(each)) for each in made))

@@ -1,4 +1,4 @@
-"""Whose code a checkpoint was trained on, and under which licences: a list to publish beside it."""
+"""The repositories that a checkpoint was trained on and their licences: a list to publish with the checkpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from megacpp_assets.lineage.export.facts import Chain, Link
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """A repository: at which commit, under which licences, and how many training documents and tokens it gave."""
+    """A repository at a commit, its licences, and the number of training documents and tokens from it."""
 
     name: str
     ref: str
@@ -22,13 +22,13 @@ class Attribution:
 
 
 def attributions(chain: Chain) -> list[Attribution]:
-    """Each repository of the chain. Those that only the tokenizer was trained on gave no documents."""
+    """Each repository of the chain. A repository that only the tokenizer was trained on has 0 documents."""
     stats = chain.packed.manifest.stats
     return [_attribution(link, stats) for link in chain.of("pinned_repos")]
 
 
 def licence_list(chain: Chain) -> bytes:
-    """Markdown: a table of repositories, then each licence with those under it."""
+    """Markdown: a table of repositories, then each licence with the repositories that use it."""
     return ("\n".join(_lines(chain)) + "\n").encode()
 
 

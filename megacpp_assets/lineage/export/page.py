@@ -1,4 +1,4 @@
-"""The audit page of a checkpoint: one HTML file to read without Dagster, network or scripts."""
+"""The audit page of a checkpoint: one HTML file that needs no Dagster, no network and no scripts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,17 @@ Cell = str | int
 
 
 def audit_page(chain: Chain, steps: Sequence[StepMetrics], listed: Sequence[str]) -> bytes:
-    """The page. `steps` are the losses, none where the checkpoint's files are gone; `listed` the files beside it."""
+    """The page as UTF-8 HTML.
+
+    `steps` has the loss of each step; it is empty if the checkpoint's files were removed. `listed` names the other
+    exported files in the folder of the page.
+    """
     title = f"Audit of {chain.checkpoint.path}"
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
-            "<p>Everything here is of the manifests. <code>megacpp audit</code> reads every byte again and says "
-            "whether they still agree.</p>",
+            "<p>This page is made from the manifests. <code>megacpp audit</code> reads every byte again and reports "
+            "whether it still matches them.</p>",
             _summary(chain),
             _section("Loss", _loss(steps)),
             _section("Sources and licences", _sources(chain)),
@@ -47,7 +51,7 @@ def audit_page(chain: Chain, steps: Sequence[StepMetrics], listed: Sequence[str]
             _section("Chain", _chain(chain)),
             _section("Recipe of the training", _facts(_flat(chain.checkpoint.manifest.config))),
             _section("Files of the checkpoint", _files(chain.checkpoint)),
-            *([_section("Beside this page", _list(listed))] if listed else []),
+            *([_section("Other files of this export", _list(listed))] if listed else []),
         ]
     )
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
@@ -78,10 +82,10 @@ def _summary(chain: Chain) -> str:
 
 def _loss(steps: Sequence[StepMetrics]) -> str:
     if len(steps) < 2:
-        return "<p>The losses are in the checkpoint's files, which are not in this data root any more.</p>"
+        return "<p>The losses are in the checkpoint's files, which are no longer in this data root.</p>"
     points = [(float(each.step), each.loss) for each in steps]
-    told = f"<p>{steps[0].loss:.4f} at the first step, {steps[-1].loss:.4f} at the last.</p>"
-    return told + curve(points, "loss by step", "step", "mean loss of a step, nats a token")
+    text = f"<p>{steps[0].loss:.4f} at the first step, {steps[-1].loss:.4f} at the last.</p>"
+    return text + curve(points, "loss by step", "step", "mean loss of a step, nats a token")
 
 
 def _sources(chain: Chain) -> str:
@@ -106,13 +110,13 @@ def _tokenizer(chain: Chain) -> str:
     for link in chain.of("tokenizer"):
         stats = link.manifest.stats
         trained = ", ".join(entry.path.rpartition("/")[2] for entry in link.manifest.inputs)
-        told: list[tuple[str, Cell]] = [
+        facts: list[tuple[str, Cell]] = [
             ("commit", str(stats.get("commit", ""))),
             ("tokenizer.json sha256", next((e.sha256 for e in link.manifest.files if e.name == "tokenizer.json"), "")),
             ("vocabulary", int(stats.get("vocabulary_size", 0))),
             ("trained on", trained),
         ]
-        parts.append(_facts(told))
+        parts.append(_facts(facts))
     return "".join(parts)
 
 
@@ -120,12 +124,12 @@ def _rows(chain: Chain) -> str:
     stats = {key: value for key, value in chain.packed.manifest.stats.items() if isinstance(value, int)}
     lengths: Counter[int] = Counter()
     for link in chain.of("tokenized_parquet"):
-        for told in link.manifest.stats.get(BUDGETS, {}).values():
-            lengths.update({int(limit): int(count) for limit, count in told.get("token_histogram", ())})
+        for counts in link.manifest.stats.get(BUDGETS, {}).values():
+            lengths.update({int(limit): int(count) for limit, count in counts.get("token_histogram", ())})
     categories: Counter[str] = Counter()
     for link in chain.of("v6_enriched"):
         found = link.manifest.stats.get("categories", {})
-        categories.update({name: int(told["tokens"]) for name, told in found.items()})
+        categories.update({name: int(counts["tokens"]) for name, counts in found.items()})
     parts = [_facts(sorted(stats.items()))]
     if lengths:
         upto = [(f"up to {limit:,}", lengths[limit]) for limit in sorted(lengths)]
@@ -179,7 +183,7 @@ def _word(value: Cell) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Cells that are text are HTML already."""
+    """An HTML table. `head` is plain text; cells of type str are HTML already."""
     titles = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f"<table><tr>{titles}</tr>{''.join(lines)}</table>"
@@ -190,7 +194,7 @@ def _cell(value: Cell) -> str:
 
 
 def _hash(text: str) -> str:
-    """Its first digits; the whole stands in the statements beside the page."""
+    """The first digits of a hash as HTML. The exported statements contain the whole hash."""
     return f'<code class="h">{escape(text[:_DIGITS])}</code>'
 
 

@@ -1,4 +1,7 @@
-"""Writing all exports of a checkpoint into a folder: made of the manifests alone, so equal chains give equal bytes."""
+"""Writes all exports of a checkpoint into a folder.
+
+They are made from manifests and the record of losses, so equal chains give equal bytes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from megacpp_assets.lineage.export.events import run_events
 from megacpp_assets.lineage.export.facts import Chain, Link, read_chain
 from megacpp_assets.lineage.export.licences import licence_list
 from megacpp_assets.lineage.export.page import audit_page
-from megacpp_assets.lineage.history import History, Made
+from megacpp_assets.lineage.history import History, KnownManifest
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
@@ -25,11 +28,13 @@ PAGE: Final = "audit.html"
 ATTESTATIONS: Final = "attestations"
 
 
-def write_exports(history: History, checkpoint: Made, folder: Path) -> list[str]:
-    """Write every export of `checkpoint` below `folder`; their names. A file of another content is replaced.
+def write_exports(history: History, checkpoint: KnownManifest, folder: Path) -> list[str]:
+    """Write every export of `checkpoint` below `folder` and return their names. Existing files are replaced.
 
-    `LineageGap` for a chain that lacks a manifest, `EnvironmentLacks` for a key that is none, `SpecError` if `folder`
-    is a file; nothing is written then.
+    Nothing is written if an error is raised:
+        LineageGap: a manifest of the chain is missing.
+        EnvironmentLacks: the signing key is unusable.
+        SpecError: `folder` is a file.
     """
     if folder.exists() and not folder.is_dir():
         raise SpecError(f"--export {folder}", expected="a folder", found="a file", do="name another path")
@@ -41,13 +46,13 @@ def write_exports(history: History, checkpoint: Made, folder: Path) -> list[str]
     return sorted(files)
 
 
-def page_of(history: History, checkpoint: Made) -> bytes:
-    """The audit page of `checkpoint` by itself, with nothing beside it; `LineageGap` as above."""
+def page_of(history: History, checkpoint: KnownManifest) -> bytes:
+    """The audit page of `checkpoint` without the other exports. Raises `LineageGap` if a manifest is missing."""
     return _page(history, checkpoint, read_chain(history, checkpoint), [])
 
 
-def _page(history: History, checkpoint: Made, chain: Chain, beside: Sequence[str]) -> bytes:
-    return audit_page(chain, _losses(history, chain.checkpoint, checkpoint), beside)
+def _page(history: History, checkpoint: KnownManifest, chain: Chain, listed: Sequence[str]) -> bytes:
+    return audit_page(chain, _losses(history, chain.checkpoint, checkpoint), listed)
 
 
 def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:
@@ -60,6 +65,6 @@ def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:
         yield f"{ATTESTATIONS}/{link.path}{suffix}", attestation(link, key)
 
 
-def _losses(history: History, link: Link, made: Made) -> Sequence[StepMetrics]:
-    """The losses of a checkpoint on the disk, its file held against the manifest; none of one that is gone."""
-    return read_metrics(open_artifact(history.root, link.path)) if history.lies(made) else []
+def _losses(history: History, link: Link, made: KnownManifest) -> Sequence[StepMetrics]:
+    """The losses of a checkpoint, from a file that is compared with the manifest; empty if it was removed."""
+    return read_metrics(open_artifact(history.root, link.path)) if history.is_on_disk(made) else []

@@ -99,7 +99,7 @@ def test_the_folder_of_an_artifact_is_held_against_its_manifest(
     assert exit_code(monkeypatch, "verify", str(copy)) == 1
     said = capsys.readouterr().out
     assert f"copy/{PREFIX}.bin: expected" in said and "no such file" in said
-    assert "copy/.scratch/left: expected the files of the manifest alone; found a file that it does not list" in said
+    assert "copy/.scratch/left: expected only files that the manifest lists; found a file that it does not list" in said
 
 
 def test_a_data_root_is_read_whole_and_everything_wrong_is_named(
