@@ -19,7 +19,7 @@ from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import Plan, planned_steps
-from megacpp_assets.quality.release import Comparison, Made, compare
+from megacpp_assets.quality.release import Comparison, ReferenceArtifacts, compare
 from megacpp_assets.repos.upstream.tags import version_order
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.layout import enriched_path, jsonl_path
@@ -92,10 +92,10 @@ def _is_later(pin: RepoPin, read: RepoPin) -> bool:
     return tags and version_order(pin.ref) > version_order(read.ref)
 
 
-def _made(corpus: Corpus, repo: RepoRef) -> Made | None:
+def _made(corpus: Corpus, repo: RepoRef) -> ReferenceArtifacts | None:
     semantic = find_artifact(corpus.root, jsonl_path(corpus.dataset, repo))
     enriched = find_artifact(corpus.root, enriched_path(corpus.dataset, repo))
-    return Made(semantic, enriched) if semantic and enriched else None
+    return ReferenceArtifacts(semantic, enriched) if semantic and enriched else None
 
 
 def _refuse(corpus: Corpus, text: str, failures: Sequence[CheckResult]) -> None:

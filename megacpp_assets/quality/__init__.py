@@ -1,1 +1,1 @@
-"""The checks of every stage: one table a module. What they read artifacts with lies in `reading/`."""
+"""The checks of every stage: one module with one table per stage. The code that reads artifacts is in `reading/`."""

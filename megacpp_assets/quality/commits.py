@@ -1,4 +1,4 @@
-"""Invariants of `commits`: the objects are of the pinned commit's history, and the list is what the rules leave."""
+"""Invariants of `commits`: objects belong to the pinned history, and each seen commit is listed or left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.quality.table import Check, Verdict, failing, judged
+from megacpp_assets.quality.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*signed-off-by:)", re.IGNORECASE)
@@ -16,7 +16,11 @@ _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*signed-off-by:)"
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """The listed commits; those of them that git does not have behind the pin; blobs of changes that are missing."""
+    """The artifact's commits as its checks read them.
+
+    `foreign` has listed commits that are no ancestors of the pinned one; `missing` has blobs of listed changes that git
+    lacks.
+    """
 
     stats: dict[str, Any]
     pinned: str
@@ -27,13 +31,13 @@ class _History:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`."""
+    """The results of all checks, in the order of `CHECKS`."""
     from megacpp_assets.repos.git import GitFailed
 
     try:
-        return judged(CHECKS, _read(artifact))
+        return run_checks(CHECKS, _read(artifact))
     except GitFailed as error:
-        return failing(CHECKS, f"no readable repository: {error}")
+        return fail_all(CHECKS, f"no readable repository: {error}")
 
 
 def _read(artifact: Artifact) -> _History:
@@ -58,11 +62,11 @@ def _read(artifact: Artifact) -> _History:
 
 
 def _pinned(history: _History) -> Verdict:
-    return Verdict(history.found == history.pinned, f"{history.found} where {history.pinned} is pinned")
+    return Verdict(history.found == history.pinned, f"{history.found}, pinned is {history.pinned}")
 
 
 def _of_history(history: _History) -> Verdict:
-    return Verdict(not history.foreign, f"{len(history.foreign)} others, first {history.foreign[:1]}")
+    return Verdict(not history.foreign, f"{len(history.foreign)} other commits, first {history.foreign[:1]}")
 
 
 def _whole(history: _History) -> Verdict:
@@ -77,12 +81,12 @@ def _counted(history: _History) -> Verdict:
 
 def _no_persons(history: _History) -> Verdict:
     named = [commit.commit for commit in history.commits if _ADDRESS.search(f"{commit.subject}\n{commit.body}")]
-    return Verdict(not named, f"{len(named)} with one, first {named[:1]}")
+    return Verdict(not named, f"{len(named)} messages with an address, first {named[:1]}")
 
 
 CHECKS: Final = (
     Check("commit_is_the_pinned_one", "the commit that corpus.lock pinned", _pinned),
-    Check("commits_are_of_the_history", "commits behind the pinned one", _of_history),
+    Check("commits_are_of_the_history", "only ancestors of the pinned commit, and itself", _of_history),
     Check("objects_are_whole", "both blobs of every listed change", _whole),
     Check("every_commit_is_counted", "commits seen = listed + left out by rule, at least one listed", _counted),
     Check("messages_name_no_address", "no mail address and no sign-off in a message", _no_persons),

@@ -1,4 +1,4 @@
-"""Invariants of `curated_files`: a row for each file, valid licences, reasons for what is dropped, finds in place."""
+"""Invariants of `curated_files`: a row per file, valid licences, a reason per dropped file, finds inside files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.sources.file_policy import COPY, POLICY
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
@@ -18,7 +18,10 @@ CLASSIFIED_PER_CENT: Final = 95
 
 @dataclass(frozen=True, slots=True)
 class _Curated:
-    """The rows of both tables, the paths that stage 1 selected, and the statistics of the manifest."""
+    """The rows of both tables, the paths of the files selected by `pinned_repos`, and the manifest's statistics.
+
+    `detector` is the licence detector of the recipe; "" if the recipe names none.
+    """
 
     rows: list[dict[str, Any]]
     finds: list[dict[str, Any]]
@@ -28,7 +31,7 @@ class _Curated:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if the pinned repository is gone."""
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the pinned repository is missing."""
     from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
     from megacpp_assets.storage.git_objects import source_files
     from megacpp_assets.storage.parquet import read_table
@@ -36,7 +39,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     rows, finds = (read_table(artifact.file(name)).to_pylist() for name in (DECISIONS_FILE, FINDS_FILE))
     selected = [file.path for file in source_files(input_of(artifact, "pinned_repos")) if not file.skipped]
     manifest = artifact.manifest
-    return judged(CHECKS, _Curated(rows, finds, selected, manifest.stats, str(manifest.config["detector"])))
+    return run_checks(CHECKS, _Curated(rows, finds, selected, manifest.stats, str(manifest.config["detector"])))
 
 
 def _listed(curated: _Curated) -> Verdict:
@@ -50,7 +53,7 @@ def _expressions(curated: _Curated) -> Verdict:
 
     names = {row["license"] for row in curated.rows} - {UNKNOWN}
     wrong = sorted(name for name in names if not is_spdx_expression(name))
-    return Verdict(not wrong, f"{len(wrong)} that are not: {wrong[:3]}" if wrong else f"{len(names)} expressions")
+    return Verdict(not wrong, f"{len(wrong)} invalid: {wrong[:3]}" if wrong else f"{len(names)} expressions")
 
 
 def _reasoned(curated: _Curated) -> Verdict:
@@ -59,7 +62,7 @@ def _reasoned(curated: _Curated) -> Verdict:
         for row in curated.rows
         if (row["decision"] == "drop") != (row["reason"] in POLICY and bool(row["detail"]))
     ]
-    return Verdict(not wrong, f"{len(wrong)} files without {wrong[:3]}" if wrong else "all files")
+    return Verdict(not wrong, f"{len(wrong)} files break the rule: {wrong[:3]}" if wrong else "all files")
 
 
 def _counted(curated: _Curated) -> Verdict:
@@ -74,10 +77,11 @@ def _counted(curated: _Curated) -> Verdict:
         "files_by_rule": dict(sorted(Counter(rule for row in curated.rows for rule in row["rules"]).items())),
     }
     wrong = [name for name, value in counts.items() if curated.stats.get(name) != value]
-    return Verdict(not wrong, f"others in the manifest: {', '.join(wrong)}" if wrong else "equal")
+    return Verdict(not wrong, f"different in the manifest: {', '.join(wrong)}" if wrong else "equal")
 
 
 def _apart(curated: _Curated) -> Verdict:
+    # The table is sorted by file and offset, so comparing each find with the one before it in its file is enough.
     sizes = {row["filepath"]: row["bytes"] for row in curated.rows}
     last: dict[str, int] = {}
     wrong = 0
@@ -86,7 +90,7 @@ def _apart(curated: _Curated) -> Verdict:
         wrong += not last.get(path, 0) <= start < end <= sizes.get(path, 0)
         last[path] = end
     return Verdict(
-        not wrong, f"{wrong} of {len(curated.finds)} that are not" if wrong else f"{len(curated.finds)} finds"
+        not wrong, f"{wrong} of {len(curated.finds)} finds break the rule" if wrong else f"{len(curated.finds)} finds"
     )
 
 
@@ -94,7 +98,10 @@ def _one_stays(curated: _Curated) -> Verdict:
     kept = {row["filepath"] for row in curated.rows if row["decision"] == "keep"}
     copies = [row for row in curated.rows if row["reason"] == COPY]
     lost = [row["filepath"] for row in copies if row["detail"] not in kept]
-    return Verdict(not lost, f"{len(lost)} without {lost[:3]}" if lost else f"{len(copies)} copies dropped")
+    return Verdict(
+        not lost,
+        f"{len(lost)} dropped copies without a kept file: {lost[:3]}" if lost else f"{len(copies)} copies dropped",
+    )
 
 
 def _kept(curated: _Curated) -> Verdict:
@@ -105,17 +112,19 @@ def _kept(curated: _Curated) -> Verdict:
 def _classified(curated: _Curated) -> Verdict:
     files, done = (int(curated.stats[name]) for name in ("files_with_head", "files_head_classified"))
     if not curated.detector:
-        return Verdict(True, f"unclassified heads of {files} files: the recipe names no detector")
+        return Verdict(True, f"{files} licence heads are not classified: the recipe names no detector")
     return Verdict(done * 100 >= CLASSIFIED_PER_CENT * files, f"{done} of {files} by {curated.detector}")
 
 
 CHECKS: Final = (
     Check("every_file_has_a_row", "a row for each C or C++ file of the commit, in path order", _listed),
     Check("licences_are_expressions", "a valid SPDX expression or NOASSERTION for each file", _expressions),
-    Check("dropped_files_have_a_reason", "a known reason and its detail for each dropped file alone", _reasoned),
+    Check(
+        "dropped_files_have_a_reason", "a known reason and a detail for each dropped file, and for no other", _reasoned
+    ),
     Check("counts_agree", "the manifest's counts equal to the table's", _counted),
     Check("finds_are_apart", "each find inside its file, ascending, not overlapping", _apart),
-    Check("a_copy_stays", "a file that is kept for each dropped copy", _one_stays),
+    Check("a_copy_stays", "a kept file for each dropped copy", _one_stays),
     Check("files_are_kept", "at least one file", _kept),
     Check(
         "licence_heads_are_classified",

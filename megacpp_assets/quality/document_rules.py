@@ -1,4 +1,7 @@
-"""What holds of documents both in token parquet and in enriched parquet."""
+"""Rules that hold for documents both in token parquet and in enriched parquet.
+
+A rule takes a batch of documents and returns a mask: True for each document that breaks the rule.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,30 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, Pass
+    from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, RuleResults
 
 
 def all_rows(broken: Broken) -> Verdict:
-    """The verdict on documents that break a rule."""
-    found = f"{broken.count} rows that do not, first {broken.first}" if broken.count else "all rows"
+    """A verdict that holds if no document broke the rule."""
+    found = f"{broken.count} rows break the rule, first {broken.first}" if broken.count else "all rows"
     return Verdict(not broken.count, found)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Holds where `rule` finds no document that breaks it; one that is `comparing` needs the source beside them."""
+class DocumentRule:
+    """A judge that holds if no document breaks `rule`. A `comparing` rule also needs the documents' source."""
 
     rule: Callable[[Any], Mask]
     comparing: bool = False
 
-    def __call__(self, found: Pass) -> Verdict:
+    def __call__(self, found: RuleResults) -> Verdict:
         return all_rows(found.broken[self.rule])
 
 
-def rules_of(checks: tuple[Check[Pass], ...], *, comparing: bool = False) -> list[Callable[[Any], Mask]]:
-    """The rules of the table `checks` that compare with the source, or those that do not."""
+def rules_of(checks: tuple[Check[RuleResults], ...], *, comparing: bool = False) -> list[Callable[[Any], Mask]]:
+    """The rules of the table `checks` whose `comparing` equals the argument."""
     judges = (check.judge for check in checks)
-    return [judge.rule for judge in judges if isinstance(judge, Rows) and judge.comparing == comparing]
+    return [judge.rule for judge in judges if isinstance(judge, DocumentRule) and judge.comparing == comparing]
 
 
 def _no_bos_first(documents: Documents) -> Mask:
@@ -75,14 +78,17 @@ def _other_provenance(documents: Documents) -> Mask:
     return wrong | documents.none_of(c.COMMIT, commits)
 
 
-def _repeated(found: Pass) -> Verdict:
+def _repeated(found: RuleResults) -> Verdict:
     return all_rows(found.repeated)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the artifacts that documents were made from say of them: ids below `vocabulary`, values of columns, the
-    pinned `commit`, and the listed `commits`, which documents of commits are of."""
+class UpstreamFacts:
+    """Facts from upstream artifacts that every document must agree with.
+
+    `vocabulary` is the number of token ids. `provenance` maps a column to its only allowed value. `commit` is the
+    pinned commit; `commits` are the listed commits, one of which each document of a dataset version must name.
+    """
 
     vocabulary: int
     provenance: dict[str, str]
@@ -90,8 +96,8 @@ class Facts:
     commits: tuple[str, ...] = ()
 
     @staticmethod
-    def of(tokens: Artifact, partition: str) -> Facts:
-        """The facts behind the token parquet `tokens`; `LineageGap` if an artifact that it was made from is gone."""
+    def of(tokens: Artifact, partition: str) -> UpstreamFacts:
+        """The facts for the token parquet `tokens`. Raises `LineageGap` if one of its inputs is missing."""
         from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 
         lock = TokenizerLock.from_bytes(input_of(tokens, "tokenizer").file(LOCK_FILE).read_bytes())
@@ -99,11 +105,11 @@ class Facts:
         repo = RepoRef.parse(partition)
         provenance = {c.REPO: repo.name, c.REF: repo.ref}
         commit = str(pinned.manifest.config["commit"])
-        return Facts(lock.recipe.vocabulary_size, provenance, commit, _listed_commits(tokens))
+        return UpstreamFacts(lock.recipe.vocabulary_size, provenance, commit, _listed_commits(tokens))
 
 
 def _listed_commits(tokens: Artifact) -> tuple[str, ...]:
-    """The commits that documents of the token parquet `tokens` may be of, beside the pinned one."""
+    """The listed commits from which `tokens` has documents; none if it has no dataset version (v2, v3)."""
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.jsonl import json_lines
 
@@ -116,21 +122,21 @@ def _listed_commits(tokens: Artifact) -> tuple[str, ...]:
 
 
 TOKEN_CHECKS: Final = (
-    Check("first_token_is_bos", f"token {BOS_ID} first", Rows(_no_bos_first)),
-    Check("bos_count_is_documents", "one BOS a document", Rows(_other_bos_count)),
-    Check("text_makes_no_special_token", f"no id below {SPACE_ID} but BOS", Rows(_special_tokens)),
-    Check("ids_below_vocabulary", "ids below the tokenizer's vocabulary size", Rows(_beyond_vocabulary)),
-    Check("tokens_within_limit", "at most the tokens of its budget, BOS included", Rows(_beyond_limit)),
+    Check("first_token_is_bos", f"token {BOS_ID} first", DocumentRule(_no_bos_first)),
+    Check("bos_count_is_documents", "one BOS per document", DocumentRule(_other_bos_count)),
+    Check("text_makes_no_special_token", f"no id below {SPACE_ID} but BOS", DocumentRule(_special_tokens)),
+    Check("ids_below_vocabulary", "ids below the tokenizer's vocabulary size", DocumentRule(_beyond_vocabulary)),
+    Check("tokens_within_limit", "at most the tokens of its budget, BOS included", DocumentRule(_beyond_limit)),
 )
 PROVENANCE_CHECKS: Final = (
     Check(
         "provenance_of_partition", "the partition's repository, ref and commit, a file and a licence",
-        Rows(_other_provenance),
+        DocumentRule(_other_provenance),
     ),
     Check(
         "platforms_known",
         f"at most {MAX_PLATFORM_IDS} platforms, ascending, from 1 to {PLATFORM_IDS - 1}",
-        Rows(lambda documents: documents.platforms_odd()),
+        DocumentRule(lambda documents: documents.invalid_platforms()),
     ),
     Check("unique_document_ids", "each id once in a budget", _repeated),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Invariants of `v6_enriched`: a value for every token, by the first-character rule; text and tokens as upstream."""
+"""Invariants of `v6_enriched`: each token has the values of its first character; text and tokens are unchanged."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import DEF_USE_USE, STRUCTURE_CATEGORIES
-from megacpp_assets.quality.document_rules import PROVENANCE_CHECKS, TOKEN_CHECKS, Facts, Rows, rules_of
-from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
+from megacpp_assets.quality.document_rules import PROVENANCE_CHECKS, TOKEN_CHECKS, DocumentRule, UpstreamFacts, rules_of
+from megacpp_assets.quality.table import Check, Verdict, fail_dependent, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.documents import Mask, Pass
+    from megacpp_assets.quality.reading.documents import Mask, RuleResults
     from megacpp_assets.quality.reading.enriched_documents import EnrichedDocuments
 
 _CHUNK_COLUMNS: Final = (
@@ -22,20 +22,20 @@ _CHUNK_COLUMNS: Final = (
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
     from megacpp_assets.contract.schemas import ENRICHED
     from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, other_schemas
-    from megacpp_assets.quality.reading.enriched_documents import pass_beside
+    from megacpp_assets.quality.reading.enriched_documents import apply_rules_with_source
 
     if other := other_schemas(artifact.files(PARQUET_SUFFIX), ENRICHED):
-        return unmeasured(CHECKS, Verdict(False, f"another in {other}"))
+        return fail_dependent(CHECKS, Verdict(False, f"another schema in {other}"))
     tokens = input_of(artifact, "tokenized_parquet")
-    facts = Facts.of(tokens, artifact.manifest.partition)
+    facts = UpstreamFacts.of(tokens, artifact.manifest.partition)
     rules, comparing = rules_of(CHECKS), rules_of(CHECKS, comparing=True)
-    return judged(CHECKS, pass_beside(artifact, tokens, facts, rules, comparing))
+    return run_checks(CHECKS, apply_rules_with_source(artifact, tokens, facts, rules, comparing))
 
 
-def _schema(found: Pass) -> Verdict:
+def _schema(found: RuleResults) -> Verdict:
     return Verdict(True, f"the same in {len(found.artifact.manifest.files)} files")
 
 
@@ -67,43 +67,43 @@ def _edges_outside(documents: EnrichedDocuments) -> Mask:
 
 CHECKS: Final = (
     Check("schema", "the contract's schema in every file", _schema),
-    Check("column_lengths", "a value for every token and chunk", Rows(_uneven)),
+    Check("column_lengths", "a value for every token and chunk", DocumentRule(_uneven)),
     Check(
         "categories_known",
         f"structure ids and chunk kinds below {len(STRUCTURE_CATEGORIES)}, def-use at most {DEF_USE_USE}",
-        Rows(_unknown_categories),
+        DocumentRule(_unknown_categories),
     ),
     *TOKEN_CHECKS,
     Check(
         "chunk_spans_inside",
         "starts that increase, each before its end, ends within the document",
-        Rows(lambda documents: documents.chunks_disordered()),
+        DocumentRule(lambda documents: documents.invalid_chunks()),
     ),
-    Check("edges_inside_chunks", "edges between the document's chunks", Rows(_edges_outside)),
+    Check("edges_inside_chunks", "edges between the document's chunks", DocumentRule(_edges_outside)),
     Check(
         "dep_levels_follow_chunks",
         "each chunk's level at its first token, 0 before the first chunk",
-        Rows(lambda documents: documents.levels_astray()),
+        DocumentRule(lambda documents: documents.wrong_levels()),
     ),
     *PROVENANCE_CHECKS,
     Check(
         "text_unchanged",
         "the text of the token parquet",
-        Rows(lambda documents: documents.texts_differ(), comparing=True),
+        DocumentRule(lambda documents: documents.texts_differ(), comparing=True),
     ),
     Check(
         "tokens_conserved",
         "the tokens of the token parquet",
-        Rows(lambda documents: documents.tokens_differ(), comparing=True),
+        DocumentRule(lambda documents: documents.tokens_differ(), comparing=True),
     ),
     Check(
         "platforms_unchanged",
         "the platforms of the token parquet",
-        Rows(lambda documents: documents.platforms_differ(), comparing=True),
+        DocumentRule(lambda documents: documents.platforms_differ(), comparing=True),
     ),
     Check(
         "first_character_rule",
-        "each token's first character's value",
-        Rows(lambda documents: documents.values_differ(), comparing=True),
+        "for each token the value of its first character",
+        DocumentRule(lambda documents: documents.values_differ(), comparing=True),
     ),
 )

@@ -1,4 +1,7 @@
-"""The check that packed rows, Megatron files and checkpoints share: one tokenizer behind all of it, the lock's."""
+"""The tokenizer check of packed rows, Megatron files and checkpoints.
+
+All their inputs must come from one tokenizer, the one that `corpus.lock` pins.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
 
 NAME = "tokenizer_lineage"
-EXPECTED = "one tokenizer behind every input, the one that corpus.lock pins"
+EXPECTED = "one tokenizer for every input, the one that corpus.lock pins"
 
 
 class HasArtifact(Protocol):
-    """What a stage's checks are asked about."""
+    """The subject of a stage's checks: anything with an artifact."""
 
     @property
     def artifact(self) -> Artifact:
@@ -21,6 +24,6 @@ class HasArtifact(Protocol):
 
 
 def tokenizer_lineage(subject: HasArtifact) -> Verdict:
-    """Holds where the chain of the artifact has one tokenizer and `corpus.lock` pins no other."""
+    """Holds if the artifact's chain has exactly one tokenizer and `corpus.lock` pins no other."""
     problem = wrong_tokenizer(subject.artifact)
     return Verdict(not problem, problem or f"tokenizer {tokenizers_behind(subject.artifact)[0].commit}")

@@ -1,4 +1,7 @@
-"""Invariants of `megatron_bin_idx`: index bytes, ids, documents, sidecars, and equality with the packed rows."""
+"""Invariants of `megatron_bin_idx`: index bytes, ids, documents, sidecars, and equality with the packed rows.
+
+A function for a pair returns the problem as text, "" if there is no problem.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Megatron:
-    """The pairs of the splits that both have rows and files; `splits` and `expected` say which have which."""
+    """The artifact's pairs. `splits` have files, `expected` have packed rows; `pairs` are of the splits with both."""
 
     artifact: Artifact
     splits: tuple[str, ...]
@@ -31,7 +34,7 @@ class _Megatron:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if the packed rows are gone."""
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the packed rows are missing."""
     from megacpp_assets.megatron.index_format import token_code
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
     from megacpp_assets.quality.reading.megatron_pairs import Pair
@@ -49,7 +52,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
         for split in splits
         if split in expected
     )
-    return judged(CHECKS, _Megatron(artifact, splits, expected, tuple(pairs)))
+    return run_checks(CHECKS, _Megatron(artifact, splits, expected, tuple(pairs)))
 
 
 def _row_files(packed: Artifact, split: str) -> list[Path]:
@@ -57,8 +60,8 @@ def _row_files(packed: Artifact, split: str) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Each:
-    """Holds where `problem` finds none in any pair."""
+class _EachPair:
+    """A judge that holds if `problem` returns "" for every pair."""
 
     problem: Callable[[Pair], str]
 
@@ -68,16 +71,16 @@ class _Each:
 
 
 def _splits(megatron: _Megatron) -> Verdict:
-    found = f"{list(megatron.splits)} where the rows have {list(megatron.expected)}"
+    found = f"{list(megatron.splits)}, the rows have {list(megatron.expected)}"
     return Verdict(megatron.splits == megatron.expected, found)
 
 
 def _header(pair: Pair) -> str:
     try:
-        header, usual = pair.header()
+        header, is_expected = pair.header()
     except IndexCorrupt as error:
         return str(error)
-    return "" if usual else str(header)
+    return "" if is_expected else str(header)
 
 
 def _index_bytes(pair: Pair) -> str:
@@ -87,25 +90,25 @@ def _index_bytes(pair: Pair) -> str:
 
 def _bin_bytes(pair: Pair) -> str:
     size, expected = pair.bin_bytes
-    return "" if size == expected else f"{size} bytes where lengths give {expected}"
+    return "" if size == expected else f"{size} bytes, the lengths add up to {expected}"
 
 
 def _pointers(pair: Pair) -> str:
-    return "" if pair.pointers_run() else "otherwise"
+    return "" if pair.pointers_run() else "pointers or boundaries differ"
 
 
 def _ids(megatron: _Megatron) -> Verdict:
     from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 
     limit = vocabulary_size_of(megatron.artifact)
-    outside = sum(pair.ids_from(limit) for pair in megatron.pairs)
-    return Verdict(not outside, f"{outside} tokens not below {limit}")
+    outside = sum(pair.ids_outside(limit) for pair in megatron.pairs)
+    return Verdict(not outside, f"{outside} tokens outside 0 to {limit - 1}")
 
 
 def _bos(pair: Pair) -> str:
-    found, opened = pair.bos()
-    wanted = found == opened == pair.documents
-    return "" if wanted else f"{found} BOS, {opened} of them at the start of one of {pair.documents} documents"
+    found, at_start = pair.bos()
+    is_expected = found == at_start == pair.documents
+    return "" if is_expected else f"{found} BOS, {at_start} of them at the start of one of {pair.documents} documents"
 
 
 def _channels(pair: Pair) -> str:
@@ -113,18 +116,19 @@ def _channels(pair: Pair) -> str:
 
 
 def _row_starts(pair: Pair) -> str:
-    return "" if pair.rows_cover() else "rows that do not"
+    return "" if pair.rows_cover() else "row starts break the rule"
 
 
 def _listed(pair: Pair) -> str:
-    count = pair.listed == pair.rows.documents == pair.documents
-    lines = "" if count else f"{pair.listed} lines for {pair.rows.documents} documents of rows"
-    return pair.rows.other_lines or lines
+    is_complete = pair.listed == pair.rows.documents == pair.documents
+    wrong_count = "" if is_complete else f"{pair.listed} lines for {pair.rows.documents} documents of rows"
+    return pair.rows.other_lines or wrong_count
 
 
 def _tokens(pair: Pair) -> str:
-    count = "" if pair.rows.tokens == pair.total else f"{pair.rows.tokens} in rows, {pair.total} in documents"
-    return pair.rows.other_tokens or count
+    is_complete = pair.rows.tokens == pair.total
+    wrong_count = "" if is_complete else f"{pair.rows.tokens} in rows, {pair.total} in documents"
+    return pair.rows.other_tokens or wrong_count
 
 
 def _chunks(pair: Pair) -> str:
@@ -132,8 +136,8 @@ def _chunks(pair: Pair) -> str:
 
 
 def _platforms(pair: Pair) -> str:
-    stray = f"{pair.stray_platforms} bytes too many" if pair.stray_platforms else ""
-    return pair.rows.other_platforms or stray
+    wrong_size = f"{pair.surplus_platform_bytes} bytes too many" if pair.surplus_platform_bytes else ""
+    return pair.rows.other_platforms or wrong_size
 
 
 def _structure(pair: Pair) -> str:
@@ -145,35 +149,41 @@ CHECKS: Final[tuple[Check[_Megatron], ...]] = (
     Check(
         "header_is_megatrons",
         "MMIDIDX version 1, code 4 (8 for two bytes), one more boundary than sequences",
-        _Each(_header),
+        _EachPair(_header),
     ),
-    Check("index_bytes_fit_the_documents", "34 + 12 n + 8 (n + 1) bytes for n documents", _Each(_index_bytes)),
-    Check("lengths_add_up_to_the_bin", "4 (or 2) bytes for each token of each document", _Each(_bin_bytes)),
-    Check("pointers_are_the_running_sum", "each pointer the bytes before it, boundaries 0 to n", _Each(_pointers)),
-    Check("ids_are_below_the_vocabulary", "every token from 0 to the tokenizer's vocabulary size", _ids),
-    Check("bos_opens_each_document_once", "as many BOS as documents, each at a document's start", _Each(_bos)),
-    Check("sidecars_are_token_aligned", "one value per token in each structure channel", _Each(_channels)),
+    Check("index_bytes_fit_the_documents", "34 + 12 n + 8 (n + 1) bytes for n documents", _EachPair(_index_bytes)),
+    Check("lengths_add_up_to_the_bin", "4 (or 2) bytes for each token of each document", _EachPair(_bin_bytes)),
+    Check(
+        "pointers_are_the_running_sum",
+        "each pointer the number of bytes before its document, boundaries 0 to n",
+        _EachPair(_pointers),
+    ),
+    Check("ids_are_below_the_vocabulary", "every token at least 0 and below the tokenizer's vocabulary size", _ids),
+    Check("bos_opens_each_document_once", "as many BOS as documents, each at a document's start", _EachPair(_bos)),
+    Check("sidecars_are_token_aligned", "one value per token in each structure channel", _EachPair(_channels)),
     Check(
         "row_starts_cover_the_documents",
-        "rising from 0 to the document count, at most T tokens a row",
-        _Each(_row_starts),
+        "row starts that rise from 0 to the document count, at most T tokens per row",
+        _EachPair(_row_starts),
     ),
     Check(
         "documents_are_listed_in_order",
         "a line for each sequence, with the document and length of its row",
-        _Each(_listed),
+        _EachPair(_listed),
     ),
-    Check("tokens_are_those_of_the_rows", "every token of the packed rows' valid prefixes, in order", _Each(_tokens)),
+    Check(
+        "tokens_are_those_of_the_rows", "every token of the packed rows' valid prefixes, in order", _EachPair(_tokens)
+    ),
     Check(
         "structure_is_that_of_the_rows",
         "every structure value of the packed rows' valid prefixes, in order",
-        _Each(_structure),
+        _EachPair(_structure),
     ),
-    Check("chunks_are_those_of_the_rows", "every chunk and edge of the packed rows, in order", _Each(_chunks)),
+    Check("chunks_are_those_of_the_rows", "every chunk and edge of the packed rows, in order", _EachPair(_chunks)),
     Check(
         "platforms_are_those_of_the_rows",
         "the platforms of each document of the packed rows, in order",
-        _Each(_platforms),
+        _EachPair(_platforms),
     ),
     Check(NAME, EXPECTED, tokenizer_lineage),
 )

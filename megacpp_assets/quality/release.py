@@ -1,6 +1,7 @@
-"""A release of a repository held against the one that mixtures read: nothing of its data may have become empty or odd.
+"""Compares a release of a repository with the one that mixtures read, to find data that was lost or has shifted.
 
-Upstream may rename a folder, a parser may lose a header: the documents are then all well-formed, and half of them gone.
+If upstream renames a folder, or the parser misses a header, every document is still valid, but half of them are
+missing.
 """
 
 from __future__ import annotations
@@ -12,44 +13,45 @@ from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 _SHOWN = 3
+_FIRST: Final = "no earlier release to compare with"
 
 
 @dataclass(frozen=True)
-class Made:
-    """What the stages of a repository made of one reference."""
+class ReferenceArtifacts:
+    """The artifacts of one reference of a repository."""
 
     semantic: Artifact
     enriched: Artifact
 
     @property
     def stats(self) -> Mapping[str, Any]:
-        """The statistics of its token-level documents."""
+        """The statistics of the enriched artifact."""
         return self.enriched.manifest.stats
 
     @property
     def name(self) -> str:
-        """The repository's, without the reference."""
+        """The name of the repository, without the reference."""
         return self.enriched.manifest.partition.partition("@")[0]
 
     @property
     def bytes_per_token(self) -> float:
-        """Of all its documents."""
+        """UTF-8 bytes of text per token, over all documents."""
         return float(self.stats["text_bytes"] / max(1, self.stats["tokens"]))
 
     @cached_property
     def shares(self) -> Mapping[str, float]:
-        """Category -> its share of the tokens."""
+        """The share of the tokens in each category, 0 to 1."""
         tokens = {name: entry["tokens"] for name, entry in self.stats["categories"].items()}
         whole = max(1, sum(tokens.values()))
         return {name: count / whole for name, count in tokens.items()}
 
     @cached_property
     def empty(self) -> set[str]:
-        """Its columns that say nothing."""
+        """The token columns with the same value everywhere, and the edge columns without an edge."""
         from megacpp_assets.quality.reading.release import empty_columns
 
         return empty_columns(self.enriched)
@@ -57,23 +59,25 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A release, the one before it where there is one, and what may differ."""
+    """A release, the release that mixtures read now (None if there is none), and the allowed differences."""
 
-    new: Made
-    earlier: Made | None
+    new: ReferenceArtifacts
+    earlier: ReferenceArtifacts | None
     limits: PromotionRecipe
 
 
 def compare(comparison: Comparison) -> list[CheckResult]:
     """The results of `CHECKS`, in their order."""
-    return judged(CHECKS, comparison)
+    return run_checks(CHECKS, comparison)
 
 
 def _amount(name: str) -> Any:
+    """A judge that compares the statistic `name` of both releases."""
+
     def judge(comparison: Comparison) -> Verdict:
         new = comparison.new.stats[name]
         if comparison.earlier is None:
-            return Verdict(new > 0, f"{new:,}; nothing earlier to hold it against")
+            return Verdict(new > 0, f"{new:,}; {_FIRST}")
         before, limits = comparison.earlier.stats[name], comparison.limits
         holds = new > 0 and limits.least_share * before <= new <= limits.most_share * before
         return Verdict(holds, f"{new:,}, {before:,} before: {new / max(1, before):.3f} times as many")
@@ -83,16 +87,17 @@ def _amount(name: str) -> Any:
 
 def _columns(comparison: Comparison) -> Verdict:
     if comparison.earlier is None:
-        return Verdict(True, "nothing earlier to hold it against")
+        return Verdict(True, _FIRST)
     lost = sorted(comparison.new.empty - comparison.earlier.empty)
-    return Verdict(not lost, ", ".join(lost) or "none that had values before")
+    return Verdict(not lost, ", ".join(lost) or "no column lost its values")
 
 
 def _categories(comparison: Comparison) -> Verdict:
     if comparison.earlier is None:
-        return Verdict(True, "nothing earlier to hold it against")
+        return Verdict(True, _FIRST)
     new, before = comparison.new.shares, comparison.earlier.shares
     moved = {name: new.get(name, 0.0) - before.get(name, 0.0) for name in sorted(new.keys() | before.keys())}
+    # Each token that moves leaves one category and enters another, so the sum counts it twice.
     shift = sum(map(abs, moved.values())) / 2
     most = max(moved, key=lambda name: abs(moved[name]))
     return Verdict(
@@ -103,7 +108,7 @@ def _categories(comparison: Comparison) -> Verdict:
 def _bytes_per_token(comparison: Comparison) -> Verdict:
     new = comparison.new.bytes_per_token
     if comparison.earlier is None:
-        return Verdict(True, f"{new:.3f}; nothing earlier to hold it against")
+        return Verdict(True, f"{new:.3f}; {_FIRST}")
     before = comparison.earlier.bytes_per_token
     shift = abs(new - before) / before if before else 1.0
     return Verdict(shift <= comparison.limits.bytes_per_token_shift, f"{new:.3f}, {before:.3f} before")
@@ -125,12 +130,12 @@ CHECKS: Final = (
     ),
     Check("tokens_hold", "tokens within promotion.least_share and most_share of those before", _amount("tokens")),
     Check("bytes_hold", "bytes within promotion.least_share and most_share of those before", _amount("text_bytes")),
-    Check("columns_hold", "no column without values that had some before", _columns),
+    Check("columns_hold", "no column that had values before and has none now", _columns),
     Check("categories_hold", "at most promotion.category_shift of the tokens in other categories", _categories),
     Check(
         "bytes_per_token_hold",
-        "bytes per token as before, by a part of promotion.bytes_per_token_shift",
+        "bytes per token that differ by at most the share promotion.bytes_per_token_shift",
         _bytes_per_token,
     ),
-    Check("failed_units_listed", "every file that failed in promotion.failed_units, with the reason", _failed_units),
+    Check("failed_units_listed", "every file that failed listed in promotion.failed_units", _failed_units),
 )

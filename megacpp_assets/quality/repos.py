@@ -7,7 +7,7 @@ from typing import Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.sources.source_file import OBJECTS
-from megacpp_assets.quality.table import Check, Verdict, failing, judged
+from megacpp_assets.quality.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
@@ -16,7 +16,11 @@ from megacpp_assets.storage.git_objects import source_files
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """What git says of the objects (`found` commit, listed blobs `missing`, paths of the `tree`), and the file list."""
+    """The repository as its checks read it.
+
+    `found` is the commit that git resolves, `missing` are listed blobs that git lacks, and `tree` has the paths of the
+    commit's tree. `paths` are those of the file list, of which `sources` are C or C++ files.
+    """
 
     commit: str
     found: str
@@ -27,11 +31,11 @@ class _Repository:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`."""
+    """The results of all checks, in the order of `CHECKS`."""
     try:
-        return judged(CHECKS, _read(artifact))
+        return run_checks(CHECKS, _read(artifact))
     except GitFailed as error:
-        return failing(CHECKS, f"no readable repository: {error.cause}")
+        return fail_all(CHECKS, f"no readable repository: {error.cause}")
 
 
 def _read(artifact: Artifact) -> _Repository:
@@ -52,7 +56,7 @@ def _read(artifact: Artifact) -> _Repository:
 
 
 def _pinned(repository: _Repository) -> Verdict:
-    return Verdict(repository.found == repository.commit, f"{repository.found} where {repository.commit} is pinned")
+    return Verdict(repository.found == repository.commit, f"{repository.found}, pinned is {repository.commit}")
 
 
 def _whole(repository: _Repository) -> Verdict:
@@ -70,7 +74,7 @@ def _unique(repository: _Repository) -> Verdict:
 
 
 def _has_sources(repository: _Repository) -> Verdict:
-    return Verdict(repository.sources > 0, f"{repository.sources} among its {len(repository.paths)} entries")
+    return Verdict(repository.sources > 0, f"{repository.sources} of {len(repository.paths)} entries")
 
 
 CHECKS: Final = (

@@ -1,4 +1,4 @@
-"""Invariants of `semantic_jsonl`, over every published record: columns, chunks, edges, provenance down to the blob."""
+"""Invariants of `semantic_jsonl`, for every published record: columns, chunks, edges, and text equal to the blobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.semantic.documents.rules import (
     bytes_stand_once,
@@ -31,41 +31,49 @@ UNLABELLED_PER_CENT: Final = 1
 RESOLVED_PER_CENT: Final = 97
 INFERRED_PER_CENT: Final = 70
 NEAREST_PER_CENT: Final = 40
-"""Units of no target are headers for the most part, whose templates are not instantiated: 56 % on fmt, 91 % on
-googletest, and 41 % on abseil in an earlier measurement. Inferred units are sources too: 89 % and 97 %, and 73 to 77 %
-on the sample's expression templates and futures, whose calls wait for template arguments."""
+"""Lower limits for the share of resolved calls.
+
+Units with the arguments of the nearest unit are mostly headers, whose templates are not instantiated. Measured: 56 % on
+fmt, 91 % on googletest, and 41 % on abseil (earlier). Units with inferred arguments are sources too: 89 % on fmt, 97 %
+on googletest, and 73 to 77 % on the sample's expression templates and futures, whose calls depend on template
+arguments.
+"""
 COMPILED_PER_CENT: Final = 45
-"""A document that does not compile names what it does not show. benchmarks/DOCUMENTS.md has the shares of libraries."""
+"""A document that does not compile uses undeclared names. benchmarks/DOCUMENTS.md has measured shares."""
 FEW_UNITS: Final = 10
+"""Below this number of units or documents a share means little, and the checks of shares hold."""
 FEW_LEFT_OUT: Final = 3
-"""So many definitions may be left out of any repository: of a small one they are a large share."""
+"""This many definitions may be left out of any repository: in a small one, a few are already a large share."""
 
 Record = dict[str, Any]
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if the pinned repository is gone."""
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the pinned repository is missing."""
     from megacpp_assets.quality.reading.semantic_records import Rules, read_semantic
 
     judges = [check.judge for check in CHECKS if isinstance(check.judge, _Records)]
-    of_head, of_all = ([judge.holds for judge in judges if judge.head == head] for head in (True, False))
+    of_head, of_all = ([judge.holds for judge in judges if judge.head_only == head] for head in (True, False))
     sources = input_of(artifact, "pinned_repos"), input_of(artifact, "curated_files")
-    return judged(CHECKS, read_semantic(artifact, sources, Rules(of_head, of_all)))
+    return run_checks(CHECKS, read_semantic(artifact, sources, Rules(of_head, of_all)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """Holds where `holds` is true of every record; `head`: it reads no more than what stands before its columns."""
+    """A judge that holds if `holds` is true for every record.
+
+    A rule that is `head_only` reads only the fields before the character columns, so it needs no decoding of these.
+    """
 
     holds: Callable[[Record, Scan], bool]
-    head: bool = False
+    head_only: bool = False
 
     def __call__(self, semantic: Semantic) -> Verdict:
         scan = semantic.scan
         broken, first = scan.broken[self.holds], scan.first.get(self.holds)
         if not broken:
-            return Verdict(True, f"{scan.documents} documents hold it")
-        return Verdict(False, f"{broken} of {scan.documents} documents break it, first {first}")
+            return Verdict(True, f"all {scan.documents} documents")
+        return Verdict(False, f"{broken} of {scan.documents} documents break the rule, first {first}")
 
 
 def _columns_match_text(record: Record, scan: Scan) -> bool:
@@ -79,7 +87,7 @@ def _categories_are_known(record: Record, scan: Scan) -> bool:
 
 
 def _rule(rule: Rule) -> _Records:
-    """The check that every record holds a rule which its maker asked before it was written."""
+    """A judge for a rule of `documents/rules.py`, which the stage also applies before it writes a record."""
     return _Records(lambda record, scan: not rule(scan.shown(record), scan.data))
 
 
@@ -96,40 +104,41 @@ def _platforms_recorded(record: Record, scan: Scan) -> bool:
 
 
 def _documents(semantic: Semantic) -> Verdict:
-    said = semantic.artifact.manifest.stats.get("documents", 0)
-    found = {budget: told.documents for budget, told in semantic.scan.told.items()}
-    holds = all(found.values()) and 0 < sum(found.values()) == said
-    return Verdict(holds, f"{', '.join(map(str, found.values()))}, {said} in the statistics")
+    recorded = semantic.artifact.manifest.stats.get("documents", 0)
+    found = {budget: summary.documents for budget, summary in semantic.scan.by_budget.items()}
+    holds = all(found.values()) and 0 < sum(found.values()) == recorded
+    return Verdict(holds, f"{', '.join(map(str, found.values()))}, {recorded} in the statistics")
 
 
 def _ids(semantic: Semantic) -> Verdict:
-    return _once(told.ids for told in semantic.scan.told.values())
+    return _once(summary.ids for summary in semantic.scan.by_budget.values())
 
 
 def _held_out(semantic: Semantic) -> Verdict:
-    leaked = semantic.scan.leaked()
-    return Verdict(leaked.is_allowed, str(leaked))
+    leak = semantic.scan.leaked()
+    return Verdict(leak.is_allowed, str(leak))
 
 
 def _roots(semantic: Semantic) -> Verdict:
-    return _once(told.root_texts for told in semantic.scan.told.values())
+    return _once(summary.root_texts for summary in semantic.scan.by_budget.values())
 
 
 def _once(budgets: Iterable[Counter[Any]]) -> Verdict:
+    """Holds if no counter has a value more than once. A value may occur in several budgets."""
     repeated = sum(count - 1 for counts in budgets for count in counts.values())
     return Verdict(not repeated, f"{repeated} repeated")
 
 
 def _unplaced(semantic: Semantic) -> Verdict:
     lost, total = semantic.lost_definitions()
-    return Verdict(not lost, f"{len(lost)} of {total} symbols lost, first {lost[0]}" if lost else "all")
+    return Verdict(not lost, f"{len(lost)} missing of {total} symbols, first {lost[0]}" if lost else "all")
 
 
 def _left_out_share(semantic: Semantic) -> Verdict:
     per_cent = float(semantic.artifact.manifest.config["left_out_per_cent"])
     left = semantic.left_out
     small = len(left.rows) * 100 <= per_cent * left.roots and left.bytes * 100 <= per_cent * left.root_bytes
-    return Verdict(small or len(left.rows) <= FEW_LEFT_OUT, f"{left}, {per_cent:g} % may")
+    return Verdict(small or len(left.rows) <= FEW_LEFT_OUT, f"{left}; the limit is {per_cent:g} %")
 
 
 def _nothing_left_out(semantic: Semantic) -> Verdict:
@@ -137,7 +146,7 @@ def _nothing_left_out(semantic: Semantic) -> Verdict:
 
 
 def _named(semantic: Semantic) -> Verdict:
-    used, wrong = semantic.nameless()
+    used, wrong = semantic.unnamed_symbols()
     return Verdict(not wrong, f"{len(wrong)} wrong, first: {wrong[0]}" if wrong else f"{used} ids in the columns")
 
 
@@ -145,7 +154,7 @@ def _failed_files(semantic: Semantic) -> Verdict:
     per_cent = float(semantic.artifact.manifest.config["failed_files_per_cent"])
     failed = [row["filepath"] for row in semantic.read_files if row["status"] == "failed"]
     files = len(semantic.read_files)
-    # Of a few files one is a large share already: one may fail wherever another did not.
+    # In a small repository one file is already a large share, so one file may fail if at least one other did not.
     holds = len(failed) * 100 <= per_cent * files or len(failed) == 1 < files
     found = f"{len(failed)} of {files} failed {failed[:3]}; semantic.failed_files_per_cent is {per_cent:g}"
     return Verdict(holds, found)
@@ -158,10 +167,10 @@ def _unlabelled(semantic: Semantic) -> Verdict:
 
 
 def _stated(semantic: Semantic) -> Verdict:
-    said = [(row["filepath"], word) for row in semantic.files for word in row["flags"]]
-    said += [(row["filepath"], row["reason"]) for row in semantic.files if row["status"] == "skipped"]
-    unknown = [f"{path}: {word!r}" for path, word in said if word not in POLICY]
-    return Verdict(not unknown, f"{len(unknown)} without {unknown[:3]}")
+    words = [(row["filepath"], word) for row in semantic.files for word in row["flags"]]
+    words += [(row["filepath"], row["reason"]) for row in semantic.files if row["status"] == "skipped"]
+    unknown = [f"{path}: {word!r}" for path, word in words if word not in POLICY]
+    return Verdict(not unknown, f"{len(unknown)} unknown words {unknown[:3]}")
 
 
 def _clean(semantic: Semantic) -> Verdict:
@@ -181,7 +190,7 @@ def _coverage_recorded(semantic: Semantic) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Resolved:
-    """Holds where `least` per cent of the calls are resolved in units whose arguments came by `mode`."""
+    """A judge that holds if at least `least` per cent of calls are resolved in units with arguments of `mode`."""
 
     mode: str
     least: int
@@ -203,8 +212,8 @@ def _compile(semantic: Semantic) -> Verdict:
 def _as_asked(semantic: Semantic) -> Verdict:
     from megacpp_assets.semantic.commands.configured import CONFIGURE_DONE
 
-    said = str(semantic.artifact.manifest.stats.get("configure", CONFIGURE_DONE))
-    return Verdict(said == CONFIGURE_DONE, said)
+    outcome = str(semantic.artifact.manifest.stats.get("configure", CONFIGURE_DONE))
+    return Verdict(outcome == CONFIGURE_DONE, outcome)
 
 
 CHECKS: Final = (
@@ -233,15 +242,15 @@ CHECKS: Final = (
     Check("bytes_stand_once", "no byte of a file twice in a document", _rule(bytes_stand_once)),
     Check(
         "roles_recorded",
-        "root or context for what is of a file, one root at least, synthetic for the rest",
+        "root or context for text of a file, at least one root, synthetic for the rest",
         _rule(roles_recorded),
     ),
     Check(
         "platforms_recorded",
-        "platforms in ascending order, the standard of the parse and what conditionals, headers and suffixes tell",
+        "ascending platforms: the standard of the parse, and those of conditionals, headers and suffixes",
         _Records(_platforms_recorded),
     ),
-    Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned, head=True)),
+    Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned, head_only=True)),
     Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),
     Check("document_ids_unique", "no document id twice in a budget", _ids),
     Check("roots_unique", "no root text of 200 bytes or more twice in a budget", _roots),
@@ -263,7 +272,7 @@ CHECKS: Final = (
     ),
     Check(
         "symbols_are_named",
-        "a row of the symbol table for each id of the columns, each id its name's",
+        "a row of the symbol table for each id in the columns, and each id made from its name",
         _named,
     ),
     Check("files_parsed", "at most one file failed, or semantic.failed_files_per_cent of all files", _failed_files),
@@ -273,11 +282,11 @@ CHECKS: Final = (
         _stated,
     ),
     Check("coverage_recorded", "the statistics' coverage equal to the table's", _coverage_recorded),
-    # What follows warns. What a repository depends on may be missing here, it may be made of templates, whose
-    # dependent calls no compiler resolves before they are instantiated, or of text that no grammar covers.
+    # The checks below only warn, because a valid repository can fail them: its dependencies may be missing on this
+    # machine, its templates have calls that no compiler resolves before instantiation, and some text fits no grammar.
     Check(
         "units_clean",
-        f"one file at least without errors among {FEW_UNITS} or more: none means broken headers",
+        f"at least one file without errors if there are {FEW_UNITS} or more: none means broken headers",
         _clean,
         False,
     ),
@@ -297,16 +306,16 @@ CHECKS: Final = (
     ),
     Check(
         "nearest_calls_resolved",
-        f"at least {NEAREST_PER_CENT} % of the calls resolved in units with a neighbour's",
+        f"at least {NEAREST_PER_CENT} % of the calls resolved in units with the arguments of the nearest unit",
         _Resolved("nearest", NEAREST_PER_CENT),
         False,
     ),
     Check(
         "documents_compile",
-        f"of {FEW_UNITS} drawn documents or more at least {COMPILED_PER_CENT} % without an error, alone with the "
-        "toolchain's headers",
+        f"at least {COMPILED_PER_CENT} % of {FEW_UNITS} or more sampled documents without an error, compiled with the "
+        "toolchain's headers only",
         _compile,
         False,
     ),
-    Check("arguments_as_asked", "a database from --configure, where one was asked for", _as_asked, False),
+    Check("arguments_as_asked", "a compile database from --configure, if it was requested", _as_asked, False),
 )

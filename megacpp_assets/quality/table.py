@@ -1,7 +1,8 @@
-"""The shape of all checks: a table of named checks, one line each, over what an artifact holds.
+"""The common form of all checks: a table of named checks, and functions that run a table on an artifact's content.
 
-Each module of a stage has `CHECKS`, its table, and `check(artifact)`. The tables load without Arrow or numpy, so that
-listing the checks of all stages is cheap; what reads artifacts lies in `reading/` and is imported when a check runs.
+The module of a stage has `CHECKS`, its table, and `check(artifact)`. The tables load without Arrow or numpy, so that
+listing the checks of all stages is cheap. The code that reads artifacts is in `reading/` and is imported when checks
+run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a check holds, and what was found."""
+    """Whether a check holds, and text that says what was found."""
 
     holds: bool
     found: str
@@ -26,7 +27,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Subject]):
-    """A line of a table: `expected` says what must hold, `judge` finds out; one that is not `blocking` only warns."""
+    """A line of a table: `expected` says what must hold, and `judge` finds out whether it does.
+
+    A failed check that is not `blocking` only warns.
+    """
 
     name: str
     expected: str
@@ -34,22 +38,25 @@ class Check(Generic[Subject]):
     blocking: bool = True
 
     def result(self, verdict: Verdict) -> CheckResult:
-        """The check's result, given its verdict."""
+        """The result of this check for a verdict."""
         return CheckResult(self.name, verdict.holds, self.expected, verdict.found, self.blocking)
 
 
-def judged(checks: Sequence[Check[Subject]], subject: Subject) -> list[CheckResult]:
-    """The result of every check, in order. A check that meets an input which cannot be read fails and says so."""
+def run_checks(checks: Sequence[Check[Subject]], subject: Subject) -> list[CheckResult]:
+    """The results of all checks, in order.
+
+    A check that raises `MegacppError` fails, with the error as what was found.
+    """
     return [check.result(_verdict(check, subject)) for check in checks]
 
 
-def unmeasured(checks: Sequence[Check[Subject]], first: Verdict) -> list[CheckResult]:
-    """Results where the first check did not hold and the others rest on it."""
-    return [checks[0].result(first), *failing(checks[1:], f"not measured: {checks[0].name} does not hold")]
+def fail_dependent(checks: Sequence[Check[Subject]], first: Verdict) -> list[CheckResult]:
+    """Results if the first check does not hold: all others depend on it, so they fail without being run."""
+    return [checks[0].result(first), *fail_all(checks[1:], f"not measured: {checks[0].name} does not hold")]
 
 
-def failing(checks: Sequence[Check[Subject]], found: str) -> list[CheckResult]:
-    """Results where the artifact could not be read at all."""
+def fail_all(checks: Sequence[Check[Subject]], found: str) -> list[CheckResult]:
+    """Results if the artifact cannot be read at all: every check fails with the same text `found`."""
     return [check.result(Verdict(False, found)) for check in checks]
 
 

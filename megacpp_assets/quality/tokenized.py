@@ -1,4 +1,4 @@
-"""Invariants of `tokenized_parquet`: spans cover the text, one BOS a document, ids known, nothing lost on the way."""
+"""Invariants of `tokenized_parquet`: spans cover the text, one BOS per document, valid ids, and no text is lost."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.quality.document_rules import (
     PROVENANCE_CHECKS,
     TOKEN_CHECKS,
-    Facts,
-    Rows,
+    DocumentRule,
+    UpstreamFacts,
     all_rows,
     rules_of,
 )
-from megacpp_assets.quality.table import Check, Verdict, judged, unmeasured
+from megacpp_assets.quality.table import Check, Verdict, fail_dependent, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.documents import Mask, Pass
+    from megacpp_assets.quality.reading.documents import Mask, RuleResults
     from megacpp_assets.quality.reading.token_documents import TokenDocuments
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
     from megacpp_assets.contract.schemas import TOKENIZED
-    from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, other_schemas, pass_over
+    from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, apply_rules, other_schemas
     from megacpp_assets.quality.reading.token_documents import token_documents
 
     if other := other_schemas(artifact.files(PARQUET_SUFFIX), TOKENIZED):
-        return unmeasured(CHECKS, Verdict(False, f"another in {other}"))
-    facts = Facts.of(artifact, artifact.manifest.partition)
-    return judged(CHECKS, pass_over(artifact, token_documents(artifact, facts), rules_of(CHECKS)))
+        return fail_dependent(CHECKS, Verdict(False, f"another schema in {other}"))
+    facts = UpstreamFacts.of(artifact, artifact.manifest.partition)
+    return run_checks(CHECKS, apply_rules(artifact, token_documents(artifact, facts), rules_of(CHECKS)))
 
 
-def _schema(found: Pass) -> Verdict:
+def _schema(found: RuleResults) -> Verdict:
     return Verdict(True, f"the same in {len(found.artifact.manifest.files)} files")
 
 
@@ -46,6 +46,7 @@ def _uneven(documents: TokenDocuments) -> Mask:
     tokens = documents.tokens.lengths
     wrong = documents.number(c.ACTUAL_TOKEN_COUNT) != tokens
     wrong |= documents.uneven((c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS), tokens)
+    # Change columns are empty except in documents made from commits, where they have a value for each character.
     changed = np.where(documents.lengths(c.EDIT_OP) > 0, documents.characters, 0)
     wrong |= documents.uneven(c.CHANGE_COLUMNS, changed)
     return wrong | documents.uneven(c.CHAR_COLUMNS, documents.characters)
@@ -71,7 +72,7 @@ def _edges_outside(documents: TokenDocuments) -> Mask:
     return wrong
 
 
-def _conserved(found: Pass) -> Verdict:
+def _conserved(found: RuleResults) -> Verdict:
     from megacpp_assets.quality.reading.token_documents import not_conserved
 
     return all_rows(not_conserved(found.artifact))
@@ -79,20 +80,20 @@ def _conserved(found: Pass) -> Verdict:
 
 CHECKS: Final = (
     Check("schema", "the contract's schema in every file", _schema),
-    Check("column_lengths", "a value for every token and character", Rows(_uneven)),
+    Check("column_lengths", "a value for every token and character", DocumentRule(_uneven)),
     Check(
         "spans_aligned",
         "spans that cover the text in order, without gaps",
-        Rows(lambda documents: documents.spans_misaligned()),
+        DocumentRule(lambda documents: documents.spans_misaligned()),
     ),
     *TOKEN_CHECKS,
     Check(
         "chunks_within_limit",
         "at most max(128, T / 32) chunks, the slots of the shortest row that holds documents of T tokens",
-        Rows(_too_many_chunks),
+        DocumentRule(_too_many_chunks),
     ),
-    Check("chunk_spans_inside", "0 <= char_offset < char_end <= length of the text", Rows(_chunks_outside)),
-    Check("edges_inside_chunks", "edges between the document's chunks", Rows(_edges_outside)),
+    Check("chunk_spans_inside", "0 <= char_offset < char_end <= length of the text", DocumentRule(_chunks_outside)),
+    Check("edges_inside_chunks", "edges between the document's chunks", DocumentRule(_edges_outside)),
     *PROVENANCE_CHECKS,
-    Check("documents_conserved", "the text of each document of JSONL", _conserved),
+    Check("documents_conserved", "the text of each upstream document", _conserved),
 )

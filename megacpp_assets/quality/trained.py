@@ -1,4 +1,7 @@
-"""Invariants of `trained_checkpoint`: the run went to its end, its numbers are numbers, its data is what it says."""
+"""Invariants of `trained_checkpoint`: the run is complete, losses and weights are finite, and its data is recorded.
+
+A function for a checkpoint returns the problem as text, None if there is no problem.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.record import (
@@ -35,13 +38,13 @@ class _Checkpoint:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. Reads the artifacts that it was made from."""
-    return judged(CHECKS, _Checkpoint(artifact, read_config(artifact), read_metrics(artifact)))
+    """The results of all checks, in the order of `CHECKS`. The checks also read the checkpoint's inputs."""
+    return run_checks(CHECKS, _Checkpoint(artifact, read_config(artifact), read_metrics(artifact)))
 
 
 @dataclass(frozen=True, slots=True)
-class _No:
-    """Holds where `problem` finds none."""
+class _NoProblem:
+    """A judge that holds if `problem` returns None."""
 
     problem: Callable[[_Checkpoint], str | None]
 
@@ -55,12 +58,12 @@ def _steps(checkpoint: _Checkpoint) -> str | None:
     found = [metrics.step for metrics in checkpoint.metrics]
     if found == list(range(1, steps + 1)) and checkpoint.config.step == steps:
         return None
-    return f"{len(found)} lines, the last of step {found[-1] if found else 0}, where {steps} steps are due"
+    return f"{len(found)} lines, the last of step {found[-1] if found else 0}; expected {steps} steps"
 
 
 def _finite_losses(checkpoint: _Checkpoint) -> str | None:
     wrong = [metrics.step for metrics in checkpoint.metrics if not math.isfinite(metrics.loss)]
-    return f"no number at step {wrong[0]}" if wrong else None
+    return f"not finite at step {wrong[0]}" if wrong else None
 
 
 def _fell(checkpoint: _Checkpoint) -> str | None:
@@ -68,7 +71,7 @@ def _fell(checkpoint: _Checkpoint) -> str | None:
     if loss_fell(losses):
         return None
     first, last = quarter_losses(losses) if losses else (math.nan, math.nan)
-    return f"{last:.4f} after {first:.4f}"
+    return f"{last:.4f} in the last quarter, {first:.4f} in the first"
 
 
 def _finite_weights(checkpoint: _Checkpoint) -> str | None:
@@ -76,6 +79,10 @@ def _finite_weights(checkpoint: _Checkpoint) -> str | None:
 
 
 def _not_finite(artifact: Artifact) -> Iterator[str]:
+    """The tensors with a value that is not finite.
+
+    They are read in pieces, so that a large model needs little memory.
+    """
     import numpy as np
 
     from megacpp_assets.training.checkpoints.shards import Shards
@@ -108,7 +115,8 @@ def _tokenizer(checkpoint: _Checkpoint) -> str | None:
 
 
 def _manifests(checkpoint: _Checkpoint) -> str | None:
-    """Of the data: the checkpoint that training started from, if it did from one, is an input too."""
+    """The problem with the recorded manifests of the data; None if they are the inputs."""
+    # A checkpoint that training resumed from is an input too, but not data.
     own = checkpoint.artifact.path.partition("/")[0]
     data = [ref for ref in checkpoint.artifact.manifest.inputs if ref.path.partition("/")[0] != own]
     recorded = (checkpoint.config.data.tokenizer_manifest_sha256, checkpoint.config.data.megatron_manifest_sha256)
@@ -120,18 +128,20 @@ def _differs(expected: object, recorded: object) -> str | None:
 
 
 CHECKS: Final[tuple[Check[_Checkpoint], ...]] = (
-    Check("steps_are_the_recipes", "one line of metrics for each step of the recipe, in order", _No(_steps)),
-    Check("losses_are_finite", "a finite loss at every step", _No(_finite_losses)),
-    Check("loss_fell", "a lower mean loss in the last quarter of the steps than in the first", _No(_fell)),
+    Check("steps_are_the_recipes", "one line of metrics for each step of the recipe, in order", _NoProblem(_steps)),
+    Check("losses_are_finite", "a finite loss at every step", _NoProblem(_finite_losses)),
+    Check("loss_fell", "a lower mean loss in the last quarter of the steps than in the first", _NoProblem(_fell)),
     Check(
-        "weights_are_finite", "finite values in every tensor of the model and of the optimiser", _No(_finite_weights)
+        "weights_are_finite",
+        "finite values in every tensor of the model and of the optimiser",
+        _NoProblem(_finite_weights),
     ),
     Check(
         "train_bin_is_the_megatron_artifacts",
         "the sha256 of the .bin in the Megatron artifact's manifest",
-        _No(_train_bin),
+        _NoProblem(_train_bin),
     ),
-    Check("tokenizer_is_the_locked_one", "commit and sha256 of the tokenizer's lock", _No(_tokenizer)),
-    Check("data_manifests_are_the_inputs", "the manifests this checkpoint was made from", _No(_manifests)),
+    Check("tokenizer_is_the_locked_one", "commit and sha256 of the tokenizer's lock", _NoProblem(_tokenizer)),
+    Check("data_manifests_are_the_inputs", "the manifests this checkpoint was made from", _NoProblem(_manifests)),
     Check(NAME, EXPECTED, tokenizer_lineage),
 )

@@ -1,4 +1,4 @@
-"""Walking from an artifact to the ones it was made from, by its own manifest."""
+"""Opens the inputs of an artifact, which its manifest names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 
 
 def inputs_of(artifact: Artifact, stage: str) -> list[Artifact]:
-    """The inputs of `artifact` that `stage` made, in the manifest's order.
+    """The inputs of `artifact` that `stage` made, at least one, in the manifest's order.
 
-    `LineageGap` if there is none, or one is no longer the one that was used.
+    Raises `LineageGap` if the manifest names no such input, or if one was replaced since it was used.
     """
     opened = [(reference, open_artifact(artifact.root, reference.path)) for reference in artifact.manifest.inputs]
-    made = [(reference, found) for reference, found in opened if found.manifest.stage == stage]
-    if not made:
+    of_stage = [(reference, found) for reference, found in opened if found.manifest.stage == stage]
+    if not of_stage:
         raise LineageGap(artifact.path, expected=f"an input made by {stage}", found="none", do="rerun its stage")
-    for reference, found in made:
+    for reference, found in of_stage:
         if found.manifest.sha256 != reference.manifest_sha256:
             raise LineageGap(
                 reference.path,
@@ -23,9 +23,9 @@ def inputs_of(artifact: Artifact, stage: str) -> list[Artifact]:
                 found=f"manifest {found.manifest.sha256}",
                 do=f"rerun {artifact.manifest.stage} {artifact.manifest.partition}",
             )
-    return [found for _, found in made]
+    return [found for _, found in of_stage]
 
 
 def input_of(artifact: Artifact, stage: str) -> Artifact:
-    """The first input of `artifact` that `stage` made; `LineageGap` as for `inputs_of`."""
+    """The first input of `artifact` that `stage` made. Raises `LineageGap` like `inputs_of`."""
     return inputs_of(artifact, stage)[0]

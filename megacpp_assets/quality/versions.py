@@ -1,4 +1,4 @@
-"""Invariants of `commit_documents`: texts are the bytes of blobs, both sides come back, counts add up."""
+"""Invariants of `commit_documents`: texts equal the blobs, differences give both file versions back, counts add up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
@@ -26,7 +26,11 @@ Rule = Callable[["Scan", str, Record], bool]
 
 @dataclass(slots=True)
 class Scan:
-    """What one pass over the records found: counts by version, and by rule the ids of records that break it."""
+    """The findings of one pass over the records.
+
+    `documents` and `ids` count by dataset version. `broken` maps a rule to the ids of the records that break it.
+    `sides` maps a file's name to the splits that have documents of it.
+    """
 
     stats: Mapping[str, Any]
     changes: Mapping[tuple[str, str], Change]
@@ -38,7 +42,7 @@ class Scan:
     sides: dict[str, set[str]] = field(default_factory=dict)
 
     def read(self, version: str, record: Record) -> None:
-        """Judge one record."""
+        """Apply all rules to one record and count it."""
         self.documents[version] += 1
         self.ids[version, record[c.DOC_ID]] += 1
         for name, rule in self.rules.items():
@@ -50,12 +54,12 @@ class Scan:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
-    return judged(CHECKS, scan_of(artifact, _RULES))
+    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
+    return run_checks(CHECKS, scan_of(artifact, _RULES))
 
 
 def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
-    """Read every record of documents of commits. `LineageGap` if an upstream artifact is gone."""
+    """Apply `rules` to every record of documents of commits. Raises `LineageGap` if an upstream artifact is missing."""
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.budgets import budgets_of
     from megacpp_assets.storage.git_objects import blob_reader
@@ -90,7 +94,10 @@ def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
 
 
 def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
-    """A v3 record turns the version before into the version after and back; of v2 the stretches say it all."""
+    """Whether a v3 record turns the version before into the version after, and back.
+
+    A v2 record has whole files, which `_stretches_are_blobs` compares; here only its change must be listed.
+    """
     from megacpp_assets.versions.unrender import other_side, unrender
 
     change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
@@ -120,16 +127,17 @@ def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
 
     def judge(scan: Scan) -> Verdict:
         broken = scan.broken.get(name, [])
-        found = f"{len(broken)} of {scan.documents.total()} records that do not, first {broken[:1]}"
+        found = f"{len(broken)} of {scan.documents.total()} records break the rule, first {broken[:1]}"
         return Verdict(not broken, found if broken else f"all {scan.documents.total()} records")
 
     return judge
 
 
-def documents_told(scan: Scan) -> Verdict:
+def documents_recorded(scan: Scan) -> Verdict:
     """Whether each set has documents, as many as the statistics say."""
-    told = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
-    return Verdict(told == dict(scan.documents) and all(told.values()), f"{dict(scan.documents)} where {told} are told")
+    recorded = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
+    holds = recorded == dict(scan.documents) and all(recorded.values())
+    return Verdict(holds, f"{dict(scan.documents)}, {recorded} in the statistics")
 
 
 def unique_ids(scan: Scan) -> Verdict:
@@ -141,11 +149,11 @@ def unique_ids(scan: Scan) -> Verdict:
 def one_side(scan: Scan) -> Verdict:
     """Whether the documents of each file are all on one side of the hold-out."""
     mixed = sorted(name for name, sides in scan.sides.items() if len(sides) > 1)
-    return Verdict(not mixed, f"{len(mixed)} files on both sides, first {mixed[:1]}")
+    return Verdict(not mixed, f"{len(mixed)} files in both splits, first {mixed[:1]}")
 
 
 CHECKS: Final = (
-    Check("has_documents", "at least one document of each version, as many as the statistics say", documents_told),
+    Check("has_documents", "at least one document of each version, as many as the statistics say", documents_recorded),
     Check("document_ids_unique", "no document id twice in a version", unique_ids),
     Check(
         "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")

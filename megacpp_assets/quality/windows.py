@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
-from megacpp_assets.quality.table import Check, Verdict, judged
+from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.quality.versions import (
     Record,
     Scan,
     changes_cover_text,
-    documents_told,
+    documents_recorded,
     is_of_a_listed_change,
     one_side,
     rule_verdict,
@@ -76,7 +76,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     scan = scan_of(artifact, rules)
     held = {path for path in windows.training if scan.sides.get(path) == {VALID_SPLIT}}
     scan.broken["held_out"] = sorted(held)
-    return judged(CHECKS, scan)
+    return run_checks(CHECKS, scan)
 
 
 def _target_is_whole(scan: Scan, name: str, record: Record) -> bool:
@@ -99,7 +99,7 @@ def _held_out(scan: Scan) -> Verdict:
 
 
 CHECKS: Final[tuple[Check[Scan], ...]] = (
-    Check("has_documents", "at least one window of each set, as many as the statistics say", documents_told),
+    Check("has_documents", "at least one window of each set, as many as the statistics say", documents_recorded),
     Check("document_ids_unique", "no document id twice in a set", unique_ids),
     Check(
         "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")

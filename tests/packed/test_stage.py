@@ -181,7 +181,7 @@ def test_documents_that_no_row_holds_lie_whole_in_a_file_where_the_recipe_says_s
     write_lines(artifact.file(c.overflow_file(TRAIN_SPLIT)), [orjson.dumps(long) + b"\n"])
     (failed,) = (result for result in check(seal(artifact)) if not result.passed)
     expected = f"first line 2 of {c.overflow_file(TRAIN_SPLIT)} for document dense of {dense[c.REPO]}"
-    assert failed.name == "overflow_is_kept" and failed.found == f"1 documents otherwise, {expected}"
+    assert failed.name == "overflow_is_kept" and failed.found == f"1 lines break the rule, {expected}"
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))

@@ -195,7 +195,7 @@ def test_a_failed_check_of_rows_names_the_first_of_them(
     planted = _plant(packed, plant)
     after = pq.read_table(planted.file(shard(planted))).to_pylist()
     first = next(row for row, (one, other) in enumerate(zip(before, after, strict=True)) if one != other)
-    assert _found(planted, seen) == f"1 {unit} otherwise; the first is row {first} of train"
+    assert _found(planted, seen) == f"1 {unit} break the rule; the first is row {first} of train"
 
 
 def test_a_failed_check_of_documents_names_the_first_of_them(packed: Artifact) -> None:

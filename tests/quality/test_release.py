@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
-from megacpp_assets.quality.release import CHECKS, Comparison, Made, compare
+from megacpp_assets.quality.release import CHECKS, Comparison, ReferenceArtifacts, compare
 
 
-class _Release(Made):
+class _Release(ReferenceArtifacts):
     """A release of given statistics; what would be read from its files is given too."""
 
     def __init__(self, empty: set[str], **stats: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, LEFT_OUT, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.quality.reading import semantic_records
-from megacpp_assets.quality.reading.known_records import equals_known_record, key_of
+from megacpp_assets.quality.reading.valid_records import is_described_by_head, record_key
 from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.documents import held_out
@@ -203,17 +203,17 @@ def test_what_is_known_of_records_is_not_believed_once_it_is_damaged(
 def test_a_record_is_known_under_another_reference_and_beside_the_same_files_alone(artifact: Artifact) -> None:
     line = next(read_lines(artifact, DOCUMENT_TOKENS))
     head, behind = line.head()
-    key = key_of(head, behind, ["c++17"])
-    assert key_of(head | {c.REF: "v2", c.COMMIT: "f" * 40}, behind, ["c++17"]) == key
+    key = record_key(head, behind, ["c++17"])
+    assert record_key(head | {c.REF: "v2", c.COMMIT: "f" * 40}, behind, ["c++17"]) == key
     others = [
-        *(key_of(head | {name: "x"}, behind, ["c++17"]) for name in head.keys() - {c.REF, c.COMMIT}),
-        key_of(head, behind + b" ", ["c++17"]),
-        key_of(head, behind, ["c++20"]),
+        *(record_key(head | {name: "x"}, behind, ["c++17"]) for name in head.keys() - {c.REF, c.COMMIT}),
+        record_key(head, behind + b" ", ["c++17"]),
+        record_key(head, behind, ["c++20"]),
     ]
     assert key not in others and len(set(others)) == len(others)
-    assert equals_known_record(head, behind, line.record())
-    assert not equals_known_record(head, behind[:-2] + b',"ref":"v1"}', line.record())
-    assert not equals_known_record(head, behind, line.record() | {c.LICENSE: "MIT, or not"})
+    assert is_described_by_head(head, behind, line.record())
+    assert not is_described_by_head(head, behind[:-2] + b',"ref":"v1"}', line.record())
+    assert not is_described_by_head(head, behind, line.record() | {c.LICENSE: "MIT, or not"})
 
 
 def test_an_edge_past_the_chunks_is_caught(artifact: Artifact) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.pipeline.stages import STAGES
-from megacpp_assets.quality.table import Check, Verdict, failing, judged, unmeasured
+from megacpp_assets.quality.table import Check, Verdict, fail_all, fail_dependent, run_checks
 
 LIST_ALL = """
 import sys
@@ -33,26 +33,26 @@ UNREADABLE = Check("unreadable", "an input", _unreadable)
 
 
 def test_results_come_in_the_order_of_the_table_with_what_was_expected_and_found() -> None:
-    assert judged((SMALL, WARNS), 7) == [
+    assert run_checks((SMALL, WARNS), 7) == [
         CheckResult("small", False, "below 5", "7"),
         CheckResult("warns", False, "below 5", "7", blocking=False),
     ]
 
 
 def test_an_input_that_cannot_be_read_fails_its_check_and_no_other() -> None:
-    unreadable, small = judged((UNREADABLE, SMALL), 1)
+    unreadable, small = run_checks((UNREADABLE, SMALL), 1)
     assert not unreadable.passed and unreadable.found == "input: none"
     assert small.passed
 
 
 def test_checks_that_rest_on_one_that_does_not_hold_fail_and_name_it() -> None:
-    first, second = unmeasured((SMALL, WARNS), Verdict(False, "9"))
+    first, second = fail_dependent((SMALL, WARNS), Verdict(False, "9"))
     assert (first.found, second.found) == ("9", "not measured: small does not hold")
     assert not first.passed and not second.passed
 
 
 def test_an_artifact_that_cannot_be_read_at_all_fails_every_check() -> None:
-    assert [result.found for result in failing((SMALL, WARNS), "rubbish")] == ["rubbish", "rubbish"]
+    assert [result.found for result in fail_all((SMALL, WARNS), "rubbish")] == ["rubbish", "rubbish"]
 
 
 def test_every_check_of_every_stage_has_a_name_of_its_own_and_says_what_must_hold() -> None:

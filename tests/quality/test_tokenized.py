@@ -203,7 +203,7 @@ def test_a_failed_check_names_the_first_document(artifact: Artifact) -> None:
     broken = rewrite(artifact, TRAIN, FAULTS["bos_count_is_documents"][0])
     (result,) = [result for result in check(broken) if not result.passed]
     first = pq.read_table(broken.file(TRAIN))[c.DOC_ID][0].as_py()
-    assert result.found == f"1 rows that do not, first {first}"
+    assert result.found == f"1 rows break the rule, first {first}"
 
 
 def test_output_made_from_another_input_is_a_gap(artifact: Artifact) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from megacpp_assets.quality.reading.tokenizer_sample import Sample, Trained
+from megacpp_assets.quality.reading.tokenizer_sample import CheckedTokenizer, Sample
 from megacpp_assets.quality.tokenizer import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import REGISTRY
@@ -44,7 +44,7 @@ def test_a_registry_without_the_commit_is_seen(copy: Artifact) -> None:
 
 def holds(name: str, artifact: Artifact, sample: Sample | None = None) -> bool:
     """Whether the check `name` holds of `artifact`, with `sample` in place of its own."""
-    trained = Trained(artifact)
+    trained = CheckedTokenizer(artifact)
     if sample is not None:
         trained.sample = sample
     return next(check for check in CHECKS if check.name == name).judge(trained).holds
@@ -57,7 +57,7 @@ def test_a_manifest_that_asks_for_another_size_is_seen(published: Artifact) -> N
 
 
 def test_ids_or_spans_that_differ_from_the_reference_are_seen(published: Artifact) -> None:
-    sample = Trained(published).sample
+    sample = CheckedTokenizer(published).sample
     assert holds("reference_agrees", published, sample)
     for column in ("ids", "char_starts", "char_ends"):
         values = getattr(sample.encoded, column).copy()
@@ -67,7 +67,7 @@ def test_ids_or_spans_that_differ_from_the_reference_are_seen(published: Artifac
 
 
 def test_a_lost_byte_is_seen(published: Artifact) -> None:
-    sample = Trained(published).sample
+    sample = CheckedTokenizer(published).sample
     ids = sample.encoded.ids.copy()
     ids[5] = 0
     changed = Sample(sample.texts, dataclasses.replace(sample.encoded, ids=ids))
@@ -76,7 +76,7 @@ def test_a_lost_byte_is_seen(published: Artifact) -> None:
 
 @pytest.mark.parametrize("place", [0, 5])
 def test_a_special_token_out_of_place_is_seen(published: Artifact, place: int) -> None:
-    sample = Trained(published).sample
+    sample = CheckedTokenizer(published).sample
     ids = sample.encoded.ids.copy()
     ids[place] = np.uint32(3)
     changed = Sample(sample.texts, dataclasses.replace(sample.encoded, ids=ids))

@@ -1,1 +1,1 @@
-"""What checks read of artifacts, in Arrow and numpy, a bounded block at a time; imported when a check runs."""
+"""Reads artifacts for their checks with Arrow and numpy, in blocks of bounded size. Imported when a check runs."""

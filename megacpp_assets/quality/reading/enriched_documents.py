@@ -1,4 +1,4 @@
-"""Documents of enriched parquet as their checks read them, each beside itself in the token parquet."""
+"""Reads documents of enriched parquet for their checks, each with the same document of the token parquet."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
-from megacpp_assets.quality.document_rules import Facts
+from megacpp_assets.quality.document_rules import UpstreamFacts
 from megacpp_assets.quality.reading.documents import (
     PARQUET_SUFFIX,
     Documents,
     Mask,
-    Pass,
     Rule,
+    RuleResults,
+    apply_rules,
     file_batches,
-    pass_over,
     true_of,
 )
 from megacpp_assets.storage.artifact import Artifact
@@ -35,14 +35,16 @@ _SOURCE_COLUMNS = [
 
 
 class EnrichedDocuments(Documents):
-    """Documents, and `source`: as many of the token parquet, by place."""
+    """A batch of documents, and `source`: the documents at the same places in the token parquet."""
 
-    def __init__(self, batch: pa.RecordBatch, facts: Facts, budget: DocumentSet, source: pa.RecordBatch) -> None:
+    def __init__(
+        self, batch: pa.RecordBatch, facts: UpstreamFacts, budget: DocumentSet, source: pa.RecordBatch
+    ) -> None:
         super().__init__(batch, facts, budget)
         self.source = Documents(source, facts, budget)
 
-    def chunks_disordered(self) -> Mask:
-        """Documents with chunks that do not start one after the other, end before they start, or leave the document."""
+    def invalid_chunks(self) -> Mask:
+        """Documents with chunks whose starts do not increase, that are empty, or that end outside the document."""
         starts, ends = (self.lists(name) for name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN))
         sound = starts.lengths == ends.lengths
         starts, ends = starts.keep(sound), ends.keep(sound)
@@ -51,105 +53,121 @@ class EnrichedDocuments(Documents):
         inside = (starts.values < ends.values) & (ends.values <= ends.repeat(self.tokens.lengths))
         return ~sound | starts.any(~(rising & inside))
 
-    def levels_astray(self) -> Mask:
-        """Documents in which a chunk's first token has not the chunk's level, or one before all chunks has any."""
+    def wrong_levels(self) -> Mask:
+        """Documents in which a chunk's first token does not have the chunk's dependency level.
+
+        Tokens before the first chunk must have level 0.
+        """
         levels = self.lists(c.TOKEN_DEP_LEVELS_COLUMN)
         starts, expected = (self.lists(name) for name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_DEP_LEVELS_COLUMN))
         sound = starts.lengths == expected.lengths
         starts, expected = starts.keep(sound), expected.keep(sound)
         place = starts.values.astype(np.int64)
         inside = place < starts.repeat(levels.lengths)
+        # A chunk that starts outside reads the appended 0; the mask `inside` marks it as wrong.
         found = np.append(levels.values, 0)[np.where(inside, starts.repeat(levels.offsets[:-1]) + place, -1)]
         wrong = starts.any(~inside | (found != expected.values))
+        # The tokens before the first chunk: all tokens if the document has no chunk.
         first = np.append(place, 0)[np.minimum(starts.offsets[:-1], len(place))]
         prefix = np.where(starts.lengths > 0, first, levels.lengths)
         return ~sound | wrong | levels.any((levels.position < levels.repeat(prefix)) & (levels.values != 0))
 
     @cached_property
-    def strangers(self) -> Mask:
-        """Documents whose source has another id."""
+    def ids_differ(self) -> Mask:
+        """Documents whose id differs from the source's, or whose source is missing."""
         return ~true_of(pc.equal(self.batch.column(c.DOC_ID), self.source.batch.column(c.DOC_ID)))
 
     def texts_differ(self) -> Mask:
-        """Documents with another text than their source."""
-        return ~true_of(pc.equal(self.batch.column(c.TEXT), self.source.batch.column(c.TEXT))) | self.strangers
+        """Documents whose text differs from the source's."""
+        return ~true_of(pc.equal(self.batch.column(c.TEXT), self.source.batch.column(c.TEXT))) | self.ids_differ
 
     def tokens_differ(self) -> Mask:
-        """Documents with other tokens than their source."""
-        return _differ(self.tokens, self.source.tokens) | self.strangers
+        """Documents whose tokens differ from the source's."""
+        return _differ(self.tokens, self.source.tokens) | self.ids_differ
 
     def platforms_differ(self) -> Mask:
-        """Documents with other platforms than their source."""
-        return _differ(self.lists(c.PLATFORM_IDS), self.source.lists(c.PLATFORM_IDS)) | self.strangers
+        """Documents whose platforms differ from the source's."""
+        return _differ(self.lists(c.PLATFORM_IDS), self.source.lists(c.PLATFORM_IDS)) | self.ids_differ
 
     def values_differ(self) -> Mask:
-        """Documents with a token that has another value than its first character in the source, or another than the
-        fill value where the source has none."""
-        wrong, source = self.strangers.copy(), self.source
+        """Documents with a token whose value differs from that of its first character in the source.
+
+        A token without a character (BOS), or of a document without the column, must have the fill value.
+        """
+        wrong, source = self.ids_differ.copy(), self.source
         starts, ends = source.lists(c.TOKEN_CHAR_STARTS), source.lists(c.TOKEN_CHAR_ENDS)
         sound = starts.lengths == ends.lengths
         starts, ends = starts.keep(sound), ends.keep(sound)
         covers = (ends.values > starts.values) & (starts.values >= 0)
-        offsets, place, none = None, starts.values, starts.values
+        offsets, place, without_char = None, starts.values, starts.values
         for name, token_name in (c.TOKEN_OF_CHAR | c.TOKEN_OF_CHANGE).items():
             chars = source.lists(name)
+            # Columns usually have the same offsets, so the places computed for one column serve the next one too.
             if offsets is None or not np.array_equal(offsets, chars.offsets):
                 offsets = chars.offsets
-                held = covers & (starts.values < starts.repeat(chars.lengths))
-                place, none = starts.repeat(offsets[:-1]) + starts.values, np.flatnonzero(~held)
-                place[none] = 0
+                has_char = covers & (starts.values < starts.repeat(chars.lengths))
+                place, without_char = starts.repeat(offsets[:-1]) + starts.values, np.flatnonzero(~has_char)
+                place[without_char] = 0
             fill = -1 if name == c.HUNK_ID else 0
             expected = chars.values.take(place) if len(chars.values) else np.full(len(place), fill, chars.values.dtype)
-            expected[none] = fill
+            expected[without_char] = fill
             wrong |= _differ(self.lists(token_name), Ragged(starts.offsets, expected))
         return wrong
 
 
 def _differ(one: Ragged, other: Ragged) -> Mask:
-    alike = one.lengths == other.lengths
-    left, right = one.keep(alike), other.keep(alike)
-    return np.asarray(~alike | left.any(left.values != right.values))
+    """Documents whose lists differ, in length or in a value."""
+    same_length = one.lengths == other.lengths
+    left, right = one.keep(same_length), other.keep(same_length)
+    return np.asarray(~same_length | left.any(left.values != right.values))
 
 
-def pass_beside(
-    artifact: Artifact, source: Artifact, facts: Facts, rules: Sequence[Rule], comparing: Sequence[Rule]
-) -> Pass:
-    """Judge every document by `rules`, and beside the documents of `source` by `comparing`.
+def apply_rules_with_source(
+    artifact: Artifact, source: Artifact, facts: UpstreamFacts, rules: Sequence[Rule], comparing: Sequence[Rule]
+) -> RuleResults:
+    """Apply `rules` to every document, and `comparing` to every document and its source.
 
-    Both have the same files with the same documents. One without the other breaks each rule of `comparing`.
+    Both artifacts must have the same files with the same documents. A document that only one of them has breaks every
+    rule of `comparing`.
     """
-    lost: list[pa.Array] = []
-    found = pass_over(artifact, _documents(artifact, source, facts, lost), (*rules, *comparing))
-    for ids in lost:
+    missing: list[pa.Array] = []
+    found = apply_rules(artifact, _documents(artifact, source, facts, missing), (*rules, *comparing))
+    for ids in missing:
         for rule in comparing:
             found.broken[rule].add(np.ones(len(ids), dtype=np.bool_), ids)
     return found
 
 
-def _documents(artifact: Artifact, source: Artifact, facts: Facts, lost: list[pa.Array]) -> Iterator[EnrichedDocuments]:
-    """The documents by file and place, each beside its source; ids of sources without a document go to `lost`."""
+def _documents(
+    artifact: Artifact, source: Artifact, facts: UpstreamFacts, missing: list[pa.Array]
+) -> Iterator[EnrichedDocuments]:
+    """The documents in batches, each batch with its source. Ids that only the source has are appended to `missing`."""
     for budget in budgets_of(source):
-        ours, theirs = (
+        enriched_files, source_files = (
             {file.name: file for file in shards_of(each, budget, PARQUET_SUFFIX)} for each in (artifact, source)
         )
-        for name in sorted(ours.keys() | theirs.keys()):
-            mine = _Reader(ours.get(name), budget, ENRICHED.names)
-            other = _Reader(theirs.get(name), budget, _SOURCE_COLUMNS)
-            for batch, beside in _beside(mine, other, lost):
-                yield EnrichedDocuments(batch, facts, budget, beside)
+        for name in sorted(enriched_files.keys() | source_files.keys()):
+            enriched = _Reader(enriched_files.get(name), budget, ENRICHED.names)
+            tokens = _Reader(source_files.get(name), budget, _SOURCE_COLUMNS)
+            for batch, source_batch in _paired(enriched, tokens, missing):
+                yield EnrichedDocuments(batch, facts, budget, source_batch)
 
 
-def _beside(mine: _Reader, other: _Reader, lost: list[pa.Array]) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    while count := min(mine.ready or other.ready, other.ready or mine.ready):
-        source = other.take(count, TOKENIZED)
-        if mine.ready:
-            yield mine.take(count, ENRICHED), source
+def _paired(
+    enriched: _Reader, tokens: _Reader, missing: list[pa.Array]
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """(enriched, token) batches of equal length. The files have row groups of different sizes, so each step takes as
+    many documents as both readers have ready; when one file ends, as many as the other has."""
+    while count := min(enriched.ready or tokens.ready, tokens.ready or enriched.ready):
+        source = tokens.take(count, TOKENIZED)
+        if enriched.ready:
+            yield enriched.take(count, ENRICHED), source
         else:
-            lost.append(source.column(c.DOC_ID))
+            missing.append(source.column(c.DOC_ID))
 
 
 class _Reader:
-    """The documents of a file, any number at a time; behind its end, or without a file, documents of nulls."""
+    """Reads the documents of a file in any number. After its end, or without a file, it returns documents of nulls."""
 
     def __init__(self, file: Path | None, budget: DocumentSet, columns: list[str]) -> None:
         self._columns = columns
@@ -158,11 +176,11 @@ class _Reader:
 
     @property
     def ready(self) -> int:
-        """Documents that can be taken at once; 0 at the end."""
+        """The number of documents that one `take` can return; 0 at the end of the file."""
         return self._batch.num_rows if self._batch is not None else 0
 
     def take(self, count: int, schema: pa.Schema) -> pa.RecordBatch:
-        """The next `count` documents."""
+        """Return the next `count` documents, at most `ready`; documents of nulls with `schema` after the end."""
         if self._batch is None:
             fields = [schema.field(name) for name in self._columns]
             return pa.RecordBatch.from_arrays([pa.nulls(count, field.type) for field in fields], self._columns)

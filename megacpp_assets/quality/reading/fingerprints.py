@@ -1,7 +1,7 @@
-"""A 64-bit fingerprint of each document over several columns, to compare it with itself one stage later.
+"""64-bit fingerprints of documents over several columns, to compare a document with its copy in the next stage.
 
-Flat values and the places of documents among them come in, one number per document goes out. It depends on every value,
-its column and its place in the document, and not on where the document lies.
+Flat columns and the ranges of documents come in; one number per document comes out. The fingerprint depends on every
+value, on its column and on its position within the document, but not on the position of the document in the column.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from megacpp_assets.quality.reading import _fingerprints
 def fingerprints(
     columns: Sequence[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """One fingerprint per document: it has the values [starts[i], ends[i]) of each of `columns`, which are integers.
+    """One fingerprint per document. Document i has the values [starts[i], ends[i]) of each of `columns`.
 
-    Values of one place, each times an odd number of its column, are summed and mixed; the fingerprint is the sum of all
-    places of the document, each times that power of another odd number, modulo 2**64.
+    At each position the values of all columns are multiplied by an odd constant of their column, summed and mixed. The
+    fingerprint is the sum over positions, each weighted with a power of another odd constant, modulo 2**64.
+
+    Args:
+        columns: one array of integers or booleans per column, shape (values,).
+        starts: first position of each document, shape (documents,).
+        ends: position after each document's last value, shape (documents,).
 
     Raises:
-        ValueError: a document lies outside of a column, or a column has other values than integers.
+        ValueError: a document's range is outside a column, or a column does not hold integers.
     """
     flat = [np.ascontiguousarray(values) for values in columns]
     flat = [values.view(np.uint8) if values.dtype == np.bool_ else values for values in flat]
@@ -34,7 +39,7 @@ def fingerprints(
 
 
 def text_keys(texts: pa.Array) -> NDArray[np.uint64]:
-    """A 64-bit key for each string."""
+    """A 64-bit key for each string; a missing string has the key of the empty one."""
     encoded = pc.cast(texts.fill_null(""), pa.large_binary())
     offsets = np.frombuffer(encoded.buffers()[1], np.int64)[encoded.offset : encoded.offset + len(encoded) + 1]
     data = encoded.buffers()[2]

@@ -1,4 +1,4 @@
-"""What of held-out definitions stands in documents that train, white space and comments aside."""
+"""Finds held-out definitions in training documents. White space and comments do not count."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.semantic.documents.held_out import RUN_TOKENS, runs_of_definition
 
 
-class Leaked(NamedTuple):
-    """Bytes of held-out roots that stand in training, of how many, and the first such root."""
+class Leak(NamedTuple):
+    """Bytes of held-out roots that training documents contain, bytes of all held-out roots, and the first such root."""
 
     bytes: int
     held: int
@@ -22,36 +22,37 @@ class Leaked(NamedTuple):
 
     @property
     def is_allowed(self) -> bool:
-        """Whether it is at most 0.1 %."""
+        """Whether at most 0.1 % of the bytes are found in training documents."""
         return self.bytes * 1000 <= self.held
 
     def __str__(self) -> str:
-        told = f"{self.bytes} of {self.held} bytes of held-out roots stand in training"
-        return f"{told}, first that of {self.first}" if self.first else told
+        share = f"{self.bytes} of {self.held} bytes of held-out roots are in training documents"
+        return f"{share}, first {self.first}" if self.first else share
 
 
-class Sides:
-    """Documents of both sides: first those that are held out, then the texts of those that train."""
+class LeakDetector:
+    """Compares the roots of held-out documents with the texts of training documents."""
 
     def __init__(self, held: Iterable[Mapping[str, Any]]) -> None:
+        """`held` are held-out documents, mappings with text and constituents."""
         roots = [root for document in held for root in _roots(document)]
         self._names = [root.name for root in roots]
         self._sizes = np.array([root.size for root in roots], dtype=np.int64)
         self._held = Verbatim([root.runs for root in roots])
 
-    def train(self, text: str) -> None:
-        """Take the text of a document that trains."""
+    def add_training_text(self, text: str) -> None:
+        """Look for the held-out roots in the text of a training document."""
         self._held.see(text, RUN_TOKENS)
 
-    def leaked(self) -> Leaked:
-        """What of the held-out roots stands in training."""
+    def leaked(self) -> Leak:
+        """The held-out roots found in the training texts so far."""
         found = self._held.found()
         first = next((name for name, is_found in zip(self._names, found, strict=True) if is_found), "")
-        return Leaked(int(self._sizes[found].sum()), int(self._sizes.sum()), first)
+        return Leak(int(self._sizes[found].sum()), int(self._sizes.sum()), first)
 
 
 class _Root(NamedTuple):
-    """A held-out root: its file and place there, its bytes, and its runs of tokens."""
+    """A held-out root: text that names its file and byte range, its size in bytes, and its runs of tokens."""
 
     name: str
     size: int
@@ -59,7 +60,7 @@ class _Root(NamedTuple):
 
 
 def _roots(document: Mapping[str, Any]) -> Iterator[_Root]:
-    """Each root of `document`, a mapping with its text and constituents, that is long enough."""
+    """The roots of `document` that are long enough to compare: too short a root has no run of tokens."""
     for part in document[c.CONSTITUENTS]:
         size = part["byte_end"] - part["byte_start"]
         if part["role"] == ROOT_ROLE:

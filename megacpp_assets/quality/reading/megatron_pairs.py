@@ -1,6 +1,6 @@
-"""Megatron's files of one split as their checks read them, and the packed rows beside them, a block at a time.
+"""Reads the Megatron files of one split for their checks, and compares them with the packed rows block by block.
 
-Files are mapped, not trusted: each part is read at the offsets the format gives, whatever the others hold.
+The files are mapped but not trusted: each part is read at the offsets of the format, even if another part is malformed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ _ROW_COLUMNS = [
 
 
 @dataclass(slots=True)
-class RowsBeside:
-    """What walking the packed rows beside a pair found: totals, and the first places that differ ("" for none)."""
+class RowComparison:
+    """The comparison of a pair with its packed rows: totals of the rows, and the first difference of each kind.
+
+    A difference is text, "" if there is none.
+    """
 
     tokens: int = 0
     documents: int = 0
@@ -51,10 +54,22 @@ class RowsBeside:
 
 
 class Pair:
-    """The files of the prefix `prefix`, whose tokens are of `code`, and the packed rows of its split; `starts` is the
-    running sum of lengths."""
+    """The Megatron files of one prefix, and the packed rows of its split.
+
+    `lengths` (documents,) int32 and `pointers` (documents,) int64 are read from the index; `starts` (documents + 1,)
+    int64 is the running sum of the lengths.
+    """
 
     def __init__(self, prefix: Path, split: str, row_files: list[Path], row_tokens: int, code: int) -> None:
+        """Map the files of `prefix`.
+
+        Args:
+            prefix: path of the pair without a suffix.
+            split: name of the split.
+            row_files: the parquet files of its packed rows, in order.
+            row_tokens: the tokens of a row.
+            code: Megatron's code of the token type that is expected.
+        """
         self.prefix = prefix
         self.split = split
         self.code = code
@@ -65,7 +80,7 @@ class Pair:
         with index.open("rb") as file:
             self.head = file.read(HEADER_BYTES)
         self.index_bytes = index.stat().st_size
-        # A count that the file cannot hold is a fault of its own; the rest is read as far as it goes.
+        # Another check reports a count that is too large for the file. Here it only must not read beyond the end.
         stated = struct.unpack_from("<Q", self.head.ljust(HEADER_BYTES, b"\0"), 18)[0]
         count = min(stated, self.index_bytes // 12)
         self.lengths = np.fromfile(index, "<i4", count, offset=HEADER_BYTES)
@@ -85,56 +100,57 @@ class Pair:
 
     @property
     def total(self) -> int:
-        """The tokens that the lengths add up to."""
+        """The sum of the lengths in tokens."""
         return int(self.starts[-1])
 
     @property
     def expected_index_bytes(self) -> int:
-        """The size of an index of as many documents."""
+        """The size in bytes of an index of this many documents."""
         return HEADER_BYTES + 12 * self.documents + 8 * (self.documents + 1)
 
     @property
     def bin_bytes(self) -> tuple[int, int]:
-        """The size of the .bin, and the one that the lengths give."""
+        """(size of the .bin, size that the lengths add up to), in bytes."""
         return self.path(files.BIN).stat().st_size, self.total * self.dtype.itemsize
 
     def header(self) -> tuple[IndexHeader, bool]:
-        """The header, and whether it has the token type and the boundaries of a pair of ours; `IndexCorrupt` if it is
-        none.
+        """The header, and whether it has the expected token type and one more boundary than sequences.
+
+        Raises `IndexCorrupt` if the bytes are not a Megatron header.
         """
         header = IndexHeader.from_bytes(self.head, self.path(files.IDX).name)
         return header, header.code == self.code and header.boundaries == header.sequences + 1
 
     def pointers_run(self) -> bool:
-        """Whether pointers are the running sum of lengths, and boundaries one for each document."""
+        """Whether pointers are the running sum of lengths in bytes, and boundaries run from 0 to the document count."""
         running = np.array_equal(self.pointers, self.starts[:-1] * self.dtype.itemsize)
         return running and np.array_equal(self.boundaries, np.arange(self.documents + 1))
 
-    def ids_from(self, limit: int) -> int:
-        """Tokens that are no id below `limit`."""
+    def ids_outside(self, limit: int) -> int:
+        """The number of tokens that are negative, or not below `limit`."""
         return sum(int(((part < 0) | (part >= limit)).sum()) for part in self._token_blocks())
 
     def bos(self) -> tuple[int, int]:
-        """BOS in the whole file, and documents that start with it."""
+        """(BOS tokens in the whole file, documents that start with BOS)."""
         starts = self.starts[:-1]
-        opened = int((self.tokens[starts[starts < len(self.tokens)]] == BOS_ID).sum())
-        return sum(int((part == BOS_ID).sum()) for part in self._token_blocks()), opened
+        at_start = int((self.tokens[starts[starts < len(self.tokens)]] == BOS_ID).sum())
+        return sum(int((part == BOS_ID).sum()) for part in self._token_blocks()), at_start
 
     def uneven_channels(self) -> Iterator[str]:
-        """What is wrong with each channel that has not a value for every token."""
+        """A problem for each channel that does not have one value per token."""
         if self._record.tokens != self.total:
             yield f"a record of {self._record.tokens} tokens for {self.total}"
         yield from (str(error) for error in self._channels.values() if isinstance(error, IndexCorrupt))
 
     def rows_cover(self) -> bool:
-        """Whether row starts rise from 0 to the document count, and no row has more tokens than it may."""
+        """Whether row starts rise from 0 to the document count, and no row has more than `row_tokens` tokens."""
         rows = np.fromfile(self.path(files.ROWS), ROW_DTYPE)
         rising = len(rows) > 1 and rows[0] == 0 and rows[-1] == self.documents and bool((np.diff(rows) > 0).all())
         return rising and int(np.diff(self.starts[rows]).max()) <= self.row_tokens
 
     @property
     def listed(self) -> int:
-        """Lines of the list of documents."""
+        """The number of lines in the list of documents."""
         return self._lines.num_rows
 
     @cached_property
@@ -142,9 +158,9 @@ class Pair:
         return read_table(self.path(files.DOCUMENTS))
 
     @cached_property
-    def rows(self) -> RowsBeside:
-        """The packed rows beside this pair, in order."""
-        found = RowsBeside()
+    def rows(self) -> RowComparison:
+        """The comparison of this pair with its packed rows, in order."""
+        found = RowComparison()
         for file in self._row_files:
             for batch in batches(file, max(1, _BLOCK_TOKENS // self.row_tokens), _ROW_COLUMNS):
                 self._compare(batch, found)
@@ -157,7 +173,7 @@ class Pair:
 
     @cached_property
     def _channels(self) -> dict[str, Channel | IndexCorrupt]:
-        """Each channel, or what is wrong with its file."""
+        """Each channel, or the error of its file."""
         found: dict[str, Channel | IndexCorrupt] = {}
         for name in c.SIDE_CHANNELS:
             try:
@@ -166,7 +182,8 @@ class Pair:
                 found[name] = error
         return found
 
-    def _compare(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
+    def _compare(self, batch: pa.RecordBatch, found: RowComparison) -> None:
+        """Compare the next rows with the pair, and add the result to `found`."""
         valid = batch.column(c.VALID_TOKEN_COUNT).to_numpy()
         inputs = _prefixes(batch.column(c.INPUT_IDS), valid)
         place = slice(found.tokens, found.tokens + len(inputs))
@@ -175,7 +192,7 @@ class Pair:
         bounds = place.start + np.concatenate([[0], np.cumsum(valid, dtype=np.int64)])
         for name, channel in self._channels.items():
             wanted = _prefixes(batch.column(c.SIDE_CHANNELS[name]), valid)
-            # A file of another size is what a check of its own sees.
+            # Another check reports a file with a wrong size.
             same = isinstance(channel, IndexCorrupt) or _has_rows(channel, found.rows, bounds, wanted)
             if not same:
                 found.other_structure = found.other_structure or f"{name} differs after token {place.start}"
@@ -183,17 +200,17 @@ class Pair:
         self._compare_lines(batch, found)
         found.tokens = place.stop
 
-    def _compare_chunks(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
+    def _compare_chunks(self, batch: pa.RecordBatch, found: RowComparison) -> None:
         first, found.rows = found.rows, found.rows + batch.num_rows
         if found.other_chunks:
             return
         try:
-            beside = self._chunks.lists(np.arange(first, found.rows)).table()
+            sidecars = self._chunks.lists(np.arange(first, found.rows)).table()
         except (IndexCorrupt, IndexError, ValueError) as error:
             found.other_chunks = f"unreadable from row {first}: {error}"
             return
         for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS:
-            if not _same_lists(beside[name].combine_chunks(), batch.column(name)):
+            if not _same_lists(sidecars[name].combine_chunks(), batch.column(name)):
                 found.other_chunks = found.other_chunks or f"{name} differs after row {first}"
 
     @cached_property
@@ -201,15 +218,15 @@ class Pair:
         return _map(self.path(files.PLATFORMS), PLATFORM_DTYPE)
 
     @property
-    def stray_platforms(self) -> int:
-        """Bytes of the file of platforms more than, or less than those of the documents."""
+    def surplus_platform_bytes(self) -> int:
+        """Bytes that the file of platforms has beyond those of the documents; negative if it has too few."""
         return len(self._platforms) - self.documents * MAX_PLATFORM_IDS
 
     @cached_property
     def _chunks(self) -> ChunkFiles:
         return map_chunks(self.prefix.parent, self._record)
 
-    def _compare_lines(self, batch: pa.RecordBatch, found: RowsBeside) -> None:
+    def _compare_lines(self, batch: pa.RecordBatch, found: RowComparison) -> None:
         lengths = batch.column(c.SOURCE_DOC_TOKEN_LENGTHS).flatten()
         wanted = {
             c.TOKENS: lengths,
@@ -217,14 +234,14 @@ class Pair:
             c.DOC_ID: batch.column(c.SOURCE_DOC_IDS).flatten(),
             c.REPO: batch.column(c.SOURCE_REPOS).flatten(),
         }
-        told = batch.column(c.SOURCE_PLATFORM_IDS).flatten().to_numpy().astype(np.int64)
+        platforms = batch.column(c.SOURCE_PLATFORM_IDS).flatten().to_numpy().astype(np.int64)
         place = found.documents * MAX_PLATFORM_IDS
-        if not np.array_equal(self._platforms[place : place + len(told)], told):
-            found.other_platforms = found.other_platforms or f"other platforms after document {found.documents}"
+        if not np.array_equal(self._platforms[place : place + len(platforms)], platforms):
+            found.other_platforms = found.other_platforms or f"platforms differ after document {found.documents}"
         lines = self._lines.slice(found.documents, len(lengths))
         same = all(lines[name].combine_chunks().equals(row.cast(lines[name].type)) for name, row in wanted.items())
         if not same:
-            found.other_lines = found.other_lines or f"other documents after line {found.documents}"
+            found.other_lines = found.other_lines or f"documents differ after line {found.documents}"
         found.documents += len(lengths)
 
     def _token_blocks(self) -> Iterator[NDArray[Any]]:
@@ -232,13 +249,13 @@ class Pair:
 
 
 def _prefixes(column: pa.ListArray, counts: NDArray[np.int64]) -> NDArray[Any]:
-    """The first `counts` values of each row, end to end."""
+    """The first counts[i] values of row i, for all rows, as one array. All rows have the same length."""
     rows = column.flatten().to_numpy().reshape(len(counts), -1)
     return np.concatenate([row[:count] for row, count in zip(rows, counts, strict=True)])
 
 
 def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: NDArray[Any]) -> bool:
-    """Whether the rows from `first` on, whose tokens are between `bounds`, have the values `wanted`, end to end."""
+    """Whether the channel has the values `wanted` for the rows from `first`, whose tokens lie between `bounds`."""
     try:
         return np.array_equal(channel.stretch(first, bounds), wanted)
     except (IndexCorrupt, IndexError):
@@ -246,11 +263,11 @@ def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: N
 
 
 def _same_lists(one: pa.ListArray, other: pa.ListArray) -> bool:
-    alike = one.value_lengths().equals(other.value_lengths())
-    return alike and one.flatten().equals(other.flatten().cast(one.type.value_type))
+    same_lengths = one.value_lengths().equals(other.value_lengths())
+    return same_lengths and one.flatten().equals(other.flatten().cast(one.type.value_type))
 
 
 def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The whole values of a file; a part of one at its end is left to the check of its size."""
+    """The values of a file, mapped. Extra bytes at its end are ignored here: another check compares the size."""
     whole = path.stat().st_size // dtype.itemsize
     return np.memmap(path, dtype, "r", shape=(whole,)) if whole else np.empty(0, dtype)

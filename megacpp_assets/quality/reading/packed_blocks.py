@@ -1,4 +1,4 @@
-"""A bounded block of packed rows as their checks read it: columns, lists, and the documents that its rows hold."""
+"""A block of packed rows for their checks: columns, lists, and the documents that its rows contain."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, to
 
 
 class Block:
-    """Consecutive rows of one split, of which `first` rows come before.
+    """Consecutive rows of one split.
 
-    Rows whose token columns are not all `width` long, or hold nulls, are counted in `uneven`; no other rule sees them.
-    `names` has the documents of all rows, and `held` their tokens.
+    Rows with a token column that is not `width` long, or that has nulls, are only counted, in `uneven`. All columns and
+    rules see the other rows. `names` has the keys of the documents of all rows, and `valid_tokens` is their sum of
+    tokens.
     """
 
     def __init__(self, batch: pa.RecordBatch, first: int, width: int) -> None:
+        """Wrap the rows of `batch`; `first` rows of the split come before them."""
         even = _even(batch, width)
         self.width = width
         self.uneven = int(batch.num_rows - even.sum())
         self.numbers = np.arange(first, first + batch.num_rows)[even]
         self.names = _names(batch)
-        self.held = int(pc.sum(batch.column(c.VALID_TOKEN_COUNT)).as_py() or 0)
+        self.valid_tokens = int(pc.sum(batch.column(c.VALID_TOKEN_COUNT)).as_py() or 0)
         self._first, self._all = first, batch
         self._batch = batch.filter(pa.array(even)) if self.uneven else batch
         self._tokens: dict[str, NDArray[Any]] = {}
@@ -44,14 +46,14 @@ class Block:
         return len(self.numbers)
 
     def first_row(self, rule: Callable[[Block], int]) -> int:
-        """The number, within the split, of the first row that breaks `rule` by itself."""
-        alone = (
+        """The number, within the split, of the first row that breaks `rule` if it is checked as a block of one row."""
+        one_row_blocks = (
             Block(self._all.take(pa.array([row])), self._first + row, self.width) for row in range(self._all.num_rows)
         )
-        return self._first + next((row for row, block in enumerate(alone) if rule(block)), 0)
+        return self._first + next((row for row, block in enumerate(one_row_blocks) if rule(block)), 0)
 
     def name_of(self, key: np.uint64) -> str:
-        """Id, repository and row of the first document that has this key."""
+        """Text with id, repository and row of the first document that has this key."""
         batch = self._all if len(self.names) else self._batch
         place = int(np.flatnonzero(_names(batch) == key)[0])
         repos, doc_ids = batch.column(c.SOURCE_REPOS), batch.column(c.SOURCE_DOC_IDS)
@@ -59,7 +61,7 @@ class Block:
         return f"document {doc_ids.flatten()[place]} of {repos.flatten()[place]}, row {row}"
 
     def number(self, name: str) -> NDArray[np.int64]:
-        """One integer per row; -1 where there is none."""
+        """An integer column, one value per row; -1 for a missing value."""
         return np.asarray(self._batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
 
     def tokens(self, name: str) -> NDArray[Any]:
@@ -70,19 +72,19 @@ class Block:
         return self._tokens[name]
 
     def lists(self, name: str) -> Ragged:
-        """A column of integer lists of any length."""
+        """A column of integer lists of any length; a missing list is empty."""
         return tolerant(self._batch.column(name))
 
     def lengths(self, name: str) -> NDArray[np.int64]:
-        """The length of each row's list of `name`."""
+        """The length of each row's list `name`."""
         return list_lengths(self._batch.column(name))
 
     def nulls(self, name: str) -> int:
-        """Values of a list column that are not there."""
+        """The number of missing values in a list column."""
         return int(self._batch.column(name).flatten().null_count)
 
     def edges(self, name: str) -> Ragged:
-        """An edge column: the larger end of each edge."""
+        """The larger end of each edge of an edge column: if it is in range, both ends are. A missing end is 65535."""
         column = self._batch.column(name)
         ends = column.flatten()
         values = np.maximum(*(ends.field(end).fill_null(0xFFFF).to_numpy() for end in ("from", "to")))
@@ -90,32 +92,37 @@ class Block:
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """Shape (rows, width): whether a place holds a token of a document."""
+        """Mask of shape (rows, width): True for a token of a document, False for padding."""
         return np.arange(self.width) < self.number(c.VALID_TOKEN_COUNT)[:, None]
 
     @cached_property
     def marks(self) -> int:
-        """Tokens that fill-in-the-middle added."""
+        """The number of marks that fill-in-the-middle added."""
         return int(np.isin(self.tokens(c.INPUT_IDS), FIM_MARKS).sum())
 
     @cached_property
-    def pads(self) -> NDArray[np.int64]:
-        """Flat places, within a token column, that hold no token of a document."""
+    def padding(self) -> NDArray[np.int64]:
+        """The flat positions of padding within a token column."""
         return np.flatnonzero(~self.valid)
 
     def documents(self) -> Documents:
-        """The documents that the rows say they hold, cut out at the lengths they say."""
+        """Keys and fingerprints of the documents that the rows list, cut at the listed lengths.
+
+        Empty if the lists of a row disagree in length; another check reports that.
+        """
         lengths, keys = self.lists(c.SOURCE_DOC_TOKEN_LENGTHS), _names(self._batch)
         platforms = self.lists(c.SOURCE_PLATFORM_IDS)
         uneven = (platforms.lengths != MAX_PLATFORM_IDS * lengths.lengths).any()
         if uneven or (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
-            return Documents(keys[:0], keys[:0])  # lists that disagree fail the check of counts
+            return Documents(keys[:0], keys[:0])  # the check `counts_agree` reports these rows
         sizes = np.maximum(lengths.values, 0).astype(np.int64)
         running = np.cumsum(sizes)
+        # Tokens of earlier documents are counted over the whole block; subtracting those of earlier rows gives the
+        # offset within the row.
         before_row = np.concatenate([[0], running])[lengths.offsets[:-1]]
         row_start = lengths.repeat(np.arange(self.rows) * self.width)
         starts = row_start + running - sizes - lengths.repeat(before_row)
-        # A length that its row cannot hold fails the check of counts; here it must only stay inside the row.
+        # The check `counts_agree` reports a length that is too large for its row. Here it is cut at the row's end.
         starts, ends = (np.minimum(places, row_start + self.width) for places in (starts, starts + sizes))
         columns = [self.tokens(name).reshape(-1) for name in (c.INPUT_IDS, *c.TOKEN_METADATA_COLUMNS)]
         if self.marks:
@@ -127,7 +134,11 @@ class Block:
 def _restored(
     columns: list[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """The documents end to end, those that fill-in-the-middle rearranged as they were before."""
+    """Columns in which each document has its original token order, and the documents' starts and ends in them.
+
+    Fill-in-the-middle rearranged some documents of rows and added marks. Their sources are not rearranged, so the
+    original order is restored before fingerprints are compared.
+    """
     places = [np.zeros(0, dtype=np.int64)]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         order = restored_order(columns[0][start:end])
@@ -138,6 +149,7 @@ def _restored(
 
 
 def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
+    """Rows whose token columns are all `width` long and without nulls."""
     even = np.ones(batch.num_rows, dtype=np.bool_)
     for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS:
         column = batch.column(name)
@@ -149,25 +161,28 @@ def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A key for each document's name, and a fingerprint of its tokens, their metadata and its platforms."""
+    """For each document a key of repository and id, and a fingerprint of its tokens, metadata and platforms."""
 
     keys: NDArray[np.uint64]
     prints: NDArray[np.uint64]
 
 
 def platform_prints(platforms: NDArray[Any]) -> NDArray[np.uint64]:
-    """64 bits for the platforms of each document, (documents, MAX_PLATFORM_IDS), by which its fingerprint differs."""
+    """A 64-bit fingerprint of the platforms of each document; `platforms` has shape (documents, MAX_PLATFORM_IDS).
+
+    The caller combines it with the fingerprint of the tokens by exclusive or.
+    """
     starts = np.arange(len(platforms)) * platforms.shape[1]
     return fingerprints([platforms.reshape(-1)], starts, starts + platforms.shape[1])
 
 
 def keys_of(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:
-    """64 bits for each repository and document id; two names share them once in 2**64 pairs."""
+    """A 64-bit key for each pair of repository and document id. Two different pairs collide with probability 2**-64."""
     return text_keys(repos) * np.uint64(0x9E3779B97F4A7C15) + text_keys(doc_ids)
 
 
 def _names(batch: pa.RecordBatch) -> NDArray[np.uint64]:
-    """Keys of the documents that rows list; none where a row lists other than one repository for each."""
+    """Keys of the documents that rows list; empty if a row does not list one repository per document."""
     repos, doc_ids = (batch.column(name) for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS))
-    alike = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
-    return keys_of(repos.flatten(), doc_ids.flatten()) if alike else np.empty(0, dtype=np.uint64)
+    same_lengths = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
+    return keys_of(repos.flatten(), doc_ids.flatten()) if same_lengths else np.empty(0, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Packed rows as their checks read them: a bounded block of rows at a time, beside the documents they are made of."""
+"""Reads packed rows for their checks, block by block, and compares them with the documents that they are made from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.quality.reading.packed_beside import overflow_misfits, recorded_duplicates
+from megacpp_assets.quality.reading.leaks import LeakDetector
 from megacpp_assets.quality.reading.packed_blocks import Block
-from megacpp_assets.quality.reading.packed_sources import Sources, Upstream, first_of, outside_and_sides, sources_of
-from megacpp_assets.quality.reading.sides import Sides
+from megacpp_assets.quality.reading.packed_side_files import duplicates_problem, overflow_problems
+from megacpp_assets.quality.reading.packed_sources import (
+    Sources,
+    Upstream,
+    first_source_document,
+    left_out_and_leaks,
+    sources_of,
+)
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import batches, read_schema
 
@@ -30,19 +36,22 @@ def wrong_columns(artifact: Artifact) -> list[str]:
 
 
 Rule = Callable[[Block], int]
-"""What a block of rows holds that breaks it."""
+"""A function from a block of rows to the number of its rows, tokens or other units that break the rule."""
 
 
 @dataclass(slots=True)
 class Packed:
-    """What one pass over the rows and their sources found: `broken` by rule, sources, valid tokens and marks by split,
-    and what is wrong with the files beside the rows."""
+    """The findings of one pass over the rows and their sources.
+
+    `broken` counts by rule; `first` names the first row that breaks a rule. `sources`, `tokens` (valid tokens) and
+    `marks` (of fill-in-the-middle) are by split. `overflowed_wrong` counts wrong lines of the overflow files, and
+    `first_overflowed` and `duplicates` describe the first problem of these files and of the clusters; "" for none.
+    """
 
     artifact: Artifact
     broken: dict[Rule, int]
-    sides: Sides
+    leaks: LeakDetector
     first: dict[Rule, str] = field(default_factory=dict)
-    """The first row that breaks a rule, where one does."""
     sources: dict[str, Sources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
@@ -51,18 +60,21 @@ class Packed:
     duplicates: str = ""
 
 
-def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
-    """Read every row once, and every source document once for all mixtures of them in a row."""
+def check_rows(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Rule]) -> Packed:
+    """Read every row and every source document once, and apply `rules` to the rows.
+
+    Mixtures of the same documents that are checked one after the other share what was read of the sources.
+    """
     width = int(artifact.manifest.config["row_tokens"])
     upstream = Upstream.of(artifact, inputs)
-    found = Packed(artifact, dict.fromkeys(rules, 0), outside_and_sides(upstream)[1])
-    found.duplicates = recorded_duplicates(artifact, inputs)
+    found = Packed(artifact, dict.fromkeys(rules, 0), left_out_and_leaks(upstream)[1])
+    found.duplicates = duplicates_problem(artifact, inputs)
     for split in SPLITS:
         sources = found.sources[split] = sources_of(upstream, split)
         if artifact.manifest.config["packing"]["overflow"] == "file":
-            for misfit in overflow_misfits(artifact, inputs, split):
+            for problem in overflow_problems(artifact, inputs, split):
                 found.overflowed_wrong += 1
-                found.first_overflowed = found.first_overflowed or misfit
+                found.first_overflowed = found.first_overflowed or problem
         found.tokens[split] = found.marks[split] = 0
         for block in _blocks(artifact, split, width):
             for rule in rules:
@@ -70,12 +82,12 @@ def pass_over(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[Ru
                 found.broken[rule] += count
                 if count and rule not in found.first:
                     found.first[rule] = f"row {block.first_row(rule)} of {split}"
-            sources.take(block)
+            sources.count(block)
             sources.compare(block)
-            found.tokens[split] += block.held
+            found.tokens[split] += block.valid_tokens
             found.marks[split] += block.marks
         if len(misfits := sources.misfits()):
-            sources.first["misfit"] = first_of(upstream, split, misfits)
+            sources.first["misfit"] = first_source_document(upstream, split, misfits)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Which documents a mixture takes, and how often, told anew from its sources and its recipe."""
+"""Computes from sources and recipe which documents a mixture takes, and how often, to compare with its rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ _BLOCK_DOCUMENTS = 256
 
 
 def budgets_of(packed: Artifact, split: str) -> tuple[DocumentSet, ...]:
-    """The budgets that the documents of `split` are of: the mixture's own, and where they train those it blends in."""
+    """The document sets of `split`: the mixture's own, and in training the blended ones in their fixed order."""
     own, blend = int(packed.manifest.config["document_tokens"]), packed.manifest.config["blend"]
     return (own, *sorted(map(named_set, blend), key=order_of)) if split == TRAIN_SPLIT else (own,)
 
 
-def times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:
-    """How often, in the mean, the mixture takes a document of `source` of each budget; the validation split takes each
-    once."""
+def mean_times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:
+    """For each document set of `split`, how often the mixture takes a document of `source` on average.
+
+    The validation split takes each document once.
+    """
     if split != TRAIN_SPLIT:
         return [1.0]
     repo, config = source.manifest.partition.partition("@")[0], packed.manifest.config
@@ -38,23 +40,28 @@ def times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:
     return [weight * float(config["blend"].get(str(budget), 1.0)) for budget in budgets_of(packed, split)]
 
 
-def left_outside(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
-    """By source, which documents of `split` the mixture leaves out: near copies, none of which validates, what another
-    budget has too, and what no row holds where the recipe keeps it in a file."""
-    near, files = near_copies(packed, inputs, split)
+def left_out_by_source(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
+    """One mask per source: True for each document of `split` that the mixture leaves out.
+
+    In training these are near-duplicates of held-out documents, documents that another document set has too, and
+    near-duplicates across repositories if the recipe removes them. In both splits they are the documents that are too
+    long for a row, if the recipe writes these to a file.
+    """
+    left, files = near_duplicates(packed, inputs, split)
     if split == TRAIN_SPLIT and packed.manifest.config["blend"]:
         again = [origins(source, budgets_of(packed, split)).again for source in inputs]
-        near = [flags | twice for flags, twice in zip(near, again, strict=True)]
+        left = [flags | repeated for flags, repeated in zip(left, again, strict=True)]
     if split == TRAIN_SPLIT and packed.manifest.config["duplicates"] != "ignore":
         removed = clusters_of(packed, files).removed(packed.manifest.config["duplicates"])
-        ends = np.cumsum([len(flags) for flags in near])[:-1]
-        near = [flags | twice for flags, twice in zip(near, np.split(removed, ends), strict=True)]
+        ends = np.cumsum([len(flags) for flags in left])[:-1]
+        left = [flags | repeated for flags, repeated in zip(left, np.split(removed, ends), strict=True)]
     if packed.manifest.config["packing"]["overflow"] != "file":
-        return near
-    return [flags | too_long(packed, paths) for flags, paths in zip(near, files, strict=True)]
+        return left
+    return [flags | too_long(packed, paths) for flags, paths in zip(left, files, strict=True)]
 
 
 def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
+    """The documents of the files `paths` that have more tokens or more chunks than a row can hold."""
     tokens, chunks = (int(packed.manifest.config[key]) for key in ("row_tokens", "max_chunks"))
     parts = [np.zeros(0, dtype=np.bool_)]
     for path in paths:
@@ -64,10 +71,14 @@ def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
     return np.concatenate(parts)
 
 
-def near_copies(
+def near_duplicates(
     packed: Artifact, inputs: Sequence[Artifact], split: str
 ) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
-    """By source, which documents of `split` are left out as near copies, and its files."""
+    """(one mask per source, files of each source) of `split`.
+
+    A mask is True for each document that is left out of training as a near-duplicate of a held-out document. Validation
+    leaves out none.
+    """
     budgets = budgets_of(packed, TRAIN_SPLIT)
     trained, held = (
         [shards_of_split(source, budgets, side) for source in inputs] for side in (TRAIN_SPLIT, VALID_SPLIT)
@@ -79,4 +90,5 @@ def near_copies(
 
 
 def clusters_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
+    """The clusters of near-duplicates among the documents of `files`, one sequence of files per source."""
     return find_clusters(files, float(packed.manifest.config["near_copy"]))

@@ -1,4 +1,7 @@
-"""The files beside packed rows, as their checks read them: clusters of duplicates, and documents that no row holds."""
+"""Reads the side files of packed rows for their checks: clusters of near-duplicates, and overflow documents.
+
+Overflow documents are those that are too long for a row.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.quality.reading.packed_selection import clusters_of, near_copies, too_long
+from megacpp_assets.quality.reading.packed_selection import clusters_of, near_duplicates, too_long
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import batches
 
@@ -23,26 +26,29 @@ _BLOCK_DOCUMENTS = 256
 _SHOWN_CHARS = 200
 
 
-def recorded_duplicates(packed: Artifact, inputs: Sequence[Artifact]) -> str:
-    """What is wrong with the file of clusters beside the rows; "" for nothing."""
-    told = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
+def duplicates_problem(packed: Artifact, inputs: Sequence[Artifact]) -> str:
+    """The first problem with the file of near-duplicate clusters; "" if there is none."""
+    recorded = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
     if packed.manifest.config["duplicates"] == "ignore":
-        return "clusters that nobody asked for" if told else ""
-    _, files = near_copies(packed, inputs, TRAIN_SPLIT)
-    for number, (line, expected) in enumerate(zip_longest(told, clusters_of(packed, files).lines()), 1):
+        return "clusters that the recipe does not ask for" if recorded else ""
+    _, files = near_duplicates(packed, inputs, TRAIN_SPLIT)
+    for number, (line, expected) in enumerate(zip_longest(recorded, clusters_of(packed, files).lines()), 1):
         if line != expected:
-            return f"other clusters than the documents have, line {number} first: {_shown(line)} for {_shown(expected)}"
+            return f"line {number} is the first that differs: {_shorten(line)}, expected {_shorten(expected)}"
     return ""
 
 
-def _shown(line: bytes | None) -> str:
+def _shorten(line: bytes | None) -> str:
     return line.decode(errors="replace").strip()[:_SHOWN_CHARS] if line else "nothing"
 
 
-def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Iterator[str]:
-    """The lines of the overflow file that are not the documents that no row holds, whole and in their order, each with
-    the document that it should be."""
-    near, files = near_copies(packed, inputs, split)
+def overflow_problems(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Iterator[str]:
+    """A problem for each line of the overflow file that differs from the expected document.
+
+    The expected lines are the documents that are too long for a row, whole and in the order of the sources, except for
+    near-duplicates, which the mixture leaves out anyway.
+    """
+    near, files = near_duplicates(packed, inputs, split)
     expected = (
         record
         for paths, left in zip(files, near, strict=True)
@@ -56,6 +62,7 @@ def overflow_misfits(packed: Artifact, inputs: Sequence[Artifact], split: str) -
 
 
 def _flagged(paths: Sequence[Path], flags: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    """The documents of the files `paths` whose flag is set. `flags` has one flag per document of all files."""
     done = 0
     for path in paths:
         for batch in batches(path, _BLOCK_DOCUMENTS):

@@ -1,7 +1,7 @@
-"""The documents that packed rows are to be made of, as the checks of rows read them.
+"""The source documents of packed rows, for the checks of rows: which documents rows must take, and how often.
 
-Memory is 27 bytes for each source document of a split, however long the documents are; twice that where mixtures of
-other documents follow one another in a process.
+Memory is 27 bytes per source document of a split, however long the document is. It is twice that if a process checks
+mixtures of different documents one after the other.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.packed.blend import shards_of_budget, shards_of_split
 from megacpp_assets.packed.mixture import entries
 from megacpp_assets.quality.reading.fingerprints import fingerprints
+from megacpp_assets.quality.reading.leaks import LeakDetector
 from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of, platform_prints
-from megacpp_assets.quality.reading.packed_selection import budgets_of, left_outside, times_taken
-from megacpp_assets.quality.reading.sides import Sides
+from megacpp_assets.quality.reading.packed_selection import budgets_of, left_out_by_source, mean_times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.seen import FileState, state_of
 from megacpp_assets.storage.parquet import batches, count_rows
@@ -37,32 +37,35 @@ _BLOCK_DOCUMENTS = 256
 
 @dataclass(slots=True)
 class Sources:
-    """The documents that a split is made of, sorted by key, and how often rows have taken each of them.
+    """The source documents of a split, sorted by key, and how often rows contain each of them.
 
-    A `group` is those of one repository and one budget, whose number is that of the repository times that of budgets,
-    and the place of the budget.
+    A group is the documents of one repository in one document set. Its number is `repository * sets + set`.
+
+    `known`, `group` and `taken` have one entry per document: its key and fingerprint, the number of its group, and how
+    often rows contain it. `weights` and `tokens` have one entry per group: how often each document is to be taken on
+    average, and the tokens of all its documents. `unknown` counts documents of rows that no source has; `changed` those
+    that differ from their source. `first` names the first document that is `unknown`, `changed`, or taken too seldom or
+    too often (`misfit`).
     """
 
     known: Documents
     group: NDArray[np.uint32]
     weights: NDArray[np.float64]
     tokens: NDArray[np.int64]
-    """The times that each document is to be taken in the mean, and `tokens`, by the number in `group`."""
     taken: NDArray[np.uint32]
     unknown: int = 0
     changed: int = 0
     first: dict[str, str] = field(default_factory=dict)
-    """The first document by name that is `unknown`, `changed` or taken otherwise (`misfit`)."""
 
-    def take(self, block: Block) -> None:
-        """Count the documents of `block` as taken."""
+    def count(self, block: Block) -> None:
+        """Count how often the rows of `block` contain each document."""
         place, known = self._find(block.names)
         self._name_first("unknown", block, block.names[~known])
         self.unknown += int((~known).sum())
         np.add.at(self.taken, place[known], np.uint32(1))
 
     def compare(self, block: Block) -> None:
-        """Count the documents of `block` that are not as in their source."""
+        """Count the documents of `block` that differ from their source."""
         found = block.documents()
         place, known = self._find(found.keys)
         changed = self.known.prints[place[known]] != found.prints[known]
@@ -74,12 +77,15 @@ class Sources:
             self.first[fault] = block.name_of(keys[0])
 
     def misfits(self) -> NDArray[np.uint64]:
-        """The keys of the documents that were taken too seldom or too often."""
+        """The keys of the documents that rows contain too seldom or too often.
+
+        A weight of 2.3 allows 2 or 3 times.
+        """
         outside = (self.taken < self._least[self.group]) | (self.taken > self._most[self.group])
         return self.known.keys[outside]
 
     def _find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The place of each key among the known ones, and whether it is there."""
+        """(index of each key in `known`, whether it is known). The index is valid only for a known key."""
         if not len(self.known.keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
         place = np.minimum(np.searchsorted(self.known.keys, keys), len(self.known.keys) - 1)
@@ -87,8 +93,11 @@ class Sources:
 
     @property
     def wrong(self) -> int:
-        """Documents that were taken too seldom or too often, or are of no source, and those that a group's sum is too
-        small or too large by."""
+        """The number of misfits and unknown documents, plus the difference of each group's sum from the expected sum.
+
+        Each document of a group may be taken floor(weight) or ceil(weight) times, so all of them could be taken too
+        seldom without a misfit. The sum of the group finds that.
+        """
         wanted = [entries(int(count), weight) for count, weight in zip(self._counts, self.weights, strict=True)]
         missed = np.bincount(self.group, weights=self.taken, minlength=len(wanted)).astype(np.int64) - wanted
         return len(self.misfits()) + int(np.abs(missed).sum()) + self.unknown
@@ -106,15 +115,16 @@ class Sources:
         return np.bincount(self.group, minlength=len(self.weights))
 
     def bounds(self) -> tuple[int, int]:
-        """Least and most tokens that the rows of this split may hold."""
+        """(least, most) tokens that the rows of this split may contain."""
         return int((self.tokens * self._least).sum()), int((self.tokens * self._most).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """What all mixtures of the same documents are held against; it is read once for those that follow one another.
+    """The key of the caches below: mixtures of the same documents share what is read of the sources.
 
-    It is the same where the `files`, in the state they are in, and what the `recipe` says of them are.
+    Two keys are equal if their files have the same paths and states, and the recipe selects the same documents.
+    `packed` and `inputs` are carried along and not compared.
     """
 
     recipe: bytes
@@ -124,6 +134,7 @@ class Upstream:
 
     @staticmethod
     def of(packed: Artifact, inputs: Sequence[Artifact]) -> Upstream:
+        """The key for the rows `packed` and their enriched `inputs`."""
         config = packed.manifest.config
         decisive = {name: config[name] for name in ("document_tokens", "blend", "near_copy", "duplicates")}
         if config["packing"]["overflow"] == "file":
@@ -133,17 +144,19 @@ class Upstream:
 
 
 @lru_cache(maxsize=1)
-def outside_and_sides(upstream: Upstream) -> tuple[Mapping[str, Sequence[NDArray[np.bool_]]], Sides]:
-    """By split, which documents of each source the mixture leaves out; and those of both sides."""
-    outside = {split: left_outside(upstream.packed, upstream.inputs, split) for split in SPLITS}
-    return outside, _sides(upstream.packed, upstream.inputs, outside)
+def left_out_and_leaks(upstream: Upstream) -> tuple[Mapping[str, Sequence[NDArray[np.bool_]]], LeakDetector]:
+    """(by split one mask per source of the documents left out, the leak detector after it saw all documents)."""
+    left_out = {split: left_out_by_source(upstream.packed, upstream.inputs, split) for split in SPLITS}
+    return left_out, _leaks(upstream.packed, upstream.inputs, left_out)
 
 
 @lru_cache(maxsize=len(SPLITS))
 def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32], NDArray[np.int64]]:
-    """The documents of `split` in the sources, sorted by key, but for those left out; the number of the group of each;
-    the tokens of each group."""
-    outside = outside_and_sides(upstream)[0][split]
+    """(documents of `split` sorted by key, number of each document's group, tokens of each group).
+
+    Documents that the mixture leaves out are not included.
+    """
+    left_out = left_out_and_leaks(upstream)[0][split]
     budgets = budgets_of(upstream.packed, split)
     tokens = np.zeros(len(upstream.inputs) * len(budgets), dtype=np.int64)
     parts: list[tuple[Documents, NDArray[np.uint32]]] = []
@@ -154,7 +167,7 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
                 shards_of_budget(source, budget, split),
                 documents_at_once(_BLOCK_DOCUMENTS, tokens_of(budget)),
             )
-            left = outside[number][done:]
+            left = left_out[number][done:]
             done += sum(map(count_rows, files))
             for found, lengths in _source_documents(files, count, left):
                 tokens[group] += lengths
@@ -166,29 +179,29 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
 
 
 def sources_of(upstream: Upstream, split: str) -> Sources:
-    """The documents of `split`, none of them taken yet."""
+    """The source documents of `split`, with all counts 0."""
     known, group, tokens = _known(upstream, split)
-    weights = np.array([times_taken(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
+    weights = np.array([mean_times_taken(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
     return Sources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
 
 
-def first_of(upstream: Upstream, split: str, keys: NDArray[np.uint64]) -> str:
-    """The first document of the sources whose key is one of `keys`, by name."""
+def first_source_document(upstream: Upstream, split: str, keys: NDArray[np.uint64]) -> str:
+    """Text that names the first source document of `split` whose key is in `keys`."""
     for source in upstream.inputs:
         for file in shards_of_split(source, budgets_of(upstream.packed, split), split):
             for batch in batches(file, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID]):
                 repos, doc_ids = batch.column(c.REPO), batch.column(c.DOC_ID)
                 for place in np.flatnonzero(np.isin(keys_of(repos, doc_ids), keys))[:1].tolist():
                     return f"document {doc_ids[place]} of {repos[place]}"
-    raise AssertionError("a key of the sources that none of their documents has")
+    raise AssertionError("no source document has one of these keys, which were read from them")
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=kind), *parts])
 
 
-def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
-    """The documents of enriched files, at `most` so many at a time, but for those `outside`, and their tokens."""
+def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
+    """(documents, sum of their tokens) of enriched files, in batches of at most `most`, without those `left` out."""
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
     for path in paths:
@@ -196,21 +209,23 @@ def _source_documents(paths: list[Path], most: int, outside: NDArray[np.bool_]) 
             offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
             ends = offsets[1:] - offsets[0]
             values = [batch.column(name).flatten().to_numpy() for name in columns]
-            told = tolerant(batch.column(c.PLATFORM_IDS))
-            platforms = padded(told.values, told.lengths, MAX_PLATFORM_IDS)
+            lists = tolerant(batch.column(c.PLATFORM_IDS))
+            platforms = padded(lists.values, lists.lengths, MAX_PLATFORM_IDS)
             prints = fingerprints(values, offsets[:-1] - offsets[0], ends) ^ platform_prints(platforms)
-            kept = ~outside[done : done + batch.num_rows]
+            kept = ~left[done : done + batch.num_rows]
             done += batch.num_rows
             keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
             yield Documents(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
 
 
-def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str, Sequence[NDArray[np.bool_]]]) -> Sides:
-    """The documents that the mixture holds, on both sides."""
+def _leaks(
+    artifact: Artifact, inputs: Sequence[Artifact], left_out: Mapping[str, Sequence[NDArray[np.bool_]]]
+) -> LeakDetector:
+    """A leak detector that saw all documents of the mixture, of both splits."""
 
     def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
         budgets = budgets_of(artifact, split)
-        for source, left in zip(inputs, outside[split], strict=True):
+        for source, left in zip(inputs, left_out[split], strict=True):
             files, most = (
                 shards_of_split(source, budgets, split),
                 documents_at_once(_BLOCK_DOCUMENTS, max(map(tokens_of, budgets))),
@@ -218,15 +233,15 @@ def _sides(artifact: Artifact, inputs: Sequence[Artifact], outside: Mapping[str,
             yield from _kept(files, most, columns, left)
 
     held = (document for batch in documents(VALID_SPLIT, [c.TEXT, c.CONSTITUENTS]) for document in batch.to_pylist())
-    sides = Sides(held)
+    leaks = LeakDetector(held)
     for batch in documents(TRAIN_SPLIT, [c.TEXT]):
         for text in batch.column(c.TEXT).to_pylist():
-            sides.train(text)
-    return sides
+            leaks.add_training_text(text)
+    return leaks
 
 
 def _kept(files: Sequence[Path], most: int, columns: list[str], left: NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-    """The documents of `files` that are not `left` out."""
+    """The documents of `files` in batches of at most `most`, without those `left` out."""
     done = 0
     for path in files:
         for batch in batches(path, most, columns):

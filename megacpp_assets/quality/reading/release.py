@@ -1,4 +1,4 @@
-"""What a release is judged by beside the statistics in its manifests: files that failed, columns that say nothing."""
+"""Reads what the check of a release needs besides manifests: files that failed, and columns without information."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 
 
 def failed_files(semantic: Artifact) -> dict[str, str]:
-    """Path -> reason, of each file of a semantic artifact that could not be indexed."""
+    """The reason of each file of a semantic artifact that could not be indexed, by path."""
     tables = row_groups(semantic.file(FILES_FILE), ["filepath", "status", "reason"])
     rows = (row for table in tables for row in table.to_pylist())
     return {row["filepath"]: row["reason"] for row in rows if row["status"] == "failed"}
 
 
 def empty_columns(enriched: Artifact) -> set[str]:
-    """The token columns that have one and the same value everywhere, and the edges that there are none of."""
+    """The token columns that have the same value everywhere, and the edge columns without an edge."""
+    # A column is dropped at its second distinct value, so a usual artifact is read only in its first row groups.
     left = {name: set[int]() for name in (*c.TOKEN_METADATA_COLUMNS, *_EDGES)}
     for file in enriched.files(".parquet"):
         for table in row_groups(file, list(left)):
@@ -35,7 +36,7 @@ def empty_columns(enriched: Artifact) -> set[str]:
 
 
 def _some_values(table: pa.Table, name: str) -> set[int]:
-    """The least and the greatest value in all lists of a column; of edges, 0 and 1 where there is one."""
+    """The smallest and the largest value in a list column. For an edge column {0, 1} if it has an edge, else {0}."""
     if name in _EDGES:
         return {0, 1} if pc.sum(pc.list_value_length(table[name])).as_py() else {0}
     bounds = pc.min_max(pc.list_flatten(table[name])).as_py()

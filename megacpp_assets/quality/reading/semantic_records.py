@@ -1,4 +1,4 @@
-"""A semantic artifact as its checks read it: one pass over the records, and its tables of files and symbols."""
+"""Reads a semantic artifact for its checks: one pass over the records, and the tables of files and symbols."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.names import LEFT_OUT, ROOT_ROLE, VALID_SPLIT
-from megacpp_assets.quality.reading.known_records import Found, KnownRecords, equals_known_record, key_of
-from megacpp_assets.quality.reading.sides import Leaked, Sides
-from megacpp_assets.quality.reading.symbols import lost_definitions, nameless
+from megacpp_assets.quality.reading.leaks import Leak, LeakDetector
+from megacpp_assets.quality.reading.symbols import lost_definitions, unnamed_symbols
+from megacpp_assets.quality.reading.valid_records import RecordFacts, ValidRecords, is_described_by_head, record_key
 from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
 from megacpp_assets.semantic.documents.lost import Ranges, lost_bodies
 from megacpp_assets.semantic.documents.rules import Shown
@@ -34,25 +34,28 @@ from megacpp_assets.storage.parquet import read_table
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
 
 ROOT_BYTES: Final = 200
-"""A shorter text may well stand twice within roots: `#define USES_THREADS 0`."""
+"""Only root texts of at least this many bytes must be unique. A short text may repeat: `#define USES_THREADS 0`."""
 NAMED: Final = 3
-"""So many of the definitions that were left out are named."""
+"""How many of the definitions that were left out a message names."""
 
 Record = dict[str, Any]
 Rule = Callable[[Record, "Scan"], bool]
 
 
 class Rules(NamedTuple):
-    """What records are judged by: rules that read no more than a record's head, and what was pinned; all others."""
+    """The rules for records: those that read only a record's head and the pins, and all others."""
 
     of_head: Sequence[Rule]
     of_all: Sequence[Rule]
 
 
 @dataclass(slots=True)
-class Told:
-    """What the records of one budget tell: how many, ids, root texts by hash, roots and their bytes, and the ranges of
-    files that stand in them."""
+class BudgetSummary:
+    """A summary of the records of one budget.
+
+    `root_texts` counts sha256 of root texts. `roots` and `root_bytes` count the roots and their bytes. `placed` has the
+    byte ranges of each file that records contain.
+    """
 
     documents: int = 0
     ids: Counter[str] = field(default_factory=Counter)
@@ -63,11 +66,20 @@ class Told:
 
 
 class Scan:
-    """What one pass over the records finds: those that break a rule, and what rules over all of them need."""
+    """One pass over the records: counts the broken rules, and collects what checks over all records need."""
 
     def __init__(
-        self, raw: Artifact, blobs: BlobReader, rules: Rules, standards: Mapping[str, str], known: KnownRecords
+        self, raw: Artifact, blobs: BlobReader, rules: Rules, standards: Mapping[str, str], known: ValidRecords
     ) -> None:
+        """Create a scan.
+
+        Args:
+            raw: the pinned repository.
+            blobs: reads its blobs, with secrets masked.
+            rules: the rules for records.
+            standards: the C++ standard with which each file was parsed, by path.
+            known: the cache of valid records.
+        """
         config = raw.manifest.config
         self.pinned = (config["name"], config["ref"], config["commit"])
         self.standards = standards
@@ -78,65 +90,70 @@ class Scan:
         self._data: dict[str, bytes] = {}
         self.broken: Counter[Rule] = Counter()
         self.first: dict[Rule, str] = {}
-        self.told: dict[DocumentSet, Told] = {}
+        self.by_budget: dict[DocumentSet, BudgetSummary] = {}
         self.symbols: set[int] = set()
         self._held: list[Record] = []
-        self._judged: Record | None = None
+        self._shown_record: Record | None = None
         self._shown = Shown("", (), (), (), np.zeros(0, dtype=np.int64))
         self._trained: list[str] = []
 
     @property
     def documents(self) -> int:
-        """Records of all budgets."""
-        return sum(told.documents for told in self.told.values())
+        """The number of records of all budgets."""
+        return sum(summary.documents for summary in self.by_budget.values())
 
     def read(self, artifact: Artifact, budget: DocumentSet) -> None:
-        """Judge every record of `budget`."""
-        told = self.told[budget] = Told()
+        """Apply the rules to every record of `budget`."""
+        summary = self.by_budget[budget] = BudgetSummary()
         for line in read_lines(artifact, budget):
-            self._add(line, told)
+            self._add(line, summary)
 
-    def _add(self, line: Line, told: Told) -> None:
-        head, behind = line.head()
-        key = key_of(head, behind, self._beside(head)) if head else b""
+    def _add(self, line: Line, summary: BudgetSummary) -> None:
+        """Apply the rules to the record of `line` and add it to `summary`.
+
+        Decoding the character columns is the costly part. A record that is known to be valid needs only its head.
+        """
+        head, rest = line.head()
+        key = record_key(head, rest, self._context(head)) if head else b""
         found = self._known.find(key) if key else None
         if found is not None:
-            self._judge(head, self._rules.of_head)
+            self._apply(head, self._rules.of_head)
         else:
             record = line.record()
-            sound = bool(key) and equals_known_record(head, behind, record)
+            is_valid = bool(key) and is_described_by_head(head, rest, record)
             head = record | {name: np.asarray(record[name]) for name in c.CHAR_COLUMNS}
-            sound &= self._judge(head, (*self._rules.of_head, *self._rules.of_all))
-            found = self._found(head)
-            if sound:
-                self._known.keep(key, found)
-        told.documents += 1
-        told.ids[head[c.DOC_ID]] += 1
+            is_valid &= self._apply(head, (*self._rules.of_head, *self._rules.of_all))
+            found = self._facts(head)
+            if is_valid:
+                self._known.add(key, found)
+        summary.documents += 1
+        summary.ids[head[c.DOC_ID]] += 1
         if head[c.SPLIT] == VALID_SPLIT:
             self._held.append({name: head[name] for name in (c.TEXT, c.CONSTITUENTS)})
         else:
             self._trained.append(head[c.TEXT])
         for part in head[c.CONSTITUENTS]:
             start, end = part["byte_start"], part["byte_end"]
-            told.placed[part["filepath"]].append((start, end))
+            summary.placed[part["filepath"]].append((start, end))
             if part["role"] == ROOT_ROLE:
-                told.roots += 1
-                told.root_bytes += end - start
-        told.root_texts.update(found.roots)
+                summary.roots += 1
+                summary.root_bytes += end - start
+        summary.root_texts.update(found.roots)
         self.symbols.update(found.symbols.tolist())
 
-    def _beside(self, head: Record) -> list[Any]:
-        """What judging a record reads beside it: the files that it has slices of, and the standard of its own."""
+    def _context(self, head: Record) -> list[Any]:
+        """What rules read besides the record itself: the contents of its constituents' files, and its standard."""
         files = sorted({part["filepath"] for part in head[c.CONSTITUENTS]})
         return [self.standards.get(head[c.FILEPATH], ""), [[path, *self._content(path)] for path in files]]
 
     def _content(self, path: str) -> list[Any]:
-        """What decides the bytes of a file: its blob, and the ranges that are replaced in it, if any."""
+        """The identity of a file's bytes: its path's blob, and the spans of masked secrets if there are any."""
         blob = self._blob_of.get(path)
         spans = self._blobs.spans.get(blob) if blob else None
         return [blob, list(spans)] if spans else [blob]
 
-    def _found(self, record: Record) -> Found:
+    def _facts(self, record: Record) -> RecordFacts:
+        """Hashes of the texts of long roots, and the distinct symbol ids of `record`."""
         roots: list[bytes] = []
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
@@ -144,27 +161,27 @@ class Scan:
                 text = self.data(part["filepath"])[slice(*place)]
                 roots.append(hashlib.sha256(text).digest())
         symbols = sorted({each for name in _SYMBOL_COLUMNS for each in _distinct(record[name])})
-        return Found(roots, np.array(symbols, dtype=np.int64))
+        return RecordFacts(roots, np.array(symbols, dtype=np.int64))
 
-    def _judge(self, record: Record, rules: Iterable[Rule]) -> bool:
-        """Whether `record` holds all of `rules`; what it breaks is noted."""
+    def _apply(self, record: Record, rules: Iterable[Rule]) -> bool:
+        """Count the `rules` that `record` breaks; return whether it breaks none."""
         broken = [rule for rule in rules if not rule(record, self)]
         for rule in broken:
             self.broken[rule] += 1
             self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
         return not broken
 
-    def leaked(self) -> Leaked:
-        """What of the held-out roots stands in training."""
-        sides = Sides(self._held)
+    def leaked(self) -> Leak:
+        """The held-out roots that training documents contain."""
+        leaks = LeakDetector(self._held)
         for text in self._trained:
-            sides.train(text)
-        return sides.leaked()
+            leaks.add_training_text(text)
+        return leaks.leaked()
 
     def shown(self, record: Record) -> Shown:
-        """The record as the rules of documents see it."""
-        if self._judged is not record:
-            self._judged = record
+        """The record in the form that the rules of `documents/rules.py` take. Several rules ask for the same record."""
+        if self._shown_record is not record:
+            self._shown_record = record
             edges = [(edge["caller_idx"], edge["callee_idx"]) for edge in record[c.CALL_EDGES]]
             edges += [(edge["user_idx"], edge["type_idx"]) for edge in record[c.TYPE_EDGES]]
             parts = [Constituent(**part) for part in record[c.CONSTITUENTS]]
@@ -177,7 +194,7 @@ class Scan:
         return path in self._blob_of
 
     def data(self, path: str) -> bytes:
-        """The bytes of a file of the pinned commit, none if it has no such file."""
+        """The bytes of a file of the pinned commit; empty if the commit lacks the file."""
         if path not in self._data:
             blob = self._blob_of.get(path)
             self._data[path] = self._blobs.read(blob) if blob else b""
@@ -186,8 +203,10 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The definitions that a rule left out, as rows of the skip list; and of all roots of the budget that has the
-    fewest, these included, their number and bytes."""
+    """The definitions that rules left out, as rows of the skip list, and all definitions to compare with.
+
+    `roots` and `root_bytes` are the number and bytes of all roots of the smallest budget, those left out included.
+    """
 
     rows: Sequence[Record]
     roots: int
@@ -195,38 +214,38 @@ class LeftOut:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the definitions that were left out."""
+        """The bytes of the definitions that were left out."""
         return sum(row["byte_end"] - row["byte_start"] for row in self.rows)
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"none of {self.roots} definitions left out"
+            return f"0 of {self.roots} definitions left out"
         first = [f"{row['filepath']}:{row['byte_start']} ({row['reason'].removeprefix(LEFT_OUT)})" for row in self.rows]
         count = f"{len(self.rows)} of {self.roots} definitions and {self.bytes} of {self.root_bytes} bytes left out"
         return f"{count}, first {', '.join(first[:NAMED])}"
 
 
 def _distinct(values: NDArray[Any]) -> list[int]:
-    """The values, each at least once: one for each stretch of equal ones."""
+    """One value for each run of equal values. This shortens a column before its values are put into a set."""
     ends = np.flatnonzero(values[1:] != values[:-1])
     return [*values[ends].tolist(), *values[-1:].tolist()]
 
 
 @dataclass
 class Semantic:
-    """A semantic artifact, its records scanned; `files` has a row for each file that was looked at."""
+    """A semantic artifact after the scan of its records, with its tables."""
 
     artifact: Artifact
     scan: Scan
 
     @cached_property
     def files(self) -> list[Record]:
-        """The table of files."""
+        """The rows of the table of files, one per file of the repository."""
         return list(read_table(self.artifact.file(FILES_FILE)).to_pylist())
 
     @cached_property
     def read_files(self) -> list[Record]:
-        """Rows of the files that were not left out."""
+        """The rows of the files that were not skipped."""
         return [row for row in self.files if row["status"] != "skipped"]
 
     @cached_property
@@ -239,18 +258,18 @@ class Semantic:
 
     @cached_property
     def left_out(self) -> LeftOut:
-        """What rules left out of the documents."""
+        """The definitions that rules left out of the documents."""
         rows = [row for row in self._skipped if (row["reason"] or "").startswith(LEFT_OUT)]
-        told = min(self.scan.told.values(), key=lambda told: told.root_bytes)
+        smallest = min(self.scan.by_budget.values(), key=lambda summary: summary.root_bytes)
         size = sum(row["byte_end"] - row["byte_start"] for row in rows)
-        return LeftOut(rows, told.roots + len(rows), told.root_bytes + size)
+        return LeftOut(rows, smallest.roots + len(rows), smallest.root_bytes + size)
 
     @cached_property
     def _accounted(self) -> dict[DocumentSet, dict[str, Ranges]]:
-        """By budget the ranges of each file that lie in a constituent, or are skipped with a reason."""
+        """By budget, the byte ranges of each file that are in a document or are skipped with a reason."""
         ranges = {
-            budget: {path: list(found) for path, found in told.placed.items()}
-            for budget, told in self.scan.told.items()
+            budget: {path: list(found) for path, found in summary.placed.items()}
+            for budget, summary in self.scan.by_budget.items()
         }
         for row in self._skipped:
             for found in ranges.values() if row["reason"] else ():
@@ -259,9 +278,10 @@ class Semantic:
 
     @cached_property
     def lost_bodies(self) -> list[str]:
-        """Bodies that nothing accounts for; to be asked first while the repository can be read.
+        """Bodies of functions and classes that are in no document and not skipped with a reason.
 
-        A body without a definition is one whose head the outline took for something else.
+        The first access reads the repository's blobs, so it must happen while they can be read. A body can be lost
+        although no definition is: the outline did not recognise its head.
         """
         return [
             f"a body ({row['filepath']}:{source.in_blob(start)}) at {budget} tokens"
@@ -272,7 +292,7 @@ class Semantic:
         ]
 
     def lost_definitions(self) -> tuple[list[str], int]:
-        """Definitions and bodies that nothing accounts for in the documents of a budget, and the number of symbols."""
+        """(definitions and bodies that are in no document of a budget and not skipped, number of symbols)."""
         lost = [
             f"{found} at {budget} tokens"
             for budget, accounted in self._accounted.items()
@@ -280,24 +300,25 @@ class Semantic:
         ]
         return [*lost, *self.lost_bodies], self._symbols.num_rows
 
-    def nameless(self) -> tuple[int, list[str]]:
-        """Ids in the columns, and those that the symbol table does not name."""
+    def unnamed_symbols(self) -> tuple[int, list[str]]:
+        """(number of symbol ids in the columns, problems of the ids that the symbol table does not name)."""
         used = self.scan.symbols - {0}
-        return len(used), list(nameless(self._symbols, used))
+        return len(used), list(unnamed_symbols(self._symbols, used))
 
 
 def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules: Rules) -> Semantic:
-    """Read every record of `artifact` once, judged by `rules` against its sources: the pinned repository, and the
-    decisions on its files, by which secrets are replaced.
+    """Read every record of `artifact` once and apply `rules`.
+
+    `sources` are its inputs (pinned_repos, curated_files); the latter says which secrets are masked.
     """
     raw, curated = sources
-    known = KnownRecords(artifact)
+    known = ValidRecords(artifact)
     parsed = read_table(artifact.file(FILES_FILE)).select(["filepath", "standard"]).to_pylist()
     with blob_reader(raw, replaced_spans(curated)) as blobs:
         scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed}, known)
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)
-        _ = semantic.lost_bodies
+        _ = semantic.lost_bodies  # computed here because it reads blobs
     known.write()
     return semantic

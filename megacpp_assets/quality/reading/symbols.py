@@ -1,6 +1,7 @@
-"""What the symbol table of a semantic artifact promises its readers: no definition lost, no id without a name.
+"""Checks the symbol table of a semantic artifact: every definition is in a document, and every id has a name.
 
-A large repository has millions of rows, locals among them: they stay in Arrow but for the few that a rule looks at.
+A large repository has millions of rows, with locals among them. They stay in Arrow; only the rows that a rule needs
+become Python objects.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 
 def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[str]:
-    """Definitions that lie in none of their file's `placed` ranges, joined where those touch.
+    """Definitions that no `placed` range of their file contains. Ranges that touch are joined first.
 
-    A namespace is larger than any document, and an include guard belongs to none.
+    Namespaces are left out, which are larger than any document, and macros, as an include guard is in no document.
     """
     ranges = {path: merged(found) for path, found in placed.items()}
     in_documents = pc.invert(pc.is_in(symbols["kind"], pa.array([MACRO, NAMESPACE])))
@@ -33,8 +34,8 @@ def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[st
     ]
 
 
-def nameless(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
-    """Ids of `used` without a row, and rows whose id is not their name's."""
+def unnamed_symbols(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
+    """A problem for each id of `used` without a row, and for each row whose id is not the hash of its name."""
     ids = np.array(sorted(used), dtype=np.int64)
     missing = ids[~np.isin(ids, symbols["symbol_id"].to_numpy())]
     yield from (f"{number} has no row" for number in missing.tolist())
@@ -45,6 +46,6 @@ def nameless(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The rows as tuples: a dictionary for each takes twice as long."""
+    """The rows as tuples. Dictionaries would take twice as long."""
     for batch in table.to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,4 +1,4 @@
-"""Documents of token parquet as their checks read them, and their text beside that of the semantic documents."""
+"""Reads documents of token parquet for their checks, and compares their text with that of the upstream documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet, source_set, stage_of
-from megacpp_assets.quality.document_rules import Facts
+from megacpp_assets.quality.document_rules import UpstreamFacts
 from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, document_batches
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
@@ -23,55 +23,58 @@ Text = tuple[str, str]
 
 
 class TokenDocuments(Documents):
-    """Documents with the characters that each token spans."""
+    """A batch of documents with the character span of each token."""
 
     def spans_misaligned(self) -> Mask:
         """Documents whose spans do not cover the text in order and without gaps.
 
-        A token takes up where the one before it ends, or in the character that both have bytes of.
+        A token starts where the token before it ends. A character of several bytes may be split between two tokens;
+        then the second one starts one character earlier, at the shared character.
         """
         starts, ends = self.lists(c.TOKEN_CHAR_STARTS), self.lists(c.TOKEN_CHAR_ENDS)
-        sound = (starts.lengths == ends.lengths) & (starts.lengths > 0)
-        starts, ends = starts.keep(sound), ends.keep(sound)
+        paired = (starts.lengths == ends.lengths) & (starts.lengths > 0)
+        starts, ends = starts.keep(paired), ends.keep(paired)
         start, end, owner = starts.values, ends.values, starts.owner
         before = np.concatenate([np.zeros(1, end.dtype), end[:-1]]) if len(end) else end
+        # Only a text with characters of several bytes can have shared characters.
         shared = (self.text_bytes > self.characters)[owner]
         follows = (start == before) | (shared & (start == before - 1) & (end >= before))
-        opens = starts.position == 0
-        wrong = np.where(opens, (start != 0) | (end != 0), ~(follows & (start < end)))
+        # The first token is BOS, which has the empty span [0, 0).
+        is_first = starts.position == 0
+        wrong = np.where(is_first, (start != 0) | (end != 0), ~(follows & (start < end)))
         last = np.append(end, -1)[ends.offsets[1:] - 1]
-        return ~sound | starts.any(wrong) | (last != self.characters)
+        return ~paired | starts.any(wrong) | (last != self.characters)
 
 
-def token_documents(artifact: Artifact, facts: Facts) -> Iterator[TokenDocuments]:
-    """All documents of a token parquet artifact, a batch at a time."""
+def token_documents(artifact: Artifact, facts: UpstreamFacts) -> Iterator[TokenDocuments]:
+    """All documents of a token parquet artifact, in batches."""
     for budget in budgets_of(artifact):
         yield from (TokenDocuments(batch, facts, budget) for batch in document_batches(artifact, budget))
 
 
 def not_conserved(artifact: Artifact) -> Broken:
-    """Documents of JSONL, of any set, whose pieces, joined, are not their text, and pieces of no such document."""
+    """Upstream documents whose joined pieces differ from their text, and pieces without an upstream document."""
     broken = Broken()
     for budget in budgets_of(artifact):
         source = input_of(artifact, stage_of(budget))
-        _compare(_Compared(artifact, budget), read_texts(source, source_set(budget)), broken)
+        _compare_texts(_TokenizedSet(artifact, budget), read_texts(source, source_set(budget)), broken)
     return broken
 
 
-class _Compared(NamedTuple):
+class _TokenizedSet(NamedTuple):
     """A document set of a token parquet artifact."""
 
     artifact: Artifact
     budget: DocumentSet
 
 
-def _compare(compared: _Compared, texts: Iterator[Text], broken: Broken) -> None:
-    """As `not_conserved`, for one set.
+def _compare_texts(tokenized: _TokenizedSet, texts: Iterator[Text], broken: Broken) -> None:
+    """Add the documents of one set that differ to `broken`.
 
-    Both keep the order of the repository, the pieces in two streams (training and validation): one document at a time
-    is taken from the stream that has it next.
+    The upstream documents are in one file in the order of the repository. Tokenizing split them into training and
+    validation files, each in the same order. So the two files are merged: each document comes next in one of them.
     """
-    streams = [_Stream(_joined(_pieces(*compared, held_out))) for held_out in (False, True)]
+    streams = [_Stream(_joined(_pieces(*tokenized, held_out))) for held_out in (False, True)]
     for name, text in _joined(texts):
         stream = next((stream for stream in streams if stream.name == name), None)
         if stream is None or stream.text != text:
@@ -85,7 +88,7 @@ def _compare(compared: _Compared, texts: Iterator[Text], broken: Broken) -> None
 
 
 class _Stream:
-    """Documents one after the other; `name` is None behind the last."""
+    """A cursor over documents: `name` and `text` of the current one. `name` is None after the last."""
 
     def __init__(self, texts: Iterator[Text]) -> None:
         self._texts = texts
@@ -94,12 +97,12 @@ class _Stream:
         self.advance()
 
     def advance(self) -> None:
-        """Go on to the next document."""
+        """Move to the next document."""
         self.name, self.text = next(self._texts, (None, ""))
 
 
 def _joined(texts: Iterator[Text]) -> Iterator[Text]:
-    """Documents of their pieces, which follow one another."""
+    """Documents joined from their pieces, which are consecutive."""
     for name, pieces in groupby(((_base(doc_id), text) for doc_id, text in texts), key=itemgetter(0)):
         yield name, "".join(text for _, text in pieces)
 
@@ -111,6 +114,9 @@ def _pieces(artifact: Artifact, budget: DocumentSet, held_out: bool) -> Iterator
 
 
 def _base(doc_id: str) -> str:
-    """The id without the number of a piece; applied to both sides alike, so an id that only looks so does no harm."""
+    """The id without the number of a piece, `.0001`.
+
+    Both upstream ids and ids of pieces pass through here, so an upstream id that ends like a piece causes no error.
+    """
     stem, dot, number = doc_id.rpartition(".")
     return stem if dot and len(number) == 4 and number.isascii() and number.isdigit() else doc_id

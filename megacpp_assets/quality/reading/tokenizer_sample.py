@@ -1,4 +1,4 @@
-"""A tokenizer as its checks read it: the encoder that loads, and texts of its corpus with their encodings."""
+"""Reads a tokenizer for its checks: its encoder, and a sample of training texts with their encodings."""
 
 from __future__ import annotations
 
@@ -20,42 +20,45 @@ from megacpp_assets.tokenizer.registry import read_committed
 from megacpp_assets.tokenizer.stage import training_files
 
 SAMPLE_BYTES: Final = 300_000
-"""Corpus text that is encoded by both encoders, spread over all repositories."""
+"""Approximate bytes of training text that both encoders encode, spread over all repositories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Texts and their encodings, one document each; the last ones spell special tokens."""
+    """Texts and their encodings, one document per text. The last texts spell special tokens."""
 
     texts: tuple[str, ...]
     encoded: Encoded
 
     @staticmethod
     def take(artifact: Artifact, encoder: Encoder) -> Sample:
-        """Every n-th training file without its stray bytes, about `SAMPLE_BYTES` in all, then texts made to be hard."""
+        """Encode every n-th training file, about `SAMPLE_BYTES` in all, and texts that are hard to encode.
+
+        Bytes that are not UTF-8 are dropped.
+        """
         texts = [*_corpus_texts(artifact), *GOLDEN_TEXTS, f"x{FORGERY}y", *FORGERY.split(" ")]
         return Sample(tuple(texts), encoder.encode_batch(texts))
 
     def ids(self, index: int) -> list[int]:
-        """Ids of document `index`."""
+        """The token ids of document `index`."""
         ids: list[int] = self.encoded.ids[self.encoded.offsets[index] : self.encoded.offsets[index + 1]].tolist()
         return ids
 
     def specials(self) -> tuple[int, int]:
-        """Special tokens, and documents that start with BOS."""
+        """(number of special tokens, number of documents that start with BOS)."""
         ids = self.encoded.ids
         return int((ids < SPACE_ID).sum()), int((ids[self.encoded.offsets[:-1]] == BOS_ID).sum())
 
 
 @dataclass
-class Trained:
-    """A tokenizer artifact. `encoder` raises `TokenizerDrift` where locked bytes or golden encodings are not its."""
+class CheckedTokenizer:
+    """A tokenizer artifact under check. Its encoder and its sample are loaded when a check first needs them."""
 
     artifact: Artifact
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder."""
+        """The encoder. Raises `TokenizerDrift` if its bytes or its golden encodings differ from the lock's."""
         return Encoder.load(self.artifact.fetched().directory)
 
     @cached_property
@@ -63,16 +66,16 @@ class Trained:
         """The sample, encoded."""
         return Sample.take(self.artifact, self.encoder)
 
-    def registered(self) -> str:
-        """What the registry holds in place of the same `tokenizer.json`, "" if it is the same."""
+    def registry_difference(self) -> str:
+        """How the registry's `tokenizer.json` differs from the artifact's, or why it cannot be read; "" if equal."""
         try:
             committed = read_committed(self.artifact.root, read_lock(self.artifact).commit, TOKENIZER_FILE)
             return "" if committed == self.artifact.file(TOKENIZER_FILE).read_bytes() else "other bytes"
         except (LineageGap, TokenizerDrift, OSError) as error:
             return str(error)
 
-    def unlike_reference(self) -> int:
-        """Texts whose ids or character spans HuggingFace gives otherwise."""
+    def count_reference_mismatches(self) -> int:
+        """The number of texts whose ids or character spans differ from those of HuggingFace tokenizers."""
         reference = tokenizers.Tokenizer.from_file(str(self.artifact.file(TOKENIZER_FILE)))
         encoded = self.sample.encoded
         spans = list(zip(encoded.char_starts.tolist(), encoded.char_ends.tolist(), strict=True))
@@ -82,8 +85,8 @@ class Trained:
             for index, encoding in enumerate(reference.encode_batch(list(self.sample.texts)))
         )
 
-    def changed_by_round_trip(self) -> int:
-        """Texts that are others once encoded and decoded."""
+    def count_round_trip_changes(self) -> int:
+        """The number of texts that change when they are encoded and decoded."""
         decode, ids = self.encoder.decode, self.sample.ids
         return sum(decode(ids(index)) != text.encode() for index, text in enumerate(self.sample.texts))
 

@@ -1,7 +1,8 @@
-"""Records that an earlier check of the same repository found sound, by all that judging them reads.
+"""A cache of records that an earlier check of the same repository found valid.
 
-Most records of one reference are those of the one before, but for its name and commit. One entry a repository, of what
-was checked last, found by hashes of records and of the code that judges; removing it costs only a reading.
+Most records of a new reference equal those of the reference before, except for its name and commit. The cache has one
+entry per repository, with the records of its last check. A record's key is a hash of its content, of everything else
+that the rules read, and of the code of the rules. Without the entry every record is checked again.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from megacpp_assets.storage.caching.code import code_identity
 from megacpp_assets.storage.layout import checked_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
-OF_REFERENCE: Final = (c.REF, c.COMMIT)
-"""What every record of a reference shares, and no other reference has; it is judged each time."""
+REFERENCE_FIELDS: Final = (c.REF, c.COMMIT)
+"""Fields that differ between references, so they are not part of a key. They are checked for every record."""
 _LIBRARIES: Final = ("numpy", "orjson")
 _CODE: Final = "megacpp_assets.quality.semantic"
 _SCHEMA: Final = pa.schema(
@@ -36,44 +37,44 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-class Found(NamedTuple):
-    """What a sound record tells beside its head: hashes of the texts of its roots, ids of symbols in its columns."""
+class RecordFacts(NamedTuple):
+    """Facts about a valid record that its head lacks: sha256 of each long root's text, and its symbol ids."""
 
     roots: Sequence[bytes]
     symbols: NDArray[np.int64]
 
 
-class KnownRecords:
-    """What is known of the records of the repository of `artifact`, and what is found of them now."""
+class ValidRecords:
+    """The valid records of the repository of `artifact`: those of the last check, and those found valid now."""
 
     def __init__(self, artifact: Artifact) -> None:
         config = artifact.manifest.config
         self._store = Cache(artifact.root / checked_cache_path())
-        # Only a data root has a cache: beside a folder that was copied out of one, nothing is written.
+        # A copy of some folders of a data root has no folder of locks: nothing is written there.
         self._writes = (artifact.root / LOCKS_DIRECTORY).is_dir()
         self._name = hashlib.sha256(f"{_SCHEMA} {config['dataset']} {config['repo']}".encode()).hexdigest()
         entry = self._store.peek(self._name)
         self._known = pa.ipc.open_stream(entry).read_all().combine_chunks() if entry else _SCHEMA.empty_table()
         self._places = {key: place for place, key in enumerate(self._known["key"].to_pylist())}
-        self._fresh: dict[bytes, Found] = {}
+        self._fresh: dict[bytes, RecordFacts] = {}
         self._used: dict[int, None] = {}
 
-    def find(self, key: bytes) -> Found | None:
-        """What the record with `key` tells, if it is known to be sound."""
+    def find(self, key: bytes) -> RecordFacts | None:
+        """The facts about the record with `key` if it is known to be valid, else None."""
         if key in self._fresh:
             return self._fresh[key]
         place = self._places.get(key)
         if place is None:
             return None
         self._used[place] = None
-        return Found(self._known["roots"][place].as_py(), self._known["symbols"][place].values.to_numpy())
+        return RecordFacts(self._known["roots"][place].as_py(), self._known["symbols"][place].values.to_numpy())
 
-    def keep(self, key: bytes, found: Found) -> None:
-        """Remember a sound record."""
+    def add(self, key: bytes, found: RecordFacts) -> None:
+        """Record that the record with `key` is valid."""
         self._fresh[key] = found
 
     def write(self) -> None:
-        """Keep what was asked for or found now, in place of what was known."""
+        """Replace the cache entry by the records that were found or added in this check."""
         if not self._writes or not self._fresh:
             return
         fresh = {
@@ -85,28 +86,39 @@ class KnownRecords:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, _SCHEMA) as writer:
             writer.write_table(pa.concat_tables([known, pa.table(fresh, schema=_SCHEMA)]))
-        # Nothing is lost with it but time, and a data root that cannot be written may still be looked at.
+        # A lost entry costs only time, and a data root on a read-only disk can still be checked.
         with suppress(OSError):
             self._store.put(self._name, sink.getvalue().to_pybytes())
 
 
-def key_of(head: Mapping[str, Any], behind: bytes, beside: Any) -> bytes:
-    """Identity of a record by what stands in it, but for `OF_REFERENCE`, and by what is read `beside` it."""
-    told = {name: value for name, value in head.items() if name not in OF_REFERENCE}
-    digest = hashlib.sha256(_judges())
-    digest.update(orjson.dumps([told, beside]) + b"\n")
-    digest.update(behind)
+def record_key(head: Mapping[str, Any], rest: bytes, context: Any) -> bytes:
+    """The sha256 key of a record.
+
+    Args:
+        head: the decoded fields at the start of the record's line; `REFERENCE_FIELDS` do not count.
+        rest: the bytes of the line after the head.
+        context: everything else that the rules read, as JSON values.
+    """
+    fields = {name: value for name, value in head.items() if name not in REFERENCE_FIELDS}
+    digest = hashlib.sha256(_rules_identity())
+    digest.update(orjson.dumps([fields, context]) + b"\n")
+    digest.update(rest)
     return digest.digest()
 
 
-def equals_known_record(head: Mapping[str, Any], behind: bytes, record: Mapping[str, Any]) -> bool:
-    """Whether `record` says what its `head` does, and would with another reference: no key comes twice."""
-    again = any(f'"{name}":'.encode() in behind for name in OF_REFERENCE)
-    return not again and all(record[name] == value for name, value in head.items())
+def is_described_by_head(head: Mapping[str, Any], rest: bytes, record: Mapping[str, Any]) -> bool:
+    """Whether the decoded `record` has the values of its `head`, now and with any other reference.
+
+    JSON allows a key twice, and the last value wins. If `rest` repeated a field of the reference, a key that ignores
+    the head's value would not identify the record.
+    """
+    repeats_reference = any(f'"{name}":'.encode() in rest for name in REFERENCE_FIELDS)
+    return not repeats_reference and all(record[name] == value for name, value in head.items())
 
 
 @cache
-def _judges() -> bytes:
+def _rules_identity() -> bytes:
+    """Identity of the code and libraries that decide whether a record is valid."""
     facts = {
         "code": code_identity(_CODE),
         "python": sys.version,

@@ -6,7 +6,7 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
-from megacpp_assets.quality.reading.sides import Sides
+from megacpp_assets.quality.reading.leaks import LeakDetector
 
 COMMENT = "// Gets the content of the stringstream's buffer as an std::string; each zero is shown as two signs.\n" * 2
 LINE = "GTEST_API_ std::string StringStreamToString(::std::stringstream* stream);"
@@ -28,8 +28,10 @@ def held_out(text: str) -> dict[str, object]:
     ids=["a function", "a line below a long comment, for which no document stays out of training"],
 )
 def test_a_definition_that_trains_as_well_is_told_unless_it_says_too_little(text: str, leaked: int, held: int) -> None:
-    sides = Sides([held_out(text)])
-    sides.train(f"namespace other {{\n{text}}}\n")
+    detector = LeakDetector([held_out(text)])
+    detector.add_training_text(f"namespace other {{\n{text}}}\n")
     first = f"bytes 0 to {leaked} of a/held.cc" if leaked else ""
-    assert sides.leaked() == (leaked, held, first)
-    assert sides.leaked().is_allowed == (not leaked) and str(sides.leaked()).endswith(first or "in training")
+    assert detector.leaked() == (leaked, held, first)
+    assert detector.leaked().is_allowed == (not leaked) and str(detector.leaked()).endswith(
+        first or "in training documents"
+    )
