@@ -1,4 +1,4 @@
-"""Rows out of spooled documents (native/gather). `ValueError` for bounds that contradict the arrays."""
+"""Copies spooled documents into rows (native/gather). Raises `ValueError` if bounds are outside the arrays."""
 
 from typing import Any
 
@@ -14,8 +14,10 @@ def rows(
     fill: int,
     out: NDArray[Any],
 ) -> None:
-    """Write documents offsets[r] to offsets[r + 1] into row r of `out`, and `fill` behind them. Document i has the
-    values starts[i] to ends[i] of `first` with `second` behind it, all of one of the two."""
+    """Write documents offsets[r] to offsets[r + 1] into row r of `out`, shape (rows, T), and fill the rest with `fill`.
+
+    Document i has the values [starts[i], ends[i]) of `first` followed by `second`. It is entirely in one of the two.
+    """
 
 def documents(
     ids: NDArray[np.int32],
@@ -26,5 +28,8 @@ def documents(
     mask: NDArray[np.bool_],
     numbers: NDArray[np.int32],
 ) -> None:
-    """Write what follows from (rows, T) ids, `valid` of which are no pads: the next id, whether it is of the same
-    document, and the number of its document, which pads keep."""
+    """Derive columns from token ids of shape (rows, T), whose first valid[r] tokens of row r are not padding.
+
+    `targets` receives the next id of each token, `mask` whether the next token belongs to the same document, and
+    `numbers` the number of the token's document within the row. Padding has the number of the last document.
+    """

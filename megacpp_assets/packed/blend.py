@@ -1,6 +1,6 @@
-"""What a mixture is made of: the documents of its phase's budget, and those of other sets that the phase blends in.
+"""The source files of a mixture: documents of its phase's budget, and of the other document sets that it blends in.
 
-A document that another set has word for word is the same document, by the same id, and is taken as the first's.
+A document that occurs in several sets has the same id in each. The mixture takes it from the first of these sets only.
 """
 
 from __future__ import annotations
@@ -25,28 +25,34 @@ _BATCH_DOCUMENTS = 65_536
 
 
 def shards_of_budget(artifact: Artifact, budget: DocumentSet, split: str) -> list[Path]:
-    """Data files of a budget and a split of an enriched artifact, in document order."""
+    """The data files of a document set and a split of an enriched artifact, in document order."""
     held = split == VALID_SPLIT
     return [file for file in shards_of(artifact, budget, ".parquet") if (file.name == c.VAL_SHARD) == held]
 
 
 def shards_of_split(artifact: Artifact, budgets: Sequence[DocumentSet], split: str) -> list[Path]:
-    """Those of each of `budgets` in turn; only of the first where documents validate, which are the same in any."""
+    """The data files of a split, one document set after the other.
+
+    Validation uses the first set only: the held-out documents are the same in every set.
+    """
     taken = budgets if split == TRAIN_SPLIT else budgets[:1]
     return [file for budget in taken for file in shards_of_budget(artifact, budget, split)]
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """By training document, in the order of its files: the place of its budget among those of the mixture, and whether
-    an earlier one of these has it too."""
+    """The origin of each training document, in the order of the files.
+
+    `budget` (documents,) is the index of its document set among those of the mixture. `again` (documents,) is True if
+    an earlier set has the document too.
+    """
 
     budget: NDArray[np.uint8]
     again: NDArray[np.bool_]
 
 
 def origins(artifact: Artifact, budgets: Sequence[DocumentSet]) -> Origins:
-    """Those of the training documents of an enriched artifact. Ids are read only where there are several budgets."""
+    """The origins of the training documents of an enriched artifact. Ids are read only if there are several sets."""
     files = [shards_of_budget(artifact, budget, TRAIN_SPLIT) for budget in budgets]
     counts = [sum(map(count_rows, paths)) for paths in files]
     budget = np.repeat(np.arange(len(budgets), dtype=np.uint8), counts)

@@ -1,7 +1,8 @@
-"""The documents of a phase, decoded once for all mixtures of a dataset, and kept in the cache of the data root.
+"""A cache entry with the decoded documents of a phase, shared by all mixtures of a dataset.
 
-Whoever comes first makes the entry, and the others wait and map it; another corpus of the dataset takes its place. An
-entry that is torn, or of other inputs or code, is not there. It decides no byte: its files are held to their hashes.
+The first process makes the entry while the others wait; then all of them map it. An entry is replaced if it is
+incomplete, or was made from other inputs or by other code. Its files are compared with their hashes before each use, so
+the cache never changes a result.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The documents of both splits in the order of their sources; of those that train, which stay out of every mixture
-    as near copies of held-out ones, and what budget they are of."""
+    """The documents of both splits, in the order of their sources.
+
+    `near` (training documents,) is True for a near-duplicate of a held-out document, which no mixture takes. `origins`
+    says of which document set each training document is.
+    """
 
     train: Spool
     valid: Spool
@@ -53,10 +57,10 @@ class Decoded:
 def decoded(
     root: Path, dataset: str, inputs: Sequence[Artifact], budgets: Sequence[DocumentSet], near_copy: float
 ) -> Iterator[Decoded]:
-    """The documents of `budgets` in the enriched artifacts `inputs`, mapped for as long as the block lasts. Only those
-    of the first validate.
+    """The documents of the sets `budgets` in the enriched artifacts `inputs`, mapped until the `with` block ends.
 
-    Raises what `spool_documents` does, and `SpecError` where the disk does not keep what is written.
+    Validation documents come from the first set only. Raises what `spool_documents` raises, and `SpecError` if the
+    files repeatedly differ from what was written.
     """
     path = decoded_cache_path(dataset, budgets)
     key = fingerprint(
@@ -67,6 +71,7 @@ def decoded(
             "code": code_identity(__name__),
         }
     )
+    # Between the two locks another process may replace the entry, so reading is tried again.
     for _ in range(_TRIES):
         with in_turn(root, path, writes=False):
             if _is_whole(root / path, key):
@@ -75,7 +80,9 @@ def decoded(
         with in_turn(root, path, writes=True):
             if not _is_whole(root / path, key):
                 _make(root / path, key, inputs, budgets, near_copy)
-    raise SpecError(path, expected="the bytes that were written", found="others", do="look at the disk, or remove it")
+    raise SpecError(
+        path, expected="the bytes that were written", found="other bytes", do="check the disk, or remove the folder"
+    )
 
 
 def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[DocumentSet], near_copy: float) -> None:
@@ -88,10 +95,10 @@ def _make(folder: Path, key: str, inputs: Sequence[Artifact], budgets: Sequence[
     for split, files in shards.items():
         spool_documents(files, folder / split, max(map(tokens_of, budgets)))
     near = left_out(shards[TRAIN_SPLIT], shards[VALID_SPLIT], near_copy)
-    found = [origins(artifact, budgets) for artifact in inputs]
+    by_source = [origins(artifact, budgets) for artifact in inputs]
     _write(folder / _NEAR_FILE, np.bool_, near)
-    _write(folder / _BUDGET_FILE, np.uint8, [one.budget for one in found])
-    _write(folder / _AGAIN_FILE, np.bool_, [one.again for one in found])
+    _write(folder / _BUDGET_FILE, np.uint8, [source.budget for source in by_source])
+    _write(folder / _AGAIN_FILE, np.bool_, [source.again for source in by_source])
     write_atomic(folder / _SEAL_FILE, orjson.dumps({"key": key, "files": _hashes(folder)}))
 
 
@@ -106,12 +113,12 @@ def _opened(folder: Path) -> Decoded:
 
 
 def _is_whole(folder: Path, key: str) -> bool:
-    """Whether the entry in `folder` is that of `key`, to the byte."""
+    """Whether `folder` has a complete entry for `key` whose files have the sealed hashes."""
     try:
         seal = orjson.loads((folder / _SEAL_FILE).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
         return False
-    # What is of another key is not read.
+    # The files are hashed only if the key matches.
     return bool(seal["key"] == key and seal["files"] == _hashes(folder))
 
 

@@ -1,7 +1,7 @@
-"""Documents of different repositories that are the same, or nearly: found in clusters, told, and left out if asked.
+"""Finds clusters of equal or near-duplicate documents of different repositories.
 
-Two texts are near where each has `share` of the other's runs of tokens. Within a repository documents share context by
-design, and are not compared. All runs of a mixture are in memory: eight bytes for each token of text.
+Two texts are near-duplicates if each contains at least `share` of the other's token runs. Documents of one repository
+are not compared, because they share context by design. All runs of a mixture are in memory: 8 bytes per token of text.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ _BATCH_DOCUMENTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """By document, in the order of the sources: `cluster` is the first document of its cluster, itself where it is
-    alone; `exact` whether a document of an earlier repository has its very text, `near` whether one is near it.
+    """The clusters of all documents, in the order of the sources. All arrays have shape (documents,).
+
+    `cluster` is the index of the first document of a document's cluster; a cluster may have one document. `exact` is
+    True if an earlier repository has a document with the same text. `near` is True if an earlier repository has a near-
+    duplicate. `names` has (repository, document id).
     """
 
     cluster: NDArray[np.int64]
@@ -33,12 +36,15 @@ class Clusters:
     names: Sequence[tuple[str, str]]
 
     def removed(self, duplicates: str) -> NDArray[np.bool_]:
-        """The documents that a recipe's `mixture.duplicates` leaves out: the first repository keeps its own."""
+        """Mask of the documents that the recipe's `mixture.duplicates` leaves out.
+
+        The first repository keeps its document.
+        """
         none = np.zeros_like(self.exact)
         return {"drop_exact": self.exact, "drop_near": self.exact | self.near}.get(duplicates, none)
 
     def lines(self) -> Iterator[bytes]:
-        """A JSON line for each document of a cluster of more than one, cluster by cluster."""
+        """A JSON line for each document of a cluster with at least two documents, cluster by cluster."""
         sizes = np.bincount(self.cluster, minlength=len(self.cluster))
         for document in np.argsort(self.cluster, kind="stable").tolist():
             if sizes[self.cluster[document]] > 1:
@@ -48,7 +54,7 @@ class Clusters:
 
 
 def find_clusters(sources: Sequence[Sequence[Path]], share: float) -> Clusters:
-    """The clusters of the documents in each source's enriched files."""
+    """The clusters of the documents in `sources`, the enriched files of each repository."""
     names: list[tuple[str, str]] = []
     texts: list[str] = []
     source: list[int] = []
@@ -58,17 +64,18 @@ def find_clusters(sources: Sequence[Sequence[Path]], share: float) -> Clusters:
                 names += zip(*(batch.column(name).to_pylist() for name in (c.REPO, c.DOC_ID)), strict=True)
                 texts += batch.column(c.TEXT).to_pylist()
                 source += [number] * batch.num_rows
-    of = np.array(source, dtype=np.int64)
+    source_of = np.array(source, dtype=np.int64)
+    # A union-find forest: `cluster` maps a document to an earlier one of its cluster, and a root to itself.
     cluster = np.arange(len(texts))
     exact, near = np.zeros(len(texts), dtype=np.bool_), np.zeros(len(texts), dtype=np.bool_)
-    first_of: dict[str, int] = {}
+    first_with_text: dict[str, int] = {}
     for document, text in enumerate(texts):
-        first = first_of.setdefault(text, document)
-        if of[first] != of[document]:
+        first = first_with_text.setdefault(text, document)
+        if source_of[first] != source_of[document]:
             exact[document] = True
             _join(cluster, first, document)
     runs = [shingles(text) for text in texts]
-    for document, others in _near(runs, of, share):
+    for document, others in _near(runs, source_of, share):
         for other in others.tolist():
             near[document] |= not exact[document]
             _join(cluster, other, document)
@@ -77,10 +84,12 @@ def find_clusters(sources: Sequence[Sequence[Path]], share: float) -> Clusters:
 
 
 def _near(runs: Sequence[Shingles], source: NDArray[np.int64], share: float) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Each document that is near some of earlier repositories, and these."""
+    """Each document with near-duplicates in earlier repositories, and the indices of these."""
     lengths = np.array([len(each) for each in runs], dtype=np.int64)
     copies = Copies(runs)
     for document in np.flatnonzero(lengths >= LEAST_RUNS).tolist():
+        # `held_by` compares in one direction: texts of whose runs the document contains `share`. If the lengths differ
+        # by no more than `share` either, the other direction is close enough.
         found = copies.held_by(runs[document], share)
         alike = np.minimum(lengths[found], lengths[document]) >= share * np.maximum(lengths[found], lengths[document])
         chosen = found[alike & (source[found] < source[document]) & (lengths[found] >= LEAST_RUNS)]
@@ -89,11 +98,13 @@ def _near(runs: Sequence[Shingles], source: NDArray[np.int64], share: float) -> 
 
 
 def _root(cluster: NDArray[np.int64], document: int) -> int:
+    """The first document of the cluster that contains `document`."""
     while cluster[document] != document:
         document = int(cluster[document])
     return document
 
 
 def _join(cluster: NDArray[np.int64], one: int, other: int) -> None:
+    """Merge the clusters of two documents. The smaller root stays, so that a cluster is named by its first document."""
     first, second = sorted((_root(cluster, one), _root(cluster, other)))
     cluster[second] = first

@@ -1,7 +1,8 @@
-"""Fill-in-the-middle: a document's tokens rearranged so that its middle comes last, and back.
+"""Fill-in-the-middle: rearranges a document's tokens so that its middle comes last, and restores the order.
 
-A middle begins where a chunk begins and ends where one ends. A rearranged document is BOS PREFIX prefix SUFFIX suffix
-MIDDLE middle EOS, or BOS PREFIX SUFFIX suffix MIDDLE prefix middle EOS (docs/contracts.md): four marks more.
+A middle begins where a chunk begins and ends where a chunk ends. A rearranged document is BOS PREFIX prefix SUFFIX
+suffix MIDDLE middle EOS, or BOS PREFIX SUFFIX suffix MIDDLE prefix middle EOS (docs/contracts.md). It has four more
+tokens, the marks PREFIX, SUFFIX, MIDDLE and EOS.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.specials import BOS_ID, EOS_ID, FIM_MARKS, FIM_MIDDLE_ID, FIM_PREFIX_ID, FIM_SUFFIX_ID
 
 ADDED: Final = len(FIM_MARKS)
-"""Tokens that a rearranged document has more."""
+"""The number of tokens that rearranging adds to a document."""
 MARK: Final = -1
-"""In an order of tokens, the place of a mark."""
+"""Entry of a token order for a mark, which is no token of the document."""
 LOST: Final = -1
+"""New index of a chunk that a cut divides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The middle of a document, its tokens [start, end), and whether the suffix comes first."""
+    """The middle of a document, its tokens [start, end), and whether the suffix comes before the prefix."""
 
     start: int
     end: int
@@ -33,21 +35,34 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What decides over a document: the recipe's `seed` and shares, its `name`, and `epoch`, how often it was taken."""
+    """Decides for each document whether and where it is cut, from the recipe's values.
+
+    `rate` is the share of documents to rearrange, and `suffix_first` the share of these with the suffix first, 0 to 1.
+    """
 
     seed: int
     rate: float
     suffix_first: float
 
     def cut(self, name: str, epoch: int, starts: NDArray[Any], ends: NDArray[Any], tokens: int) -> Cut | None:
-        """The cut of a document of `tokens` tokens with these chunks; None where it stays as it is.
+        """The cut of a document, or None if it stays unchanged.
 
-        It does where the draw says so, and where no chunk lies between a prefix and a suffix that are not empty.
+        It stays unchanged if the draw says so, or if no cut at chunk borders leaves a non-empty prefix and suffix.
+
+        Args:
+            name: `repository/document id`.
+            epoch: how often the mixture took the document before; each time is drawn anew.
+            starts: first token of each chunk, shape (chunks,).
+            ends: token after each chunk, shape (chunks,).
+            tokens: number of tokens, BOS included.
         """
+        # A hash instead of a random generator: the draw depends on this document alone, not on the order of documents.
         digest = hashlib.sha256(f"{self.seed}/{epoch}/{name}".encode()).digest()
         chance, order, first, last = (int.from_bytes(digest[8 * i : 8 * i + 8], "big") for i in range(4))
         if chance >= self.rate * 2**64:
             return None
+        # Token 0 is BOS and token 1 belongs to the prefix, so a middle starts at 2 or later and ends before the last
+        # token.
         starts = np.unique(starts[(starts > 1) & (starts < tokens - 1)])
         ends = np.unique(ends[ends < tokens])
         starts = starts[starts < ends.max(initial=0)]
@@ -59,7 +74,10 @@ class Draw:
 
 
 def order_of(cut: Cut, tokens: int) -> NDArray[np.int64]:
-    """Which token of the document stands at each place of the rearranged one; `MARK` for a mark."""
+    """The document's token index at each position of the rearranged document; `MARK` for a mark.
+
+    Shape (tokens + 4,).
+    """
     mark, bos = np.array([MARK]), np.array([0])
     prefix, middle, suffix = np.arange(1, cut.start), np.arange(cut.start, cut.end), np.arange(cut.end, tokens)
     if cut.suffix_first:
@@ -70,17 +88,17 @@ def order_of(cut: Cut, tokens: int) -> NDArray[np.int64]:
 
 
 def marks_of(cut: Cut) -> NDArray[np.uint32]:
-    """The marks in the order in which they stand."""
+    """The ids of the four marks in the order in which they occur, which is the same for both arrangements."""
     return np.array([FIM_PREFIX_ID, FIM_SUFFIX_ID, FIM_MIDDLE_ID, EOS_ID], dtype=np.uint32)
 
 
 def moved_chunks(
     cut: Cut, tokens: int, starts: NDArray[Any], ends: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(starts, ends, chosen, index_of) of the chunks of a rearranged document, starts rising.
+    """(starts, ends, chosen, index_of) of the chunks of a rearranged document, sorted by start.
 
-    `chosen` are the chunks that lie in one of the three parts, in their new order; `index_of` gives each chunk's new
-    index, `LOST` for one that a cut goes through.
+    `chosen` has the old indices of the chunks that lie within one of the three parts, in their new order. `index_of`
+    maps an old index to the new one, or to `LOST` if a border of the middle divides the chunk.
     """
     order = order_of(cut, tokens)
     place = np.empty(tokens, dtype=np.int64)
@@ -95,11 +113,16 @@ def moved_chunks(
 
 
 def restored_order(ids: NDArray[Any]) -> NDArray[np.int64] | None:
-    """The places of a rearranged document's tokens in the order of the document that it was; None if it is none."""
+    """The positions in a rearranged document `ids` of the original tokens, in their original order; marks are left out.
+
+    None if `ids` is not a rearranged document.
+    """
     if len(ids) < ADDED + 1 or ids[0] != BOS_ID or ids[1] != FIM_PREFIX_ID or ids[-1] != EOS_ID:
         return None
     suffix, middle = (np.flatnonzero(ids == mark) for mark in (FIM_SUFFIX_ID, FIM_MIDDLE_ID))
     if len(suffix) != 1 or len(middle) != 1 or suffix[0] > middle[0]:
         return None
-    behind, before = np.arange(suffix[0] + 1, middle[0]), np.arange(2, suffix[0])
-    return np.concatenate([[0], before, np.arange(middle[0] + 1, len(ids) - 1), behind]).astype(np.int64)
+    # If the suffix comes first, SUFFIX follows PREFIX at once: `prefix` is empty here, and prefix and middle together
+    # follow MIDDLE. So one expression restores both arrangements.
+    prefix, rest = np.arange(2, suffix[0]), np.arange(middle[0] + 1, len(ids) - 1)
+    return np.concatenate([[0], prefix, rest, np.arange(suffix[0] + 1, middle[0])]).astype(np.int64)

@@ -1,7 +1,8 @@
-"""Training documents that stay out of a mixture, as they hold a near copy of what a repository holds out.
+"""Finds training documents that contain a near-duplicate of a held-out definition. No mixture takes them.
 
-Semantic documents are compared with the held-out definitions of other repositories; within a repository, stage 2 leaves
-near copies out. Documents of commits are compared with those of their own repository too: code moves between files.
+Semantic documents are compared with the held-out definitions of other repositories only: within a repository, stage 2
+already left near-duplicates out. Documents made from commits are also compared with those of their own repository,
+because code moves between files.
 """
 
 from __future__ import annotations
@@ -28,25 +29,27 @@ _BATCH_DOCUMENTS: Final = 256
 def left_out(
     trained: Sequence[Sequence[Path]], held: Sequence[Sequence[Path]], share: float
 ) -> list[NDArray[np.bool_]]:
-    """By repository, which of its training documents hold at least `share` of the runs of tokens of a held-out root of
-    another repository, or, if they are made of commits, of any. `trained` and `held` are each repository's enriched
-    files of either side; documents are in the order of the files."""
+    """One mask per repository: True for each training document that contains a near-duplicate of a held-out root.
+
+    A document contains a near-duplicate if it has at least `share` of the root's token runs. `trained` and `held` are
+    the enriched files of the training and validation split of each repository. Documents are in the order of the files.
+    """
     roots = [[runs for text in _root_texts(files) if len(runs := shingles(text)) >= LEAST_RUNS] for files in held]
     found = []
     for number, files in enumerate(trained):
         others = [runs for owner, owned in enumerate(roots) if owner != number for runs in owned]
-        of_commits = [bool(version_of(file.parent.name)) for file in files]
-        verdicts = [np.zeros(0, dtype=np.bool_)]
-        for commits, group in groupby(zip(of_commits, files, strict=True), key=itemgetter(0)):
-            compared = others + roots[number] if commits else others
-            verdicts.append(_copying([file for _, file in group], compared, share))
-        found.append(np.concatenate(verdicts))
+        from_commits = [bool(version_of(file.parent.name)) for file in files]
+        masks = [np.zeros(0, dtype=np.bool_)]
+        for is_from_commits, group in groupby(zip(from_commits, files, strict=True), key=itemgetter(0)):
+            compared = others + roots[number] if is_from_commits else others
+            masks.append(_copying([file for _, file in group], compared, share))
+        found.append(np.concatenate(masks))
     return found
 
 
 def _copying(files: Sequence[Path], roots: Sequence[Shingles], share: float) -> NDArray[np.bool_]:
-    """Which documents of `files` hold a near copy of one of `roots`."""
-    if not roots:  # there is no text to read, only documents to count
+    """Mask of the documents of `files` that contain a near-duplicate of one of `roots`."""
+    if not roots:  # nothing to compare: the documents are only counted
         return np.zeros(sum(map(count_rows, files)), dtype=np.bool_)
     copies = Copies(roots)
     return np.fromiter((len(copies.held_by_text(text, share)) > 0 for text in _texts(files)), dtype=np.bool_)

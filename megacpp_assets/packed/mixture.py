@@ -1,4 +1,4 @@
-"""How often each document of each repository enters a mixture; a pure function of document ids, weights and seed.
+"""How often a mixture takes each document of each repository: a pure function of document ids, weights and seed.
 
 The base model takes every document once. A specialist takes some repositories more or less often, by its weights;
 validation documents are always taken exactly once, so that specialists are compared on the same rows
@@ -21,22 +21,21 @@ _DRAW_BYTES = 8
 
 
 def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) -> float:
-    """Times that a mixture takes the documents of `repo`: once where `weights` do not name it."""
+    """How often a mixture takes each document of `repo` on average: 1 if not in `weights`, always 1 in validation."""
     return weights.get(repo, 1.0) if split == TRAIN_SPLIT else 1.0
 
 
 def entries(count: int, weight: float) -> int:
-    """How many times a mixture takes documents of a repository that has `count`: the whole number next to the product,
-    the larger of two that are equally near."""
+    """How many entries a repository of `count` documents has in a mixture: `weight * count`, rounded half up."""
     return math.floor(weight * count + 0.5)
 
 
 def repetitions(doc_ids: Iterable[str], count: int, weight: float, seed: int) -> NDArray[np.int64]:
-    """How often each of `count` documents is taken; all together, `entries(count, weight)` times.
+    """How often each of `count` documents is taken, shape (count,); the sum is `entries(count, weight)`.
 
-    The whole part of the weight goes to every document; what is left goes to the documents that come first in an order
-    drawn from `seed` and their ids, so the order in which they stand changes nothing. `doc_ids` is read only if some is
-    left. `SpecError` for a weight that is not a positive finite number.
+    Each document is taken floor(weight) times. The entries that remain go to the documents with the smallest hash of
+    `seed` and id, so the order of the documents does not matter. `doc_ids` is read only if entries remain. Raises
+    `SpecError` unless the weight is a positive finite number.
     """
     if not (math.isfinite(weight) and weight > 0):
         raise SpecError("mixture weight", expected="a positive finite number", found=weight)

@@ -1,4 +1,7 @@
-"""The file beside packed rows with the documents that no row holds, whole: JSON lines of their enriched records."""
+"""Writes the overflow file of packed rows: the documents that are too long for a row, whole, as JSON lines.
+
+A line is the document's enriched record.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _BATCH_DOCUMENTS = 256
 def write_overflow(
     publication: Publication, split: str, sources: Sequence[Sequence[Path]], over: NDArray[np.bool_]
 ) -> None:
-    """Write the documents of `sources` that are flagged in `over`, in their order; no file for none."""
+    """Write the documents of `sources` whose flag in `over` (documents,) is set, in order. No flag set: no file."""
     rows = int(over.sum())
     if rows:
         with publication.file(c.overflow_file(split)) as pending:

@@ -1,4 +1,7 @@
-"""What every packing strategy takes and gives: limits of a row, a plan of rows, and the refusal of what fits no row."""
+"""Input and output of every packing strategy: the limits of a row, and a plan of rows.
+
+Documents that fit no row are rejected here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from megacpp_assets.contract.names import fixed_max_chunks
 
 @dataclass(frozen=True, slots=True)
 class RowLimits:
-    """What a row may hold: `tokens` (T) and `chunks` (the cap shared with loader and model)."""
+    """The most tokens (T) and chunks of a row. Loader and model use the same limit of chunks."""
 
     tokens: int
     chunks: int
@@ -27,7 +30,10 @@ class RowLimits:
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """Row r holds documents[offsets[r]:offsets[r + 1]], ascending; each document is in exactly one row."""
+    """Row r has documents[offsets[r]:offsets[r + 1]], ascending. Each document is in exactly one row.
+
+    Shapes: `documents` (documents,), `offsets` (rows + 1,).
+    """
 
     documents: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -41,7 +47,10 @@ class RowPlan:
 def require_fit(
     lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, name_of: Callable[[int], str]
 ) -> None:
-    """`PackOverflow`, naming the document by `name_of`, if one alone exceeds a limit or has no token."""
+    """Raise `PackOverflow` for a document that alone exceeds a limit or has no token.
+
+    `name_of` names it in the error.
+    """
     for values, limit, unit in ((lengths, limits.tokens, "tokens"), (chunks, limits.chunks, "chunks")):
         if len(values) and (worst := int(values.argmax())) >= 0 and values[worst] > limit:
             raise PackOverflow(

@@ -1,4 +1,4 @@
-"""Documents of a spool as fill-in-the-middle wants them: which are rearranged, and what becomes of their columns."""
+"""Applies fill-in-the-middle to the documents of a spool: chooses those to rearrange, and rearranges their columns."""
 
 from __future__ import annotations
 
@@ -34,26 +34,29 @@ _BATCH: Final = 1024
 def with_rearranged(
     spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int, directory: Path
 ) -> tuple[Spool, NDArray[np.int64]]:
-    """The spool with the rearranged documents behind its own, and `taken` naming these where the draw chose them.
+    """The spool with rearranged documents appended, and a copy of `taken` in which chosen entries refer to these.
 
-    Entry i of `taken` is a document; its epoch is how many entries before it name the same. A document stays as it is
-    where it would no longer fit a row of `row_tokens` tokens.
+    An entry of `taken` is the index of a document, ascending. Its epoch is the number of earlier entries with the same
+    document, so a document that is taken twice is drawn twice. A document that would no longer fit a row of
+    `row_tokens` tokens stays unchanged. `directory` receives the files of the rearranged documents.
     """
     chosen = dict(_cuts(spool, taken, draw, row_tokens))
     if not chosen:
         return spool, taken
     entries, cuts = np.array(list(chosen)), list(chosen.values())
-    made = (
+    rearranged = (
         _batch(spool, taken[entries[first : first + _BATCH]], cuts[first : first + _BATCH])
         for first in range(0, len(cuts), _BATCH)
     )
-    both = joined(spool, spool_batches(made, directory, "rearranged documents"))
-    named = taken.copy()
-    named[entries] = spool.documents + np.arange(len(entries))
-    return both, named
+    both = joined(spool, spool_batches(rearranged, directory, "rearranged documents"))
+    entered = taken.copy()
+    entered[entries] = spool.documents + np.arange(len(entries))
+    return both, entered
 
 
 def _cuts(spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int) -> Iterator[tuple[int, Cut]]:
+    """(entry of `taken`, cut) of each entry that the draw chooses."""
+    # `taken` is ascending, so the first entry with the same document is found by bisection.
     epochs = np.arange(len(taken)) - np.searchsorted(taken, taken)
     for first in range(0, len(taken), _BATCH):
         documents = taken[first : first + _BATCH]
@@ -70,13 +73,13 @@ def _cuts(spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int) -
 
 
 def _split(lists: Lists, name: str, documents: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """The values of a column, an array for each of `documents`."""
+    """The values of a column, one array per document."""
     values = lists.take(name, documents)
     return np.split(values, np.cumsum(lists.lengths(documents))[:-1])
 
 
 def _batch(spool: Spool, documents: NDArray[np.int64], cuts: list[Cut]) -> pa.RecordBatch:
-    """The rearranged `documents` with the columns of a spool. Marks have 0 in every column but that of the ids."""
+    """The rearranged `documents` with the columns of a spool. A mark has 0 in every column except the token ids."""
     tokens = spool.tokens.lengths(documents)
     orders = [order_of(cut, int(count)) for cut, count in zip(cuts, tokens, strict=True)]
     columns: dict[str, pa.Array] = {name: spool.strings(name, documents) for name in STRING_GROUPS}
@@ -107,7 +110,10 @@ def _marked(ids: pa.ListArray, order: NDArray[np.int64], marks: NDArray[np.uint3
 
 
 def _graph_columns(spool: Spool, documents: NDArray[np.int64], cuts: list[Cut]) -> dict[str, pa.Array]:
-    """Chunks in the order of their new places, and edges; what a cut goes through is lost with its edges."""
+    """The chunk columns in the new order, and the edge columns.
+
+    A chunk that a border of the middle divides is dropped, together with its edges.
+    """
     chunks = {name: _split(spool.chunks, name, documents) for name in CHUNK_GROUP}
     starts, ends, *others = CHUNK_GROUP
     tokens = spool.tokens.lengths(documents)
@@ -128,6 +134,7 @@ def _edges(edges: Lists, documents: NDArray[np.int64], indices: list[NDArray[np.
         [index[old] for index, old in zip(indices, _split(edges, end, documents), strict=True)]
         for end in (EDGE_FROM, EDGE_TO)
     ]
+    # The new index of a dropped chunk is negative.
     kept = [(one >= 0) & (other >= 0) for one, other in zip(*sides, strict=True)]
     offsets = offsets_from(np.array([int(flags.sum()) for flags in kept], dtype=np.int64))
     values = [

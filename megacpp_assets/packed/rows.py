@@ -1,7 +1,7 @@
-"""Gathering documents into packed rows: a spool and a stretch of the plan come in, a PACKED table goes out.
+"""Gathers documents into packed rows: a spool and a range of rows of the plan come in, a PACKED table comes out.
 
-Rows are exactly T tokens; pads carry the fill values; chunk spans are shifted by their
-document's first token, edges by its first chunk (docs/contracts.md).
+A row has exactly T tokens, and padding has the fill value of each column. Spans of chunks are shifted by the position
+of their document's first token in the row, and edges by the index of its first chunk (docs/contracts.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, 
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Consecutive rows: row `first_row + r` holds documents[offsets[r]:offsets[r + 1]] (spool indices, in order)."""
+    """Consecutive rows: row `first_row + r` has documents[offsets[r]:offsets[r + 1]], indices into the spool."""
 
     first_row: int
     documents: NDArray[np.int64]
@@ -34,21 +34,21 @@ class RowBlock:
         return len(self.offsets) - 1
 
     def sums(self, per_document: NDArray[Any]) -> NDArray[np.int64]:
-        """Sum of a per-document quantity by row."""
+        """The sum per row of a quantity per document, shape (rows,)."""
         running = np.concatenate([[0], np.cumsum(per_document)])
         return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
 
     def bases(self, per_document: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum of a per-document quantity over the documents before each one in its row."""
+        """For each document, the sum of a quantity over the earlier documents of its row, shape (documents,)."""
         running = np.cumsum(per_document) - per_document
         return np.asarray(running - np.repeat(running[self.offsets[:-1]], np.diff(self.offsets)))
 
 
 @dataclass(frozen=True, slots=True)
-class RowRoom:
-    """Room for up to `rows` rows of `row_tokens` tokens, which one table after the other is made in.
+class RowBuffers:
+    """Reusable arrays for up to `rows` rows of `row_tokens` tokens. Each table overwrites the one before.
 
-    The system clears the pages of fresh arrays, and that takes twice as long as all that is written into them.
+    The operating system clears the pages of new arrays, which takes twice as long as writing the rows into them.
     """
 
     rows: int
@@ -56,19 +56,19 @@ class RowRoom:
     _arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def array(self, column: str, rows: int) -> NDArray[Any]:
-        """(rows, T) for a token-aligned column of PACKED, with whatever stood there before."""
+        """An array (rows, T) for a token-aligned column of PACKED. It still has the values of the table before."""
         if column not in self._arrays:
             dtype = PACKED.field(column).type.value_type.to_pandas_dtype()
             self._arrays[column] = np.empty((self.rows, self.row_tokens), dtype)
         return self._arrays[column][:rows]
 
 
-def gather_rows(spool: Spool, block: RowBlock, room: RowRoom) -> pa.Table:
-    """The packed rows of `block`, with the schema PACKED; good until `room` is used again."""
-    row_tokens = room.row_tokens
+def gather_rows(spool: Spool, block: RowBlock, buffers: RowBuffers) -> pa.Table:
+    """The packed rows of `block` with the schema PACKED. The table is valid until `buffers` is used again."""
+    row_tokens = buffers.row_tokens
     lengths = spool.tokens.lengths(block.documents)
     valid = block.sums(lengths)
-    tokens = _token_columns(spool, block, valid, room)
+    tokens = _token_columns(spool, block, valid, buffers)
     columns = {
         c.PACK_ID: np.arange(block.first_row, block.first_row + block.rows),
         c.VALID_TOKEN_COUNT: valid,
@@ -89,21 +89,24 @@ def gather_rows(spool: Spool, block: RowBlock, room: RowRoom) -> pa.Table:
     return pa.Table.from_arrays([arrays[name] for name in PACKED.names], schema=PACKED)
 
 
-def _token_columns(spool: Spool, block: RowBlock, valid: NDArray[np.int64], room: RowRoom) -> dict[str, NDArray[Any]]:
+def _token_columns(
+    spool: Spool, block: RowBlock, valid: NDArray[np.int64], buffers: RowBuffers
+) -> dict[str, NDArray[Any]]:
     """Every token-aligned column as an array of shape (rows, T)."""
 
     def dense(source: str, fill: int, column: str) -> NDArray[Any]:
-        out = room.array(column, block.rows)
+        out = buffers.array(column, block.rows)
         spool.tokens.take_rows(source, block.documents, block.offsets, fill=fill, out=out)
         return out
 
     inputs = dense(c.TOKEN_IDS_COLUMN, PAD_ID, c.INPUT_IDS)
-    derived = {name: room.array(name, block.rows) for name in (c.TARGET_IDS, c.LOSS_MASK, c.DOC_IDS)}
+    derived = {name: buffers.array(name, block.rows) for name in (c.TARGET_IDS, c.LOSS_MASK, c.DOC_IDS)}
+    # The native function takes int32; token and document ids are below 2**31, so the bytes are the same.
     signed = [values.view(np.int32) for values in (inputs, derived[c.TARGET_IDS], derived[c.DOC_IDS])]
     mask = derived[c.LOSS_MASK].view(np.bool_)
     _gather.documents(signed[0], valid, BOS_ID, PAD_ID, signed[1], mask, signed[2])
     columns = {c.INPUT_IDS: inputs, **derived}
-    # A mark of fill-in-the-middle stands for no character: like a pad, it has each column's fill value.
+    # A fill-in-the-middle mark has no character. Like padding, it has the fill value of each column.
     marks = np.isin(inputs, FIM_MARKS) if spool.rearranged else None
     for name in c.TOKEN_METADATA_COLUMNS:
         columns[name] = dense(name, c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[name], name)

@@ -1,6 +1,7 @@
-"""Enriched documents on disk as flat columns: any document of any shard is a slice away, in a few bytes of memory each.
+"""A spool: enriched documents on disk as flat columns, for random access with a few bytes of memory per document.
 
-A spool is a folder of mapped files, one value after the other over all documents, and a record of their types.
+A spool is a folder with a mapped file per column, which has the values of all documents one after the other, and a
+record of the types. Columns that share their boundaries form a group with one file of offsets.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ OFFSETS_FILE: Final = "offsets"
 
 
 def file_of(group: str, column: str) -> str:
-    """Name of the file of a column of a group, or of its `OFFSETS_FILE`."""
+    """The name of the file of a group's column, or of its offsets if `column` is `OFFSETS_FILE`."""
     return f"{group}.{column}"
 
 
@@ -50,10 +51,10 @@ class Values(Protocol):
 
     @property
     def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All values: the first of them, and those that lie elsewhere and count on from there."""
+        """(first values, second values). Indices continue from the first array into the second, which may be empty."""
 
     def release(self) -> None:
-        """Let go of the pages that were read."""
+        """Remove the pages that were read from this process's memory."""
 
 
 class Column:
@@ -70,18 +71,18 @@ class Column:
 
     @property
     def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All values, and none."""
+        """(all values, an empty array)."""
         return self._values, self._values[:0]
 
     def release(self) -> None:
-        """The pages stay in the system's cache, but no longer count as this process's memory."""
+        """Remove the pages that were read from this process's memory. They stay in the system's page cache."""
         if self._map is not None:
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumn:
-    """The values of one column, and behind them those of another; no document is of both."""
+    """The values of one column, followed by those of another. A document is entirely in one of them."""
 
     first: Values
     second: Values
@@ -93,28 +94,28 @@ class JoinedColumn:
 
     @property
     def halves(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The values of both columns."""
+        """(values of the first column, values of the second one)."""
         return self.first.halves[0], self.second.halves[0]
 
     def release(self) -> None:
-        """Let go of the pages that were read."""
+        """Remove the pages that were read from this process's memory."""
         self.first.release()
         self.second.release()
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Columns that share their boundaries: document i has values [offsets[i], offsets[i + 1]) of each column."""
+    """Columns with the same boundaries: document i has the values [offsets[i], offsets[i + 1]) of each column."""
 
     offsets: NDArray[np.int64]
     columns: Mapping[str, Values]
 
     def lengths(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of values of each of `documents`."""
+        """The number of values of each of `documents`, shape (documents,)."""
         return np.asarray(self.offsets[documents + 1] - self.offsets[documents])
 
     def take(self, column: str, documents: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of `column` for `documents`, document after document, copied."""
+        """A copy of the values of `column` for `documents`, one document after the other."""
         found = np.empty((1, int(self.lengths(documents).sum())), self.columns[column].dtype)
         self.take_rows(column, documents, np.array([0, len(documents)]), fill=0, out=found)
         return np.asarray(found[0])
@@ -122,8 +123,10 @@ class Lists:
     def take_rows(
         self, column: str, documents: NDArray[np.int64], row_offsets: NDArray[np.int64], *, fill: int, out: NDArray[Any]
     ) -> None:
-        """Write into row r of `out`, (rows, T), the values of documents[row_offsets[r]:row_offsets[r + 1]], one
-        document after the other, and `fill` behind them."""
+        """Write the values of documents[row_offsets[r]:row_offsets[r + 1]] into row r of `out`, shape (rows, T).
+
+        The rest of each row is filled with `fill`.
+        """
         values = self.columns[column]
         _gather.rows(*values.halves, self.offsets[documents], self.offsets[documents + 1], row_offsets, fill, out)
         values.release()
@@ -131,9 +134,10 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Spool:
-    """Documents in source order. `groups` holds tokens and chunks under the name of their first column, edges, strings
-    and platforms under their own; `boundaries[r]` is the first document of source r, and the last entry the document
-    count.
+    """The documents of all sources, in order.
+
+    `groups` has the tokens and the chunks under the name of their first column, and edges, strings and platforms under
+    their own names. `boundaries` (sources + 1,) has the index of each source's first document, and the document count.
     """
 
     groups: Mapping[str, Lists]
@@ -146,22 +150,22 @@ class Spool:
 
     @property
     def chunks(self) -> Lists:
-        """Chunk starts, ends, kinds and dep levels."""
+        """Starts, ends, kinds and dependency levels of chunks."""
         return self.groups[CHUNK_GROUP[0]]
 
     def platforms(self, documents: NDArray[np.int64]) -> NDArray[Any]:
-        """(documents, MAX_PLATFORM_IDS) platforms of `documents`, ascending, padded with 0."""
+        """The platforms of `documents`, shape (documents, MAX_PLATFORM_IDS), ascending, padded with 0."""
         group = self.groups[c.PLATFORM_IDS]
         return padded(group.take(c.PLATFORM_IDS, documents), group.lengths(documents), MAX_PLATFORM_IDS)
 
     @property
     def documents(self) -> int:
-        """Number of documents of all sources."""
+        """The number of documents of all sources, without rearranged ones."""
         return int(self.boundaries[-1])
 
     @property
     def rearranged(self) -> int:
-        """Number of documents that belong to no source: those that fill-in-the-middle rearranged."""
+        """The number of appended documents that fill-in-the-middle rearranged. They belong to no source."""
         return len(self.tokens.offsets) - 1 - self.documents
 
     def strings(self, column: str, documents: NDArray[np.int64]) -> pa.StringArray:
@@ -172,13 +176,13 @@ class Spool:
         return pa.StringArray.from_buffers(len(documents), pa.py_buffer(offsets), pa.py_buffer(data))
 
     def name(self, document: int) -> str:
-        """A document as a person would look it up: repository and id."""
+        """The name of a document for messages: repository and id."""
         one = np.array([document])
         return f"document {self.strings(c.REPO, one)[0]}:{self.strings(c.DOC_ID, one)[0]}"
 
 
 def open_spool(directory: Path) -> Spool:
-    """The spool that lies in `directory`, mapped."""
+    """Open the spool in `directory` and map its files."""
     record = orjson.loads((directory / RECORD_FILE).read_bytes())
     groups = {
         group: Lists(
@@ -191,7 +195,7 @@ def open_spool(directory: Path) -> Spool:
 
 
 def joined(first: Spool, second: Spool) -> Spool:
-    """The documents of `first`, and behind them those of `second`, which belong to no source."""
+    """The documents of `first`, followed by those of `second`, which belong to no source."""
     groups = {
         name: Lists(
             np.concatenate([one.offsets, one.offsets[-1] + second.groups[name].offsets[1:]]),

@@ -1,7 +1,7 @@
-"""Enriched parquet in, a spool out: flat files of all documents, in a folder.
+"""Writes a spool from enriched parquet: flat files of all documents in a folder.
 
-What packing relies on is checked here: one BOS at the start of each document, columns of equal length, spans and edges
-in range.
+The properties that packing needs are checked here: one BOS at the start of each document, columns of equal length,
+spans and edges in range.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ _BATCH_DOCUMENTS: Final = 1024
 
 
 def spool_documents(sources: Iterable[Iterable[Path]], directory: Path, budget: int = DOCUMENT_TOKENS) -> Spool:
-    """Spool the parquet files of each source, which hold documents of `budget`, in order, into `directory`.
+    """Write the documents of each source's parquet files, in order, to a spool in `directory`.
 
-    `SchemaViolation` names the file, and the document where one breaks a rule that packing needs.
+    `budget` is the most tokens of a document; it decides how many are read at a time. Raises `SchemaViolation`, which
+    names the file and, if a document breaks a rule that packing needs, the document.
     """
     directory.mkdir(parents=True)
     boundaries = [0]
@@ -62,7 +63,10 @@ def spool_documents(sources: Iterable[Iterable[Path]], directory: Path, budget: 
 
 
 def spool_batches(documents: Iterable[pa.RecordBatch], directory: Path, where: str) -> Spool:
-    """Spool batches with the columns `COLUMNS` as one source, called `where` in errors; as `spool_documents`."""
+    """Write batches with the columns `COLUMNS` to a spool in `directory`, as one source.
+
+    `where` names the source in errors. Raises `SchemaViolation` like `spool_documents`.
+    """
     directory.mkdir(parents=True)
     with ExitStack() as stack:
         writer = _SpoolWriter(directory, stack)
@@ -84,6 +88,8 @@ def _batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
 
 @dataclass(slots=True)
 class _SpoolWriter:
+    """Appends batches of documents to the files of a spool. `stack` closes the files."""
+
     directory: Path
     stack: ExitStack
     documents: int = 0
@@ -93,7 +99,7 @@ class _SpoolWriter:
 
     def write(self, batch: pa.RecordBatch, where: str) -> None:
         groups = {group: _flatten(batch, group, where) for group in _group_names()}
-        _require_sound(groups, batch, where)
+        _require_valid(groups, batch, where)
         for group, (lengths, columns) in groups.items():
             self._add_lengths(group, lengths)
             for name, values in columns.items():
@@ -102,7 +108,7 @@ class _SpoolWriter:
         self.documents += batch.num_rows
 
     def finish(self, boundaries: list[int]) -> None:
-        """Write the record; the folder is a spool once the files are closed."""
+        """Write the record. The spool is complete once the files are closed."""
         for group in _group_names():
             self._add_lengths(group, np.empty(0, np.int64))
         record = {"boundaries": boundaries, "types": self._types}
@@ -128,7 +134,7 @@ def _group_names() -> tuple[str, ...]:
 
 
 Flat = tuple[NDArray[np.int64], dict[str, NDArray[Any]]]
-"""Lengths by document, and the values of each column end to end."""
+"""(lengths by document, values of each column, one document after the other)."""
 
 
 def _flatten(batch: pa.RecordBatch, group: str, where: str) -> Flat:
@@ -165,7 +171,8 @@ def _flat_strings(column: pa.StringArray, name: str, where: str) -> Flat:
     return np.diff(offsets).astype(np.int64), {name: characters}
 
 
-def _require_sound(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str) -> None:
+def _require_valid(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str) -> None:
+    """Raise `SchemaViolation` if a document breaks a rule that packing needs."""
     lengths, tokens = groups[TOKEN_GROUP[0]]
     chunk_counts, chunks = groups[CHUNK_GROUP[0]]
     _require(lengths > 0, batch, where, "at least one token")
@@ -173,8 +180,8 @@ def _require_sound(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str
     is_bos = tokens[c.TOKEN_IDS_COLUMN] == BOS_ID
     _require(is_bos[firsts], batch, where, "BOS as its first token")
     _require(np.add.reduceat(is_bos, firsts, dtype=np.int64) == 1, batch, where, "no second BOS")
-    few = groups[c.PLATFORM_IDS][0] <= MAX_PLATFORM_IDS
-    _require(few, batch, where, f"at most {MAX_PLATFORM_IDS} platforms")
+    few_platforms = groups[c.PLATFORM_IDS][0] <= MAX_PLATFORM_IDS
+    _require(few_platforms, batch, where, f"at most {MAX_PLATFORM_IDS} platforms")
     starts, ends = chunks[c.TOKEN_CHUNK_STARTS_COLUMN], chunks[c.TOKEN_CHUNK_ENDS_COLUMN]
     inside = (starts < ends) & (ends <= np.repeat(lengths, chunk_counts))
     _require(_every(inside, chunk_counts), batch, where, "chunk spans inside its tokens")
@@ -186,7 +193,7 @@ def _require_sound(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str
 
 
 def _every(values: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether all values of each document are true; true for a document that has none."""
+    """Mask of the documents whose values are all true, or that have no values. `counts` has the values per document."""
     failures = np.concatenate([[0], np.cumsum(~values)])
     ends = np.cumsum(counts)
     return np.asarray(failures[ends] == failures[ends - counts])
@@ -196,5 +203,8 @@ def _require(holds: NDArray[np.bool_], batch: pa.RecordBatch, where: str, rule: 
     if not holds.all():
         document = batch.column(c.DOC_ID)[int(np.argmin(holds))]
         raise SchemaViolation(
-            f"{where}, document {document}", expected=rule, found="otherwise", do="rerun v6_enriched; do not pack it"
+            f"{where}, document {document}",
+            expected=rule,
+            found="a document that breaks the rule",
+            do="rerun v6_enriched",
         )

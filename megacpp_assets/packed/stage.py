@@ -1,6 +1,7 @@
-"""Stage 5, packed rows: the enriched documents of all locked repositories in, fixed-length rows of one mixture out.
+"""Stage 5, `packed_rows`: the enriched documents of all repositories come in, rows of one mixture come out.
 
-Lengths are read first, then rows are gathered a bounded block at a time, so memory does not grow with the corpus.
+Lengths of documents are read first and planned into rows. Then the rows are gathered in blocks of bounded size, so
+memory does not grow with the corpus.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from megacpp_assets.packed.mixture import repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
 from megacpp_assets.packed.rearranged import with_rearranged
-from megacpp_assets.packed.rows import RowBlock, RowRoom, gather_rows
+from megacpp_assets.packed.rows import RowBlock, RowBuffers, gather_rows
 from megacpp_assets.packed.spool import Spool
 from megacpp_assets.packed.strategies.choose import plan_rows
-from megacpp_assets.packed.taken import Apart, times_taken
+from megacpp_assets.packed.taken import Exclusions, times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import enriched_path, packed_path
@@ -49,20 +50,26 @@ VERSION = "14"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
-"""Tokens per data file: 4096 rows of the 4k phase."""
+"""The most tokens of a data file: 4096 rows of the 4k phase."""
 BLOCK_TOKENS = 1 << 22
-"""Tokens per row group, which bounds memory: 1024 rows of the 4k phase, fewer of longer rows."""
+"""The most tokens of a row group, which bounds memory: 1024 rows of the 4k phase, fewer of longer rows."""
 _SCRATCH = ".scratch"
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRowsSpec:
-    """One mixture of one dataset, in rows of `row_tokens` tokens, of documents of the budget `document_tokens`.
+    """What the packed rows of one mixture are made from.
 
-    `weights` are the times that it takes the training documents of a repository where that is not once; of other
-    document sets it takes those that `blend` names, so often, where its own does not have them too. `seed` shuffles the
-    rows, which `packing` says how to fill. Documents with a `near_copy` of what another repository holds out stay
-    out.
+    Attributes:
+        repos: the repositories of the dataset, each once.
+        weights: sampling weight by repository; 1 for a repository that is not named.
+        row_tokens: tokens of a row.
+        document_tokens: budget of the mixture's own documents.
+        seed: decides the order of rows and all draws.
+        near_copy: share of token runs from which a document is a near-duplicate of a held-out one and is left out.
+        packing: how rows are filled.
+        duplicates: what happens to near-duplicates across repositories.
+        blend: other document sets with their weights. A document that an earlier set has too is taken from that set.
     """
 
     root: Path
@@ -88,22 +95,22 @@ class PackedRowsSpec:
 
     @property
     def budgets(self) -> tuple[DocumentSet, ...]:
-        """Its own budget, then the sets that it blends in, by budget and version."""
+        """The mixture's own document set, then the blended ones, sorted by budget and version."""
         return (self.document_tokens, *sorted(self.blend, key=order_of))
 
     @property
     def limits(self) -> RowLimits:
-        """Row length and chunk cap."""
+        """The most tokens and chunks of a row."""
         return RowLimits.of(self.row_tokens)
 
     @property
     def ordered_repos(self) -> tuple[RepoRef, ...]:
-        """Repositories by key, so that the order in which they are asked for changes nothing."""
+        """The repositories sorted by key, so that the order of the request does not matter."""
         return tuple(sorted(self.repos, key=lambda repo: repo.key.encode()))
 
 
 def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
-    """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
+    """The spec of the partition `SPECIALIST/PHASE` of `corpus`."""
     mixture = corpus.mixture(partition)
     phase, recipe = corpus.recipe.phase(mixture.phase), corpus.recipe
     return PackedRowsSpec(
@@ -123,7 +130,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
 
 
 def target(spec: PackedRowsSpec) -> Target:
-    """The artifact of `spec`."""
+    """The artifact that `spec` describes: its path, configuration and inputs."""
     return Target(
         root=spec.root,
         path=packed_path(spec.dataset, spec.mixture),
@@ -147,10 +154,12 @@ def target(spec: PackedRowsSpec) -> Target:
 
 
 def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
-    """Pack the mixture.
+    """Pack the mixture and publish its rows.
 
-    `PackOverflow` or `SchemaViolation` for a document that cannot be packed, naming it; `SpecError`
-    if no repository has a training document.
+    Raises:
+        PackOverflow: a document does not fit a row, and the recipe does not allow it to overflow.
+        SchemaViolation: an enriched document breaks a rule that packing needs.
+        SpecError: no repository has a training document.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
@@ -161,8 +170,9 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
         with decoded(spec.root, spec.dataset, inputs, spec.budgets, spec.near_copy) as documents:
             scratch = publication.directory / _SCRATCH
             twice = _duplicates(spec, publication, trained, documents.train.documents)
-            train = _split(spec, TRAIN_SPLIT, documents.train, scratch, Apart(documents.origins, documents.near, twice))
-            valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Apart.nothing(documents.valid.documents))
+            exclusions = Exclusions(documents.origins, documents.near, twice)
+            train = _split(spec, TRAIN_SPLIT, documents.train, scratch, exclusions)
+            valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Exclusions.none(documents.valid.documents))
             if not len(train.taken):
                 raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
             rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
@@ -178,20 +188,22 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Documents of one split, how often each enters, the entries in source order, and the rows made of the entries.
+    """The documents of one split and their rows.
 
-    `over` flags those that no row holds, `apart` says of others why they stay out.
+    `times` (documents,) says how often each document is taken. `taken` (entries,) has the document of each entry, in
+    source order; `plan` assigns entries to rows. `over` (documents,) flags documents that are too long for a row, and
+    `exclusions` says which others are left out.
     """
 
     spool: Spool
     times: NDArray[np.int64]
     taken: NDArray[np.int64]
     plan: RowPlan
-    apart: Apart
+    exclusions: Exclusions
     over: NDArray[np.bool_]
 
     def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
-        """Sum of a per-document quantity by repository."""
+        """The sum per repository of a quantity per document."""
         running = np.concatenate([[0], np.cumsum(amounts)])
         return np.diff(running[self.spool.boundaries]).tolist()  # type: ignore[no-any-return]
 
@@ -202,15 +214,15 @@ class _Split:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all rows: those of the documents, and the marks of the rearranged ones."""
+        """Tokens of all rows without padding: those of the documents, and the marks of rearranged ones."""
         return int((self.lengths * self.times).sum()) + ADDED * self.spool.rearranged
 
 
-def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, apart: Apart) -> _Split:
-    """The documents of `spool`, but for those that stay `apart`, and their rows."""
-    over = _over(spec, spool) & ~apart.out
-    enters = ~(apart.out | over)
-    times = times_taken(spool, enters, apart.origins.budget, _weights(spec, split), spec.seed)
+def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, exclusions: Exclusions) -> _Split:
+    """Select the documents of `spool` that are not excluded, and plan their rows."""
+    over = _over(spec, spool) & ~exclusions.mask
+    is_eligible = ~(exclusions.mask | over)
+    times = times_taken(spool, is_eligible, exclusions.origins.budget, _weights(spec, split), spec.seed)
     taken = np.repeat(np.arange(spool.documents), times)
     if split == TRAIN_SPLIT and spec.packing.fim_rate > 0:
         draw = Draw(spec.seed, spec.packing.fim_rate, spec.packing.fim_spm)
@@ -218,19 +230,23 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, apart:
     plan = plan_rows(
         spec.packing.strategy,
         spool.tokens.lengths(taken),
-        np.maximum(spool.chunks.lengths(taken), 1),  # a row has no more documents than slots for chunks
+        np.maximum(
+            spool.chunks.lengths(taken), 1
+        ),  # a document without chunks counts as one, so a row has at most as many documents as chunk slots
         limits=spec.limits,
         seed=spec.seed,
         name_of=lambda entry: spool.name(int(taken[entry])),
     )
-    return _Split(spool, times, taken, plan, apart, over)
+    return _Split(spool, times, taken, plan, exclusions, over)
 
 
 def _duplicates(
     spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]], documents: int
 ) -> NDArray[np.bool_]:
-    """Of so many training `documents`, those that the recipe leaves out as duplicates; their clusters are written
-    beside the rows."""
+    """Mask of the training documents that the recipe leaves out as near-duplicates across repositories.
+
+    Their clusters are written to a file of the artifact. `documents` is the number of training documents.
+    """
     if spec.duplicates == "ignore":
         return np.zeros(documents, dtype=np.bool_)
     clusters = find_clusters(trained, spec.near_copy)
@@ -242,7 +258,7 @@ def _duplicates(
 
 
 def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
-    """The documents that no row holds, where the recipe keeps them in a file."""
+    """Mask of the documents that are too long for a row, if the recipe writes these to a file; else all False."""
     if spec.packing.overflow != "file":
         return np.zeros(spool.documents, dtype=np.bool_)
     tokens, chunks = (np.diff(group.offsets) for group in (spool.tokens, spool.chunks))
@@ -250,42 +266,45 @@ def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
 
 
 def _weights(spec: PackedRowsSpec, split: str) -> list[list[float]]:
-    """How often a document is taken, by repository and budget."""
+    """How often a document is taken on average, by repository and document set."""
     repos = [repository_weight(repo.name, spec.weights, split=split) for repo in spec.ordered_repos]
     return [[weight * spec.blend.get(budget, 1.0) for budget in spec.budgets] for weight in repos]
 
 
-def _write(publication: Publication, split: str, packed: _Split, row_tokens: int, told: Callable[[int], None]) -> None:
+def _write(
+    publication: Publication, split: str, packed: _Split, row_tokens: int, progress: Callable[[int], None]
+) -> None:
+    """Write the rows of a split as data files; call `progress` with the number of rows done."""
     rows, file_rows = packed.plan.rows, max(1, FILE_TOKENS // row_tokens)
     block_rows = min(ROW_GROUP_ROWS, rows, max(1, BLOCK_TOKENS // row_tokens))
-    # While a table is made, the one before it is still being written; the one before that is not.
-    rooms = cycle([RowRoom(block_rows, row_tokens), RowRoom(block_rows, row_tokens)])
+    # The writer still encodes one table while the next is made, so two sets of buffers alternate.
+    buffers = cycle([RowBuffers(block_rows, row_tokens), RowBuffers(block_rows, row_tokens)])
     for index, first in enumerate(range(0, rows, file_rows)):
         end = min(rows, first + file_rows)
         with publication.file_by_content(partial(c.packed_shard, split, index)) as pending:
-            for written in _write_rows(pending.path, packed, rooms, range(first, end)):
-                told(written)
+            for written in _write_rows(pending.path, packed, buffers, range(first, end)):
+                progress(written)
             pending.rows = end - first
 
 
-def _write_rows(path: Path, packed: _Split, rooms: Iterator[RowRoom], rows: range) -> Iterator[int]:
-    """Write the rows numbered `rows` as one file, a row group of as many as a room has at a time; yields the end of
-    each when the writer has it."""
-    start, room = rows.start, next(rooms)
-    with RowGroupWriter(path, PACKED, group_rows=room.rows) as writer:
+def _write_rows(path: Path, packed: _Split, all_buffers: Iterator[RowBuffers], rows: range) -> Iterator[int]:
+    """Write the rows numbered `rows` as one file. After each row group, yield the number of the row after it."""
+    start, buffers = rows.start, next(all_buffers)
+    with RowGroupWriter(path, PACKED, group_rows=buffers.rows) as writer:
         while start < rows.stop:
-            stop = min(rows.stop, start + room.rows)
+            stop = min(rows.stop, start + buffers.rows)
             offsets = packed.plan.offsets[start : stop + 1]
             documents = packed.taken[packed.plan.documents[offsets[0] : offsets[-1]]]
-            writer.write(gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), room))
+            writer.write(gather_rows(packed.spool, RowBlock(start, documents, offsets - offsets[0]), buffers))
             yield stop
-            start, room = stop, next(rooms)
+            start, buffers = stop, next(all_buffers)
 
 
 def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
     tokens, valid_tokens = train.tokens, valid.tokens
     keys = [repo.key for repo in spec.ordered_repos]
-    ones, near, budgets = np.ones_like(train.times), train.apart.near.astype(np.int64), train.apart.origins.budget
+    excluded = train.exclusions
+    ones, near, budgets = np.ones_like(train.times), excluded.near.astype(np.int64), excluded.origins.budget
     per_budget = np.bincount(budgets, weights=train.times, minlength=len(spec.budgets)).astype(np.int64).tolist()
     return {
         "documents": len(train.taken),
@@ -296,7 +315,7 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "valid_rows": valid.plan.rows,
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
         "rearranged_documents": train.spool.rearranged,
-        "duplicate_documents": int((train.apart.twice & ~train.apart.near).sum()),
+        "duplicate_documents": int((excluded.twice & ~excluded.near).sum()),
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),

@@ -1,4 +1,4 @@
-"""Which documents of a split enter a mixture, and how often."""
+"""Which documents of a split a mixture takes, and how often."""
 
 from __future__ import annotations
 
@@ -17,38 +17,52 @@ _NAME_BATCH = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """Of each document of a split: its budget, and whether it stays out, as one that an earlier budget has too, as a
-    `near` copy of a held-out one, or as one that an earlier repository has and the recipe leaves out (`twice`)."""
+class Exclusions:
+    """The document set of each document of a split, and the reasons for which documents are left out.
+
+    A document is left out if an earlier document set has it too (`origins.again`), if it is a near-duplicate of a
+    held-out document (`near`), or if an earlier repository has a duplicate and the recipe leaves it out (`twice`). All
+    arrays have shape (documents,).
+    """
 
     origins: Origins
     near: NDArray[np.bool_]
     twice: NDArray[np.bool_]
 
     @staticmethod
-    def nothing(documents: int) -> Apart:
-        """All of the first budget, and none that stays out."""
-        none = np.zeros(documents, dtype=np.bool_)
-        return Apart(Origins(np.zeros(documents, dtype=np.uint8), none), none, none)
+    def none(documents: int) -> Exclusions:
+        """Nothing is left out, and all documents are of the first document set."""
+        no_flags = np.zeros(documents, dtype=np.bool_)
+        return Exclusions(Origins(np.zeros(documents, dtype=np.uint8), no_flags), no_flags, no_flags)
 
     @property
-    def out(self) -> NDArray[np.bool_]:
-        """The documents that stay out."""
+    def mask(self) -> NDArray[np.bool_]:
+        """Mask of the documents that are left out for any reason."""
         return self.origins.again | self.near | self.twice
 
 
 def times_taken(
-    spool: Spool, enters: NDArray[np.bool_], budget: NDArray[np.uint8], weights: Sequence[Sequence[float]], seed: int
+    spool: Spool,
+    is_eligible: NDArray[np.bool_],
+    budget: NDArray[np.uint8],
+    weights: Sequence[Sequence[float]],
+    seed: int,
 ) -> NDArray[np.int64]:
-    """How often each document is taken, shape (documents,): `weights` by source and place of the budget.
+    """How often each document is taken, shape (documents,).
 
-    One that does not enter is never taken; the others of its source and budget make up for it.
+    Args:
+        spool: the documents.
+        is_eligible: False for a document that is never taken, shape (documents,). The number of entries depends on the
+            eligible documents alone.
+        budget: index of each document's set, shape (documents,).
+        weights: average number of times by source and set.
+        seed: decides which documents a fraction of a weight goes to.
     """
     times = np.zeros(spool.documents, dtype=np.int64)
-    for source, of_budgets in enumerate(weights):
+    for source, source_weights in enumerate(weights):
         first, end = int(spool.boundaries[source]), int(spool.boundaries[source + 1])
-        for number, weight in enumerate(of_budgets):
-            documents = first + np.flatnonzero(enters[first:end] & (budget[first:end] == number))
+        for number, weight in enumerate(source_weights):
+            documents = first + np.flatnonzero(is_eligible[first:end] & (budget[first:end] == number))
             times[documents] = repetitions(_names(spool, documents), len(documents), weight, seed)
     return times
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.packed.rows import RowBlock, RowRoom, gather_rows
+from megacpp_assets.packed.rows import RowBlock, RowBuffers, gather_rows
 from megacpp_assets.packed.spool import Spool
 from megacpp_assets.packed.spooling import spool_documents
 from tests.packed.enriched_documents import FMT, document, documents, table_of
@@ -47,7 +47,7 @@ def _fitting_rows(order: list[int]) -> list[list[int]]:
 
 
 def test_rows_equal_the_token_by_token_twin(tmp_path: Path) -> None:
-    spool, room = _spool(tmp_path), RowRoom(20, ROW_TOKENS)
+    spool, room = _spool(tmp_path), RowBuffers(20, ROW_TOKENS)
 
     @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=20), st.integers(0, 10**6))
     @settings(max_examples=40)
@@ -65,7 +65,7 @@ def test_rows_equal_the_token_by_token_twin(tmp_path: Path) -> None:
 
 
 def test_a_row_of_one_whole_document_has_no_pads_and_trains_all_but_its_last_token(tmp_path: Path) -> None:
-    row = gather_rows(_spool(tmp_path), _block([[8]]), RowRoom(1, ROW_TOKENS)).to_pylist()[0]
+    row = gather_rows(_spool(tmp_path), _block([[8]]), RowBuffers(1, ROW_TOKENS)).to_pylist()[0]
     assert (row[c.VALID_TOKEN_COUNT], row[c.SLACK_TOKENS], row[c.TRAINED_TOKEN_COUNT]) == (
         ROW_TOKENS,
         0,
@@ -75,6 +75,6 @@ def test_a_row_of_one_whole_document_has_no_pads_and_trains_all_but_its_last_tok
 
 
 def test_a_document_of_bos_alone_trains_nothing_and_pads_carry_its_id(tmp_path: Path) -> None:
-    row = gather_rows(_spool(tmp_path), _block([[9]]), RowRoom(1, ROW_TOKENS)).to_pylist()[0]
+    row = gather_rows(_spool(tmp_path), _block([[9]]), RowBuffers(1, ROW_TOKENS)).to_pylist()[0]
     assert (row[c.NUM_DOCS], row[c.TRAINED_TOKEN_COUNT]) == (1, 0)
     assert set(row[c.DOC_IDS]) == {0} and set(row[c.TOKEN_AST_DEPTH_COLUMN][1:]) == {-1}

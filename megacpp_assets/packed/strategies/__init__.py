@@ -1,1 +1,1 @@
-"""Packing strategies, a file each: lengths and chunk counts of documents in, a plan of rows out."""
+"""Packing strategies, one file each: lengths and chunk counts of documents come in, a plan of rows comes out."""

@@ -1,6 +1,6 @@
-"""Best-fit decreasing of whole documents into rows, limited in tokens and in chunks.
+"""Best-fit decreasing: packs whole documents into rows with a limit of tokens and a limit of chunks.
 
-Lengths and chunk counts come in, a plan of rows goes out; every document is in exactly one row and none is cut. The
+Lengths and chunk counts come in, a plan of rows comes out. Every document is in exactly one row, and none is cut. The
 loop over documents is native code (native/packing).
 """
 
@@ -19,9 +19,11 @@ _SEED_BITS = 64
 
 
 def best_fit(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, seed: int) -> RowPlan:
-    """Each document, longest first, goes to the row with the least room that still holds it and its chunks; which of
-    several equally long documents is taken first, and the order of the rows, follow `seed`. Where chunks are scarcer
-    than tokens, chunks take the place of length.
+    """Place each document, longest first, into the row with the least free space that still fits it and its chunks.
+
+    If chunks are scarcer than tokens, the number of chunks is used instead of the length. `seed` decides the order of
+    equally long documents and the order of the rows. Raises `SpecError` if `limits` exceed what the native code can
+    represent.
     """
     if not 0 < limits.tokens < 1 << _LENGTH_BITS or len(lengths) >= 1 << _INDEX_BITS:
         raise SpecError("packing", expected="rows below 131,072 tokens, fewer than 2^32 documents", found=limits)

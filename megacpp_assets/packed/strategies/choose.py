@@ -1,4 +1,4 @@
-"""The plan of rows by a recipe's `packing.strategy`; no strategy sees a document that fits no row."""
+"""Plans rows with the recipe's `packing.strategy`. Documents that fit no row are rejected before a strategy runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from megacpp_assets.packed.strategies.first_fit import first_fit
 from megacpp_assets.packed.strategies.sequential import sequential
 
 Strategy = Callable[[NDArray[np.int64], NDArray[np.int64], RowLimits, int], RowPlan]
-"""(tokens of each document, its chunks, limits, seed) -> a plan. Each document has 1 to `limits.tokens` tokens and at
-most `limits.chunks` chunks; `plan_rows` sees to it."""
+"""(tokens of each document, chunks of each document, limits, seed) -> plan.
+
+`plan_rows` guarantees that each document has 1 to `limits.tokens` tokens and at most `limits.chunks` chunks.
+"""
 
 STRATEGIES: Final[dict[str, Strategy]] = {"best_fit": best_fit, "first_fit": first_fit, "sequential": sequential}
 
@@ -31,8 +33,8 @@ def plan_rows(
 ) -> RowPlan:
     """Plan the rows of documents of `lengths` tokens and `chunks` chunks, both of shape (documents,).
 
-    `PackOverflow`, naming the document by `name_of`, if one alone exceeds a limit or has no token: nothing is ever
-    cropped.
+    Raises `PackOverflow` if a document alone exceeds a limit or has no token, because documents are never cropped.
+    `name_of` names the document in the error.
     """
     require_fit(lengths, chunks, limits, name_of)
     return STRATEGIES[strategy](lengths, chunks, limits, seed)

@@ -1,6 +1,7 @@
-"""Documents in the order they come, each in the first row that still has room for it.
+"""First fit: each document, in source order, goes into the first row that has space for it.
 
-Rows mix what lies close in the source with what fills the gaps; a little less is filled than by best fit.
+A row mixes documents that are close in the source with documents that fill its gaps. Rows are slightly less full than
+with best fit.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from megacpp_assets.packed.plan import RowLimits, RowPlan
 
 
 def first_fit(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, seed: int) -> RowPlan:
-    """Each document in source order goes to the first row with room; the order of the rows follows `seed`."""
-    rooms = _Rooms(limits)
+    """Place each document, in source order, into the first row with space. `seed` decides the order of the rows."""
+    spaces = _FreeSpace(limits)
     row_of = np.fromiter(
-        (rooms.place(size, parts) for size, parts in zip(lengths.tolist(), chunks.tolist(), strict=True)), np.int64
+        (spaces.place(size, parts) for size, parts in zip(lengths.tolist(), chunks.tolist(), strict=True)), np.int64
     )
     rows = int(row_of.max(initial=-1)) + 1
     place = np.random.Generator(np.random.PCG64(seed)).permutation(rows)[row_of]
@@ -23,10 +24,11 @@ def first_fit(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: Row
     return RowPlan(np.argsort(place, kind="stable"), offsets.astype(np.int64))
 
 
-class _Rooms:
-    """The room of all rows as a tree of maxima, in tokens and in chunks: the first that fits is a few steps away.
+class _FreeSpace:
+    """The free tokens and chunks of all rows, as a binary tree whose nodes have the maxima of their subtrees.
 
-    Leaf r is row r; leaves of rows that nobody opened yet have all their room, so opening a row needs nothing.
+    The first row with space is found in about log2(rows) steps instead of a scan over all rows. Leaf r is row r. A leaf
+    of an unused row has all its space, so a new row needs no special case.
     """
 
     def __init__(self, limits: RowLimits) -> None:
@@ -36,7 +38,7 @@ class _Rooms:
         self._chunks = [limits.chunks] * 2
 
     def place(self, size: int, parts: int) -> int:
-        """Take room for a document in the first row that has it, and give that row."""
+        """Reserve space for a document in the first row that has enough, and return the row's number."""
         node = self._first(size, parts)
         while node is None:
             self._double()
@@ -51,6 +53,7 @@ class _Rooms:
         return row
 
     def _first(self, size: int, parts: int) -> int | None:
+        """The leaf of the first row with enough space; None if the tree has too few leaves."""
         waiting = [1]
         while waiting:
             node = waiting.pop()
@@ -58,7 +61,8 @@ class _Rooms:
                 continue
             if node >= self._leaves:
                 return node
-            # Both maxima of a node may be of different rows, so its right half is kept for when the left one has none.
+            # The two maxima of a node may come from different rows, so its left half may still have no row that fits.
+            # The right half is searched after the left one.
             waiting += (2 * node + 1, 2 * node)
         return None
 
@@ -68,10 +72,10 @@ class _Rooms:
         self._chunks = _doubled(self._chunks, self._limits.chunks)
 
 
-def _doubled(tree: list[int], room: int) -> list[int]:
-    """A tree of twice the leaves, the new half untouched."""
-    wide, width = [room, room], 1
+def _doubled(tree: list[int], all_space: int) -> list[int]:
+    """A tree with twice as many leaves. The rows of the new half are unused."""
+    wide, width = [all_space, all_space], 1
     while width < len(tree):
-        wide += tree[width : 2 * width] + [room] * width
+        wide += tree[width : 2 * width] + [all_space] * width
         width *= 2
     return wide

@@ -1,6 +1,6 @@
-"""Documents in the order they come, each in the row of the one before it where that has room, else in a new row.
+"""Sequential: each document, in source order, goes into the current row if it fits, else into a new row.
 
-What a row holds lies together in the source, at the cost of room: 79 % of it is filled where best fit fills 99.9 %.
+The documents of a row are neighbours in the source. The price is padding: rows are 79 % full, with best fit 99.9 %.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from megacpp_assets.packed.plan import RowLimits, RowPlan
 
 
 def sequential(lengths: NDArray[np.int64], chunks: NDArray[np.int64], limits: RowLimits, _seed: int) -> RowPlan:
-    """Documents and rows keep their order; the seed decides nothing."""
+    """Place documents in source order. Documents and rows keep their order; the seed is not used."""
     tokens, parts = (np.concatenate([[0], np.cumsum(amounts, dtype=np.int64)]) for amounts in (lengths, chunks))
     offsets = [0]
     while offsets[-1] < len(lengths):
         first = offsets[-1]
+        # The running sums are searched for the last document that still fits, once for tokens and once for chunks.
         ends = (
             np.searchsorted(sums, sums[first] + limit, side="right") - 1
             for sums, limit in ((tokens, limits.tokens), (parts, limits.chunks))
