@@ -1,1 +1,1 @@
-"""Stage 6: Megatron index format, streaming writer, reader, verification."""
+"""Stage 6, `megatron_bin_idx`: Megatron's index format, a streaming writer, a reader, and verification."""

@@ -1,7 +1,8 @@
-"""Rows of a batch out of mapped files, line by line (native/megatron).
+"""Copies rows of mapped files into a batch (native/megatron).
 
-Line l of `out` is row rows[l], which has the tokens starts[row] to starts[row + 1] of the `.bin`: `IndexError` for a
-number that no row has. A function that gives an int gives the first line whose row contradicts its files, or -1.
+Line l of `out` receives row rows[l], which has the tokens [starts[row], starts[row + 1]) of the `.bin`. Raises
+`IndexError` for a row number that does not exist. A function that returns an int returns the first line whose row does
+not match its files, or -1.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 def values(
     column: NDArray[Any], starts: NDArray[np.int64], rows: NDArray[np.int64], fill: int, out: NDArray[np.uint32]
 ) -> int:
-    """Write the values of rows, a value per token, into (B, T), and `fill` behind them."""
+    """Write the values of rows, one value per token, into `out` (B, T), and fill the rest of each line with `fill`."""
 
 def runs(
     column: NDArray[Any],
@@ -23,7 +24,7 @@ def runs(
     fill: int,
     out: NDArray[np.uint32],
 ) -> int:
-    """The same of runs of `lengths` + 1 tokens; row r has the runs firsts[r] to firsts[r + 1]."""
+    """Like `values`, for runs: row r has the runs [firsts[r], firsts[r + 1]), each of lengths + 1 tokens."""
 
 def documents(
     ids: NDArray[np.int32],
@@ -35,7 +36,7 @@ def documents(
     numbers: NDArray[np.int32],
     segments: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """Write what follows from (B, T) ids, and give where sequences begin; `loader.documents.RowDocuments` says what."""
+    """Derive document columns from ids (B, T) and return the starts of sequences; see `loader.documents`."""
 
 def slots(
     firsts: NDArray[np.int64],
@@ -47,11 +48,15 @@ def slots(
     documents: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> int:
-    """Write the chunks of rows, firsts[r] to firsts[r + 1], into slots (5, B, C): starts, ends, kinds, levels, and the
-    document that each begins in."""
+    """Write the chunks [firsts[r], firsts[r + 1]) of each row r into `out` (5, B, C).
+
+    The five parts are starts, ends, kinds, levels, and the document in which each chunk begins.
+    """
 
 def edges(
     chunks: NDArray[np.int64], firsts: NDArray[np.int64], pairs: NDArray[np.uint16], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int]:
-    """(line, from, to) of each edge of rows that have the chunks chunks[r] to chunks[r + 1], end to end, and the line
-    whose last edge here is of none of its chunks, or -1."""
+    """((line, from, to) of each edge of the rows, line of an edge that is not between chunks of its row, or -1).
+
+    Row r has the chunks [chunks[r], chunks[r + 1]).
+    """

@@ -1,4 +1,4 @@
-"""The samples of several prefixes by weight, in the order of megatron-core 0.16.1's BlendedDataset."""
+"""Blends the samples of several prefixes by weight, in the order of megatron-core 0.16.1's BlendedDataset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from megacpp_assets.megatron.samples import (
 )
 
 _SURPLUS: Final = 0.005
-"""How many more samples than its weight asks for each prefix has at least (`mid_level_dataset_surplus`)."""
+"""Each prefix gets at least this share of samples more than its weight asks for (`mid_level_dataset_surplus`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class BlendedSamples:
         return len(self.prefix_numbers)
 
     def __getitem__(self, number: int) -> NDArray[np.int64]:
-        """T + 1 ids. Raises IndexError beyond the last."""
+        """The T + 1 token ids of sample `number`. Raises `IndexError` if there is no such sample."""
         chosen: Samples = self.prefixes[int(self.prefix_numbers[number])]
         return chosen[int(self.sample_numbers[number])]
 
@@ -58,17 +58,20 @@ def open_blend(
     """The samples of one part of the split (0 train, 1 valid, 2 test) of weighted prefixes.
 
     A `split` of None takes whole prefixes, as Megatron does for `--train-data-path`. With a `cache` the index maps are
-    stored there and read again, as Megatron does. `SpecError` for weights that are not above 0, a malformed split, a
-    prefix that is too small for it or holds floats; `IndexCorrupt` for a broken pair and for stored maps of other data.
+    stored there and read again, as Megatron does.
+
+    Raises:
+        SpecError: a weight is not above 0, the split is malformed, or a prefix is too small for it or has floats.
+        IndexCorrupt: a pair is malformed, or stored maps belong to other data.
     """
     weights = [weight for weight, _ in blend]
     if not weights or not all(0 < weight < math.inf for weight in weights):
         raise SpecError("blend", expected="weights above 0", found=weights, do="give each prefix a weight, as in 1.0")
     weights = normalized(weights)
     wanted = [math.ceil(samples * weight) for weight in weights]
-    # Megatron does not blend a prefix that is whole and alone.
-    alone = split is None and len(blend) == 1
-    surplus = 0.0 if alone else _SURPLUS
+    # Megatron does not blend a single whole prefix.
+    is_single = split is None and len(blend) == 1
+    surplus = 0.0 if is_single else _SURPLUS
     opened, descriptions = [], []
     for count, (_, prefix) in zip(wanted, blend, strict=True):
         pair = _open_tokens(prefix, multimodal=multimodal, cache=cache)
@@ -82,9 +85,9 @@ def open_blend(
             descriptions.append(describe_samples(cache, prefix, request, split, part))
             index = cached_sample_index(cache, descriptions[-1], pair, sequences, request)
         opened.append(Samples(pair, index))
-    # Megatron brings them to a sum of 1 twice, and the second time may change a last digit.
+    # Megatron normalises the weights twice, and the second time may change the last digit. So it is done here too.
     weights = normalized(weights)
-    maps = _blending_maps(None if alone else cache, descriptions, weights, sum(wanted), PARTS[part])
+    maps = _blending_maps(None if is_single else cache, descriptions, weights, sum(wanted), PARTS[part])
     return BlendedSamples(tuple(opened), *maps)
 
 
@@ -105,7 +108,7 @@ def _open_tokens(prefix: Path, *, multimodal: bool, cache: IndexCache | None) ->
 def _blending_maps(
     cache: IndexCache | None, descriptions: Sequence[Mapping[str, Any]], weights: list[float], samples: int, part: str
 ) -> tuple[Numbers, Numbers]:
-    """Prefix and sample of it, of each of `samples` samples."""
+    """(prefix, sample within the prefix) of each of `samples` samples, from the cache if there is one."""
     if cache is None:
         return blending_order(weights, samples)
     description = {
@@ -127,9 +130,10 @@ def _blending_maps(
 
 
 def blending_order(weights: Sequence[float], samples: int) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """(prefix, sample of it) of each of `samples` samples: always the prefix that is furthest behind its weight.
+    """(prefix, sample within the prefix) of each of `samples` samples, both of shape (samples,).
 
-    The first of those that are equally far. Weights must add up to 1.
+    Each sample comes from the prefix whose count is furthest below its weight; the first one if several are equal. The
+    weights must add up to 1.
     """
     taken = [0] * len(weights)
     prefixes, numbers = np.empty(samples, np.int16), np.empty(samples, np.int64)

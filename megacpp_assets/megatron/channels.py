@@ -1,8 +1,9 @@
-"""Channels beside a prefix: one value per token, or runs of equal values where these are fewer bytes.
+"""Channels of a prefix: files with one value per token, or with runs of equal values if that needs fewer bytes.
 
-As values, `<prefix>.<channel>.bin` has a value for each token of the `.bin`, in its order. As runs it has, end to end:
-rows + 1 int64, the first run of each row and last the number of runs; for each run its tokens less one; for each run
-its value. A run never leaves its row, so any row is read by itself. Values are of the narrowest type that holds all.
+As values, `<prefix>.<channel>.bin` has one value per token of the `.bin`, in the same order. As runs, it has three
+parts: rows + 1 int64 with the first run of each row and the number of runs; the length of each run in tokens, minus
+one; and the value of each run. A run never crosses the end of a row, so each row can be read by itself. The type of the
+values is the narrowest that fits all of them.
 """
 
 from __future__ import annotations
@@ -29,25 +30,30 @@ _AT_ONCE: Final = 1 << 18
 
 
 def run_dtype(row_tokens: int) -> np.dtype[Any]:
-    """The type of a run's tokens less one in rows of `row_tokens` tokens."""
+    """The type of a run's stored length (tokens minus one) in rows of `row_tokens` tokens."""
     return np.dtype("<u2" if row_tokens <= 1 << 16 else "<u4")
 
 
 class Channel(Protocol):
-    """The values of one channel, of rows in any order or of many that follow one another."""
+    """The values of one channel, read for rows in any order or for consecutive rows."""
 
     def into(self, out: NDArray[Any], rows: NDArray[np.int64], starts: NDArray[np.int64], fill: int) -> None:
-        """Write the values of `rows` into the lines of `out`, (B, T) of four bytes, and `fill` behind them. Row r has
-        the tokens starts[r] to starts[r + 1] of the `.bin`; `IndexError` for no row, `IndexCorrupt` where its values
-        are of others."""
+        """Write the values of `rows` into the lines of `out`, four-byte (B, T), and fill the rest with `fill`.
 
-    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
+        Row r has the tokens [starts[r], starts[r + 1]) of the `.bin`.
+
+        Raises:
+            IndexError: a row does not exist.
+            IndexCorrupt: the values of a row do not match its number of tokens.
+        """
+
+    def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1])."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A channel as values, one per token."""
+    """A channel stored as one value per token."""
 
     values: NDArray[Any]
 
@@ -57,15 +63,18 @@ class Values:
         if wrong >= 0:
             raise _broken("values", _tokens_of(rows[wrong], starts), f"{len(self.values)} in all")
 
-    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1]."""
+    def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1])."""
         del first
         return np.asarray(self.values[bounds[0] : bounds[-1]])
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A channel as runs: row r has the runs [rows[r], rows[r + 1]), each of lengths + 1 tokens of one of `values`."""
+    """A channel stored as runs.
+
+    Row r has the runs [rows[r], rows[r + 1]); run i is lengths[i] + 1 tokens of values[i].
+    """
 
     name: str
     rows: NDArray[np.int64]
@@ -77,16 +86,21 @@ class Runs:
         lines = out.view(np.uint32)
         wrong = _rows.runs(self.values, self.lengths, self.rows, starts, rows, fill & _ALL_BITS, lines)
         if wrong >= 0:
-            raise _broken(self.name, f"runs of {_tokens_of(rows[wrong], starts)}", "others")
+            raise _broken(self.name, f"runs of {_tokens_of(rows[wrong], starts)}", "runs of another length")
 
-    def stretch(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of the rows from `first` on, end to end; row i of them has tokens bounds[i] to bounds[i + 1].
-        `IndexCorrupt` if runs are of others."""
+    def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1]).
+
+        Raises `IndexCorrupt` if the runs of a row do not match its number of tokens.
+        """
         counts = self.counts(first, bounds)
         return np.asarray(self.values[self.rows[first] : self.rows[first + len(bounds) - 1]].repeat(counts))
 
     def counts(self, first: int, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The tokens of each run of these rows; `IndexCorrupt` unless those of each row are the row's."""
+        """The tokens of each run of these rows.
+
+        Raises `IndexCorrupt` if the runs of a row do not add up to its tokens.
+        """
         opens = self.rows[first : first + len(bounds)]
         counts: NDArray[np.int64] = np.add(self.lengths[opens[0] : opens[-1]], 1, dtype=np.int64)
         found = np.add.reduceat(counts, opens[:-1] - opens[0])
@@ -98,9 +112,9 @@ class Runs:
 
 
 class ChannelWriter:
-    """Takes the values of rows in order, and at the end writes them in the form that is fewer bytes.
+    """Collects the values of rows in order, and writes them at the end in the form that needs fewer bytes.
 
-    Memory does not grow with the rows: their runs wait in files of `folder` that have no name, open as long as `stack`.
+    Memory does not grow with the rows: the runs are kept in unnamed temporary files in `folder`, which `stack` closes.
     """
 
     def __init__(self, stack: ExitStack, folder: Path, row_tokens: int) -> None:
@@ -111,22 +125,23 @@ class ChannelWriter:
         )
 
     def append(self, values: NDArray[Any], tokens_per_row: NDArray[np.int64]) -> None:
-        """Add rows of so many tokens each, at least one, whose values lie end to end in `values`."""
+        """Add rows with the given numbers of tokens, each at least 1. `values` has their values, row after row."""
         firsts = np.cumsum(tokens_per_row) - tokens_per_row
-        opens = np.append(True, values[1:] != values[:-1])
-        opens[firsts] = True
-        places = np.flatnonzero(opens)
-        held = values[places]
+        # A run starts where the value changes, and at the start of each row.
+        starts_run = np.append(True, values[1:] != values[:-1])
+        starts_run[firsts] = True
+        places = np.flatnonzero(starts_run)
+        run_values = values[places]
         self._row_file.write((np.searchsorted(places, firsts) + self.runs).astype(ROW_DTYPE).data)
         self._length_file.write(np.diff(places, append=len(values)).astype(_LENGTH).data)
-        self._value_file.write(held.astype("<i8").data)
-        self._least, self._most = min(self._least, int(held.min())), max(self._most, int(held.max()))
+        self._value_file.write(run_values.astype("<i8").data)
+        self._least, self._most = min(self._least, int(run_values.min())), max(self._most, int(run_values.max()))
         self.runs += len(places)
         self._tokens += len(values)
         self._rows += len(tokens_per_row)
 
     def finish(self, file: BinaryIO) -> tuple[np.dtype[Any], int | None]:
-        """Write the channel, and give the type of its values and, if it is as runs, their number."""
+        """Write the channel to `file` and return (type of its values, number of runs or None if stored as values)."""
         dtype = np.promote_types(np.min_scalar_type(self._least), np.min_scalar_type(self._most)).newbyteorder("<")
         lengths = run_dtype(self._row_tokens)
         as_runs = (self._rows + 1) * ROW_DTYPE.itemsize + self.runs * (lengths.itemsize + dtype.itemsize)
@@ -147,10 +162,10 @@ class ChannelWriter:
 def map_channel(
     path: Path, dtype: np.dtype[Any], runs: int | None, *, tokens: int, rows: int, row_tokens: int
 ) -> Channel:
-    """The channel in `path`; of runs, only where rows begin is read.
+    """Map the channel in `path`. Of runs, only the first part is read.
 
-    `IndexCorrupt` for a file that is missing, has another size than the counts say, or whose rows of runs do not rise
-    from 0 to their number.
+    Raises `IndexCorrupt` if the file is missing, has an unexpected size, or if the first runs of rows do not rise from
+    0 to the number of runs.
     """
     if runs is None:
         return Values(_map(path, dtype, 0, tokens, tokens * dtype.itemsize))
@@ -160,12 +175,15 @@ def map_channel(
     firsts = _map(path, ROW_DTYPE, 0, rows + 1, size)
     rising = all(bool((np.diff(firsts[part.start : part.stop + 1]) > 0).all()) for part in blocks(rows))
     if not rising or firsts[0] != 0 or firsts[-1] != runs:
-        raise _broken(path.name, f"rows that rise from 0 to {runs}", "otherwise")
+        raise _broken(path.name, f"rows that rise from 0 to {runs}", "row starts that break the rule")
     return Runs(path.name, firsts, _map(path, lengths, head, runs, size), _map(path, dtype, head + middle, runs, size))
 
 
 def verify_channel(channel: Channel, starts: NDArray[np.int64]) -> None:
-    """`IndexCorrupt` unless the runs of each row cover its tokens; what is one value per token has no rule."""
+    """Raise `IndexCorrupt` if the runs of a row do not add up to its tokens.
+
+    A channel of values has nothing to verify.
+    """
     if not isinstance(channel, Runs):
         return
     for part in blocks(len(starts) - 1, max(1, _AT_ONCE // int(np.diff(starts).max(initial=1)))):

@@ -1,7 +1,8 @@
-"""Chunks and edges of packed rows beside a Megatron prefix, as flat files: `<prefix>.chunks.<part>.bin`.
+"""Chunks and edges of packed rows as flat sidecar files of a Megatron prefix: `<prefix>.chunks.<part>.bin`.
 
-`rows` has, for each row and once more, the number of its first chunk; `starts`, `ends` (tokens of the row), `kinds` and
-`dep_levels` have a value for each chunk. Edges are pairs of chunks of their row, and have `<name>.rows` of their own.
+The part `rows` has the number of each row's first chunk, and at the end the number of chunks. `starts` and `ends`
+(token positions within the row), `kinds` and `dep_levels` have one value per chunk. Edges are pairs of chunk indices
+within their row; each kind of edge has its own `<name>.rows`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
     "kinds": (c.TOKEN_CHUNK_KINDS_COLUMN, np.dtype("u1")),
     "dep_levels": (c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, np.dtype("<u2")),
 }
-"""Part -> the packed column it is made from, and its type."""
+"""Part -> (packed column that it is made from, type)."""
 EDGES: Final = {"call_edges": c.TOKEN_CALL_EDGES_COLUMN, "type_edges": c.TOKEN_TYPE_EDGES_COLUMN}
 _ROWS_AT_ONCE: Final = 256
 
 
 class ChunkWriter:
-    """Appends the chunks of packed rows to open files, one for each of `CHUNK_PARTS`."""
+    """Appends the chunks of packed rows to open files, one file for each of `CHUNK_PARTS`."""
 
     def __init__(self, files: Mapping[str, BinaryIO]) -> None:
         self._files = files
@@ -54,7 +55,7 @@ class ChunkWriter:
             self._files[part].write(np.ascontiguousarray(pairs, dtype=EDGE_DTYPE).data)
 
     def finish(self) -> None:
-        """Write the closing entries."""
+        """Write the last entry of each file of row starts: the total count."""
         for part, count in ((CHUNK_ROWS, "chunks"), *((f"{name}.{CHUNK_ROWS}", name) for name in EDGES)):
             self._files[part].write(np.array([self.counts[count]], dtype=ROW_DTYPE).data)
 
@@ -66,15 +67,18 @@ class ChunkWriter:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLists:
-    """Chunks and edges of some rows, end to end: row r owns [offsets[r], offsets[r + 1]) of each part of `values`, and
-    likewise of `edges`, which has offsets and (n, 2) pairs of chunks by part."""
+    """Chunks and edges of some rows, one row after the other.
+
+    Row r has the entries [offsets[r], offsets[r + 1]) of each part of `values`. `edges` maps a part to (offsets by row,
+    pairs of chunk indices of shape (n, 2)).
+    """
 
     offsets: NDArray[np.int64]
     values: Mapping[str, NDArray[Any]]
     edges: Mapping[str, tuple[NDArray[np.int64], NDArray[Any]]]
 
     def table(self) -> pa.Table:
-        """The rows with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+        """The rows as a table with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
         arrays = {name: _lists(self.offsets, pa.array(self.values[part])) for part, (name, _) in VALUES.items()}
         for part, name in EDGES.items():
             offsets, pairs = self.edges[part]
@@ -85,12 +89,15 @@ class ChunkLists:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFiles:
-    """The mapped parts: row r owns chunks [rows[r], rows[r + 1]), and edges likewise; edges are (n, 2)."""
+    """The mapped parts.
+
+    Row r has the chunks [rows[r], rows[r + 1]), and its edges likewise. Edges have shape (n, 2).
+    """
 
     parts: Mapping[str, NDArray[Any]]
 
     def lists(self, rows: NDArray[np.int64]) -> ChunkLists:
-        """The chunks and edges of the rows numbered `rows`, in that order."""
+        """The chunks and edges of the rows with the numbers `rows`, in that order."""
         offsets, places = _places(self.parts[CHUNK_ROWS], rows)
         edges = {}
         for part in EDGES:
@@ -100,9 +107,9 @@ class ChunkFiles:
 
 
 def map_chunks(folder: Path, record: SidecarRecord) -> ChunkFiles:
-    """The chunk files that `record` names in `folder`; nothing but sizes is read.
+    """Map the chunk files that `record` names in `folder`. Only their sizes are checked.
 
-    `IndexCorrupt` for a file that is missing or has another size than its count says.
+    Raises `IndexCorrupt` if a file is missing or its size does not match its count.
     """
     parts: dict[str, NDArray[Any]] = {}
     for part in CHUNK_PARTS:
@@ -113,28 +120,32 @@ def map_chunks(folder: Path, record: SidecarRecord) -> ChunkFiles:
 
 
 def verify_chunks(found: ChunkFiles, record: SidecarRecord) -> None:
-    """`IndexCorrupt`, naming the part, unless rows rise from 0 to their count, spans are in the row, starts rising, at
-    most max(128, T / 32) a row, and edges are between chunks of their row."""
+    """Raise `IndexCorrupt`, which names the part, if a chunk file breaks a rule.
+
+    Row starts must rise from 0 to the count. A row has at most max(128, T / 32) chunks. Spans must lie in the row, with
+    increasing starts. Edges must be between chunks of their row.
+    """
     for part, count in ((CHUNK_ROWS, "chunks"), *((f"{name}.{CHUNK_ROWS}", name) for name in EDGES)):
         values, total = found.parts[part], record.chunk_counts[count]
         rising = all(bool((np.diff(values[each.start : each.stop + 1]) >= 0).all()) for each in blocks(record.rows))
         _require(record, part, rising and values[0] == 0 and values[-1] == total, f"rows that rise from 0 to {total}")
     most = int(np.diff(found.parts[CHUNK_ROWS]).max(initial=0))
-    _require(record, CHUNK_ROWS, most <= fixed_max_chunks(record.row_tokens), "at most max(128, T / 32) chunks a row")
-    _require(record, "starts", _spans_are_sound(found, record.row_tokens), "spans of the row, their starts rising")
+    _require(record, CHUNK_ROWS, most <= fixed_max_chunks(record.row_tokens), "at most max(128, T / 32) chunks per row")
+    _require(record, "starts", _are_valid_spans(found, record.row_tokens), "spans in the row, with increasing starts")
     for name in EDGES:
         _require(record, name, _edges_are_inside(found, name), "edges between chunks of their row")
 
 
-def _spans_are_sound(found: ChunkFiles, row_tokens: int) -> bool:
+def _are_valid_spans(found: ChunkFiles, row_tokens: int) -> bool:
     starts, ends, rows = (found.parts[part] for part in ("starts", "ends", CHUNK_ROWS))
-    opens = np.zeros(len(starts) + 1, dtype=np.bool_)
-    opens[rows] = True
+    is_first_of_row = np.zeros(len(starts) + 1, dtype=np.bool_)
+    is_first_of_row[rows] = True
     for part in blocks(len(starts)):
         begin, end = starts[part].astype(np.int64), ends[part].astype(np.int64)
+        # Each start is compared with the one before, which for the first of a block is in the block before.
         before = starts[max(0, part.start - 1) : part.stop].astype(np.int64)
         rises = np.diff(before) > 0 if part.start else np.append(True, np.diff(before) > 0)
-        if not ((begin < end) & (end <= row_tokens) & (rises | opens[part])).all():
+        if not ((begin < end) & (end <= row_tokens) & (rises | is_first_of_row[part])).all():
             return False
     return True
 
@@ -158,7 +169,10 @@ def _shape(part: str, record: SidecarRecord) -> tuple[np.dtype[Any], int]:
 
 
 def _places(first: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(offsets of the rows' values among themselves, the places of these values)."""
+    """(offsets of the rows in the result, positions of their values in the file).
+
+    `first` has the position of each row's first value, and the number of values at the end.
+    """
     lengths = first[rows + 1] - first[rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     return offsets, np.arange(offsets[-1]) + np.repeat(first[rows] - offsets[:-1], lengths)
@@ -178,4 +192,6 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 def _require(record: SidecarRecord, part: str, holds: bool, expected: str) -> None:
     if not holds:
-        raise IndexCorrupt(record.chunk_paths[part], expected=expected, found="otherwise", do="rerun megatron_bin_idx")
+        raise IndexCorrupt(
+            record.chunk_paths[part], expected=expected, found="values that break the rule", do="rerun megatron_bin_idx"
+        )

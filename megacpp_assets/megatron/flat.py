@@ -80,7 +80,7 @@ def export_flat(files: MixtureFiles, folder: Path, *, copy: bool = False) -> Non
 
 
 def _require_same(folder: Path, hashes: Mapping[str, str]) -> None:
-    """Nothing in `folder` may be replaced: a training may be reading it."""
+    """Raise `SpecError` if a file of `folder` would be replaced by other bytes: a training may be reading it."""
     for name, sha256 in hashes.items():
         path = folder / name
         if path.exists() and sha256_file(path) != sha256:
@@ -102,7 +102,7 @@ def place_file(source: Path, path: Path, *, copy: bool) -> None:
 
 
 def _origin(files: MixtureFiles, hashes: Mapping[str, str]) -> dict[str, object]:
-    """What an experiment log should name: the data's hashes and the commit of the tokenizer."""
+    """The facts that an experiment log should name: the hashes of the data and the commit of the tokenizer."""
     return {
         "dataset": files.dataset,
         "mixture": files.mixture.key,
@@ -113,7 +113,10 @@ def _origin(files: MixtureFiles, hashes: Mapping[str, str]) -> dict[str, object]
 
 
 def _add_sums(path: Path, hashes: Mapping[str, str]) -> None:
-    """Several mixtures may share a folder; `sha256sum --check SHA256SUMS` reads all of them again."""
+    """Add `hashes` to the file of sums.
+
+    Several mixtures may share a folder, so `sha256sum --check SHA256SUMS` covers all of them.
+    """
     lines = path.read_text().splitlines() if path.exists() else []
     known = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
     sums = sorted({**known, **hashes}.items())

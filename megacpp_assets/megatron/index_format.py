@@ -1,7 +1,7 @@
-"""Layout of a Megatron .idx file: constants and the 34-byte header; little-endian, no padding, no checksum.
+"""The format of a Megatron .idx file: constants and the 34-byte header. Little-endian, no padding, no checksum.
 
-After the header: int32 length of each sequence, int64 byte offset of each sequence in the .bin, int64 first sequence of
-each document and, last, the number of sequences (docs/contracts.md).
+Three arrays follow the header: the length of each sequence (int32), the byte offset of each sequence in the .bin
+(int64), and the first sequence of each document with the number of sequences at the end (int64) (docs/contracts.md).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ _HEADER: Final = struct.Struct("<9sQBQQ")
 HEADER_BYTES: Final = _HEADER.size
 
 TOKEN_CODE: Final = 4
-"""There is no unsigned 32-bit code; 4 is int32, whose bytes are the same for every id below 2^31."""
+"""int32. Megatron has no code for uint32; the bytes are the same for every id below 2^31."""
 CODES: Final = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 6: "<f8", 7: "<f4", 8: "<u2"}
-"""Dtypes by their Megatron code. Values of 6 and 7 are floats, such as features of images; they are no token ids."""
+"""Dtypes by Megatron's code. Codes 6 and 7 are floats, for example image features; they are not token ids."""
 MAX_SEQUENCES: Final = 2**31 - 1
 """Megatron counts sequences and documents in int32 (its document index, its sample builder)."""
 
 TOKEN_DTYPE: Final = np.dtype(CODES[TOKEN_CODE])
 NARROW_CODE: Final = 8
 NARROW_IDS: Final = 65_500
-"""Megatron's own writer takes two bytes a token for vocabularies below this."""
+"""Megatron's own writer uses two bytes per token for vocabularies smaller than this."""
 MODE_DTYPE: Final = np.dtype("i1")
-"""A multimodal index ends with a mode byte for each sequence; nothing in the header says so."""
+"""A multimodal index ends with one mode byte per sequence. The header does not say whether it has them."""
 LENGTH_DTYPE: Final = np.dtype("<i4")
 POINTER_DTYPE: Final = np.dtype("<i8")
 ROW_DTYPE: Final = np.dtype("<i8")
-"""Of files beside an index that say where the documents, chunks or runs of each packed row begin."""
+"""The type in sidecar files that say where the documents, chunks or runs of each packed row begin."""
 
 
 def token_code(vocabulary_size: int, token_dtype: str) -> int:
-    """The code of tokens below `vocabulary_size` under a recipe's `megatron.token_dtype`."""
+    """The dtype code of tokens below `vocabulary_size`, for a recipe's `megatron.token_dtype`."""
     return NARROW_CODE if token_dtype == "narrowest" and vocabulary_size < NARROW_IDS else TOKEN_CODE
 
 
 @dataclass(frozen=True, slots=True)
 class IndexHeader:
-    """`boundaries` is the length of the document index: number of documents + 1."""
+    """The header of an index. `boundaries` is the length of the document index: the number of documents + 1."""
 
     code: int
     sequences: int
@@ -53,17 +53,17 @@ class IndexHeader:
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
-        """Type of the values in the .bin."""
+        """The type of the values in the .bin."""
         return np.dtype(CODES[self.code])
 
     @property
     def holds_token_ids(self) -> bool:
-        """Whether the values are whole numbers, which a vocabulary can bound."""
+        """Whether the values are integers, which can be compared with a vocabulary."""
         return self.dtype.kind != "f"
 
     @property
     def index_bytes(self) -> int:
-        """Size that an .idx with this header has."""
+        """The size in bytes of an .idx with this header, without modes."""
         per_sequence = LENGTH_DTYPE.itemsize + POINTER_DTYPE.itemsize
         return HEADER_BYTES + per_sequence * self.sequences + POINTER_DTYPE.itemsize * self.boundaries
 
@@ -73,8 +73,11 @@ class IndexHeader:
 
     @staticmethod
     def from_bytes(data: bytes, where: str) -> IndexHeader:
-        """Parse the start of an .idx; `IndexCorrupt` naming `where` if it is no index, has an unknown dtype or more
-        than `MAX_SEQUENCES` sequences or documents."""
+        """Parse the start of an .idx file.
+
+        Raises `IndexCorrupt`, which names `where`, if the magic or version is wrong, the dtype code is unknown, or
+        there are more than `MAX_SEQUENCES` sequences or documents.
+        """
         if len(data) < HEADER_BYTES:
             raise IndexCorrupt(where, expected=f"at least {HEADER_BYTES} bytes", found=f"{len(data)} bytes")
         magic, version, code, sequences, boundaries = _HEADER.unpack(data[:HEADER_BYTES])

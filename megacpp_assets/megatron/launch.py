@@ -1,4 +1,4 @@
-"""What Megatron is started with to train on prefixes: its arguments, and counts that spare it reading each index."""
+"""Writes the arguments with which Megatron trains on prefixes, and sequence counts that save it reading each index."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _UINT16_IDS: Final = np.iinfo(np.uint16).max + 1
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The samples that Megatron is asked for, and where its indices are kept.
+    """The samples that Megatron is to train on, and the folder for its indices.
 
-    `tokenizer` is a folder whose EOS is `<BOS>`, as `megatron_tokenizer` writes it: Megatron resets positions and
-    attention after each end of a document, and our documents begin with BOS and have no EOS. With `fast_start` options
-    the prefixes are whole and serve training alone, because Megatron's fast start takes no split.
+    `tokenizer` is a folder written by `megatron_tokenizer`, in which `<BOS>` is the end-of-text token. Megatron resets
+    positions and attention after each end-of-text token; our documents begin with BOS and have no EOS. With `fast_start`
+    options the prefixes are whole and serve training alone, because Megatron's fast start takes no split.
     """
 
     blend: Sequence[tuple[float, Path]]
@@ -43,7 +43,7 @@ class Launch:
     fast_start: tuple[str, ...] = ()
 
     def blend_text(self) -> str:
-        """Weights and prefixes as `--data-path` takes them, and the file of `--data-args-path`."""
+        """Weights and prefixes, in the format of `--data-path` and of the file for `--data-args-path`."""
         return " ".join(f"{weight} {prefix}" for weight, prefix in self.blend)
 
     def write(self, folder: Path) -> None:
@@ -53,12 +53,12 @@ class Launch:
         (folder / "arguments.sh").write_text(" \\\n".join(self.arguments()) + "\n")
 
     def arguments(self) -> list[str]:
-        """One option with its values each, for `pretrain_gpt.py`. Attention does not cross documents.
+        """The options for `pretrain_gpt.py`, one string per option with its values. Attention does not cross documents.
 
         Only the local implementation with its unfused softmax reads the mask of documents; Transformer Engine's kernels
         are causal and ignore it. The BOS of a document belongs to the document before it, and positions count from the
         token after BOS.
-        `training.megatron.embedding` has neither deviation.
+        `training.megatron.embedding` has neither of these two deviations.
         """
         counts = [f"--per-dataset-sequences-path {self.sequences}"] if self.sequences else []
         option = "--train-data-path" if self.fast_start else "--data-path"
@@ -85,7 +85,7 @@ class Launch:
 
 
 def megatron_tokenizer(tokenizer: Artifact, folder: Path) -> Path:
-    """Write `tokenizer` into `folder` as a tokenizer whose end of text is `<BOS>`; returns the folder."""
+    """Write `tokenizer` into `folder` with `<BOS>` as its end-of-text token, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / TOKENIZER_FILE, tokenizer.file(TOKENIZER_FILE).read_bytes())
     for name, data in transformers_files(end_of_text=BOS_ID).items():
@@ -94,10 +94,11 @@ def megatron_tokenizer(tokenizer: Artifact, folder: Path) -> Path:
 
 
 def sequence_counts(pairs: Mapping[Path, BinIdx], vocabulary_size: int) -> bytes:
-    """The JSON of `--per-dataset-sequences-path`: prefix -> [sequences, length of the document index].
+    """The JSON for `--per-dataset-sequences-path`: prefix -> [sequences, length of the document index].
 
-    With it Megatron reads no header and takes the tokens' type from the vocabulary: two bytes up to 65,536 ids, else
-    four. `SpecError` where the files have the other, as it would train on wrong tokens without a word.
+    With this file Megatron reads no header, and derives the type of tokens from the vocabulary: two bytes up to 65,536
+    ids, else four. Raises `SpecError` if a pair has the other type, because Megatron would silently train on wrong
+    tokens.
     """
     guessed = _UINT16 if vocabulary_size <= _UINT16_IDS else TOKEN_DTYPE
     for prefix, pair in pairs.items():

@@ -1,4 +1,4 @@
-"""All files of a prefix, written side by side as rows come: the pair, its channels, rows, chunks and documents."""
+"""Writes all files of a prefix at the same time: the pair, channels, row starts, chunks and the document list."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import PendingFile
 
 Open = Callable[[str], AbstractContextManager[PendingFile]]
-"""The file of a suffix, to be written while the context lasts."""
+"""A function from a suffix to a context with the file to write."""
 
 
 @dataclass(frozen=True, slots=True)
-class EndToEnd:
-    """Rows without their pads: tokens, and each channel, document after document, `chunks`, a table of their
-    `PACKED_ROWS_CHUNK_METADATA_COLUMNS`, and (documents, MAX_PLATFORM_IDS) `platforms`."""
+class UnpaddedRows:
+    """A block of rows without padding, document after document.
+
+    `tokens` and each of `channels` have shape (tokens,), `lengths` (documents,), `documents_per_row` and
+    `tokens_per_row` (rows,), and `platforms` (documents, MAX_PLATFORM_IDS). `chunks` is a table with
+    `PACKED_ROWS_CHUNK_METADATA_COLUMNS`. `modes` has one value per document of a multimodal pair, else it is None.
+    """
 
     tokens: NDArray[Any]
     lengths: NDArray[np.int32]
@@ -38,12 +42,11 @@ class EndToEnd:
     chunks: pa.Table
     platforms: NDArray[Any]
     modes: NDArray[np.int8] | None = None
-    """One per document of a multimodal pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the files of a prefix hold."""
+    """The totals of the files of a prefix."""
 
     documents: int = 0
     tokens: int = 0
@@ -53,7 +56,7 @@ class Totals:
     channel_runs: Mapping[str, int] = field(default_factory=dict)
 
     def record(self, prefix: str, row_tokens: int, token_dtype: str) -> files.SidecarRecord:
-        """The record of the files beside the pair `prefix`."""
+        """The record that describes the sidecars of the pair `prefix`."""
         return files.SidecarRecord(
             row_tokens=row_tokens,
             rows=self.rows,
@@ -73,7 +76,7 @@ class Totals:
 
 @dataclass(slots=True)
 class Outputs:
-    """The open files; made by `open_outputs`."""
+    """The open files of a prefix. `open_outputs` creates it."""
 
     pair: BinIdxWriter
     pending: list[PendingFile]
@@ -82,10 +85,10 @@ class Outputs:
     documents: RowGroupWriter
     chunks: ChunkWriter
     platforms: BinaryIO
-    _named: int = 0
+    _listed: int = 0
 
-    def write(self, rows: EndToEnd) -> None:
-        """Append rows."""
+    def write(self, rows: UnpaddedRows) -> None:
+        """Append rows to all files except the list of documents."""
         self.pair.append(rows.tokens, rows.lengths, rows.modes)
         for channel, (writer, _) in self.channels.items():
             writer.append(rows.channels[channel], rows.tokens_per_row)
@@ -93,15 +96,15 @@ class Outputs:
         self.chunks.append(rows.chunks)
         self.platforms.write(np.ascontiguousarray(rows.platforms, dtype=PLATFORM_DTYPE).data)
 
-    def name(self, doc_ids: pa.Array, repos: pa.Array, lengths: NDArray[np.int32]) -> None:
-        """Append the lines of documents."""
-        numbers = pa.array(np.arange(self._named, self._named + len(lengths)))
+    def write_documents(self, doc_ids: pa.Array, repos: pa.Array, lengths: NDArray[np.int32]) -> None:
+        """Append documents to the list of documents, in the order of their rows."""
+        numbers = pa.array(np.arange(self._listed, self._listed + len(lengths)))
         columns = [numbers, doc_ids, repos, pa.array(lengths)]
         self.documents.write(pa.Table.from_arrays(columns, schema=MEGATRON_DOCUMENTS))
-        self._named += len(lengths)
+        self._listed += len(lengths)
 
     def finish(self) -> Totals:
-        """Write what ends the files, and give what they hold."""
+        """Write the last entries of the files and return the totals."""
         self.row_starts.finish()
         self.chunks.finish()
         for pending in self.pending:
@@ -120,7 +123,10 @@ class Outputs:
 def open_outputs(
     stack: ExitStack, opened: Open, vocabulary_size: int | None, *, code: int, row_tokens: int, multimodal: bool = False
 ) -> Outputs:
-    """The files of rows of `row_tokens` tokens, open as long as `stack`; tokens are of `code`."""
+    """Open the files of a prefix with rows of `row_tokens` tokens; `stack` closes them.
+
+    `code` is Megatron's code of the token type. Raises `SpecError` if the type is too narrow for the vocabulary.
+    """
 
     def plain(suffix: str) -> BinaryIO:
         return stack.enter_context(stack.enter_context(opened(suffix)).path.open("wb"))

@@ -1,6 +1,6 @@
-"""Opening a .bin/.idx pair strictly: every count is checked against the file sizes before anything is mapped.
+"""Opens a .bin/.idx pair strictly: every count is compared with the file sizes before anything is mapped.
 
-Nothing is read that the header does not account for, and nothing in the files is left unaccounted for.
+The header must account for every byte of both files.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from megacpp_assets.megatron.index_format import (
 from megacpp_assets.storage.artifact import Artifact
 
 BLOCK = 1 << 20
-"""Values handled at a time while a file is scanned."""
+"""The number of values that are processed at a time while a file is scanned."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinIdx:
     """A mapped pair.
 
-    Sequence i has `lengths[i]` values from byte `pointers[i]` of the .bin on. Document i has the sequences
-    [boundaries[i], boundaries[i + 1]); the pairs of this project have one sequence per document. `modes`, of a
-    multimodal pair, has one int8 per sequence.
+    Sequence i has `lengths[i]` values, starting at byte `pointers[i]` of the .bin. Document i has the sequences
+    [boundaries[i], boundaries[i + 1]); the pairs of this project have one sequence per document. `modes` has
+    one int8 per sequence of a multimodal pair, else it is None.
     """
 
     header: IndexHeader
@@ -57,40 +57,40 @@ class BinIdx:
         return len(self.lengths)
 
     def sequence(self, index: int) -> NDArray[Any]:
-        """The values of one sequence; the view keeps the map alive."""
+        """The values of one sequence, as a view that keeps the file mapped."""
         return self.values(index, index + 1)
 
     def document(self, index: int) -> NDArray[Any]:
-        """The values of all sequences of one document, end to end; the view keeps the map alive."""
+        """The values of all sequences of one document, as a view that keeps the file mapped."""
         return self.values(int(self.boundaries[index]), int(self.boundaries[index + 1]))
 
     def values(self, first: int, end: int) -> NDArray[Any]:
-        """The values of the sequences [first, end), end to end."""
+        """The values of the sequences [first, end), as one array."""
         width = self.header.dtype.itemsize
         stop = int(self.pointers[end - 1]) // width + int(self.lengths[end - 1])
         return self.tokens[int(self.pointers[first]) // width : stop]
 
 
 def read_header(idx_path: Path) -> IndexHeader:
-    """The header of an .idx; `IndexCorrupt` if the file is absent or is no index."""
+    """The header of an .idx file. Raises `IndexCorrupt` if the file is missing or is not an index."""
     with _require_file(idx_path).open("rb") as file:
         return IndexHeader.from_bytes(file.read(HEADER_BYTES), idx_path.name)
 
 
 def open_pair(artifact: Artifact, name: str) -> BinIdx:
-    """Open the pair `name` of a published artifact: the bytes of its manifest, `LineageGap` where they are not."""
+    """Open the pair `name` of a published artifact. Raises `LineageGap` if a file differs from the manifest."""
     bin_path, _ = artifact.file(name + BIN), artifact.file(name + IDX)
     return open_bin_idx(bin_path.with_name(name))
 
 
 def open_bin_idx(prefix: Path, *, multimodal: bool = False) -> BinIdx:
-    """Open `<prefix>.bin` and `<prefix>.idx` by themselves: a changed token shows only in `open_pair`.
+    """Open `<prefix>.bin` and `<prefix>.idx` without a manifest. Only `open_pair` detects a changed token.
 
-    A `multimodal` index has a mode for each sequence; which an index is, its reader must know.
+    A `multimodal` index has one mode per sequence. The file does not say so; the caller must know.
 
-    `IndexCorrupt` unless both exist and are not empty, the index has exactly the size that its header says, documents
-    cover all sequences in order and have at least one each, sequences have at least one value, pointers are the running
-    sum of lengths, and the lengths add up to the .bin.
+    Raises `IndexCorrupt` unless both files exist and are not empty, the index has the size that its header implies,
+    documents cover all sequences in order with at least one each, sequences have at least one value, pointers are the
+    running sum of lengths, and the lengths add up to the size of the .bin.
     """
     bin_path, idx_path = prefix.with_name(prefix.name + BIN), prefix.with_name(prefix.name + IDX)
     header = read_header(idx_path)
@@ -134,13 +134,19 @@ def open_counted(prefix: Path, sequences: int, boundaries: int) -> BinIdx:
 
 
 def token_starts(pair: BinIdx, row_starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where in the tokens of `pair` each row begins, and last where they end, from the first sequence of each."""
+    """The first token of each packed row, and the number of tokens at the end: shape (rows + 1,) int64.
+
+    `row_starts` (rows + 1,) has the first sequence of each row, and the number of sequences.
+    """
     ends = np.cumsum(pair.lengths, dtype=np.int64)
     return np.concatenate([np.zeros(1, np.int64), ends[row_starts[1:] - 1]])
 
 
 def mapped(path: Path, dtype: np.dtype[Any], count: int, offset: int = 0) -> NDArray[Any]:
-    """`count` values of the file at `path`, read-only: a plain array, whose slices cost a tenth of a `memmap`'s."""
+    """Map `count` values of the file at `path`, read-only.
+
+    The result is a plain array: slicing it costs a tenth of slicing a `memmap`.
+    """
     return np.asarray(np.memmap(path, dtype, "r", offset, (count,)) if count else np.empty(0, dtype))
 
 
@@ -157,7 +163,10 @@ def _require_consistent(
     pointers: NDArray[np.int64],
     boundaries: NDArray[np.int64],
 ) -> int:
-    """The size in bytes that the .bin must have."""
+    """The expected size of the .bin in bytes.
+
+    Raises `IndexCorrupt` if the arrays of the index contradict each other.
+    """
     position = 0
     for part in blocks(header.sequences):
         sizes = lengths[part].astype(np.int64) * header.dtype.itemsize
@@ -170,7 +179,7 @@ def _require_consistent(
     for part in blocks(header.boundaries - 1):
         steps = np.diff(boundaries[part.start : part.stop + 1])
         _require_all(
-            idx_path, "document", steps > 0, part.start, "at least one sequence, after those of the one before"
+            idx_path, "document", steps > 0, part.start, "at least one sequence, after those of the document before"
         )
     return position
 
@@ -192,6 +201,6 @@ def _require_all(path: Path, what: str, holds: NDArray[np.bool_], first: int, ex
         raise IndexCorrupt(
             f"{path.name}, {what} {first + int(np.argmin(holds))}",
             expected=expected,
-            found="otherwise",
+            found="a value that breaks the rule",
             do="rerun megatron_bin_idx",
         )

@@ -1,7 +1,7 @@
-"""The samples that Megatron's GPTDataset of megatron-core 0.16.1 makes of a prefix, for the same seed, without it.
+"""Reproduces the samples that GPTDataset of megatron-core 0.16.1 makes from a prefix with the same seed.
 
-The documents of a split lie end to end, in a shuffled order, as often as the samples asked for need; each stretch of T
-tokens with the one after it is a sample. Samples cross documents: what they are cut from is not packed rows.
+The documents of a split are shuffled and concatenated, repeated as often as the number of samples requires. A sample is
+T consecutive tokens and the token after them. Samples cross document boundaries; they are not packed rows.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ from megacpp_assets.megatron.index_cache import Numbers
 from megacpp_assets.megatron.reader import BinIdx
 
 _LEAST_OF_LAST_EPOCH: Final = 0.80
-"""A last epoch of which less than this share is used is shuffled apart, so that no document comes oftener early on."""
+"""If less than this share of the last epoch is used, it is shuffled separately from the others.
+
+Otherwise documents of the partial epoch would repeat earlier than in the other epochs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleIndex:
-    """`documents`, shape (D,) int32: numbers of sequences in the order they are read, all epochs.
+    """The order of samples.
 
-    `starts`, shape (N + 1, 2): place in `documents` and offset in tokens where each sample starts, and the last ends.
-    `shuffle`, shape (N,): which sample comes when.
+    `documents` (D,) int32 has the numbers of sequences in reading order, over all epochs. `starts` (N + 1, 2) has, for
+    each sample and for the end of the last one, the index in `documents` and the token offset within that document.
+    `shuffle` (N,) maps a position in training to a sample.
     """
 
     documents: Numbers
@@ -39,7 +43,7 @@ class SampleIndex:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples of a mapped pair by number."""
+    """The samples of a mapped pair, in training order."""
 
     pair: BinIdx
     index: SampleIndex
@@ -48,7 +52,10 @@ class Samples:
         return len(self.index)
 
     def __getitem__(self, number: int) -> NDArray[np.int64]:
-        """T + 1 ids: inputs are all but the last, labels all but the first. Raises IndexError beyond the last."""
+        """The T + 1 token ids of a sample: inputs are all but the last id, labels are all but the first.
+
+        Raises `IndexError` if there is no such sample.
+        """
         # Stored maps are of narrow types, in which a sum may overflow.
         sample = int(self.index.shuffle[number])
         (first, begin), (last, end) = self.index.starts[sample : sample + 2].tolist()
@@ -70,15 +77,24 @@ class SampleRequest:
 def build_sample_index(
     lengths: NDArray[np.int32], sequences: NDArray[np.int32], *, row_tokens: int, samples: int, seed: int
 ) -> SampleIndex:
-    """The index of at least `samples` samples of `row_tokens` tokens from `sequences`, numbers of `lengths`.
+    """The index of at least `samples` samples of `row_tokens` tokens.
 
-    As many whole epochs as that takes, at least one; what is left of the last is dropped. `SpecError` where
-    `sequences` are too short for a single one.
+    Uses as many whole epochs as needed, at least one. Tokens at the end that are too few for a sample are dropped.
+
+    Args:
+        lengths: tokens of each sequence of the pair.
+        sequences: numbers of the sequences of the split.
+        row_tokens: T, the tokens of a sample.
+        samples: the number of samples needed.
+        seed: the seed of all shuffles.
+
+    Raises:
+        SpecError: the sequences are too short for one sample.
     """
     plan = plan_epochs(lengths, sequences, SampleRequest(row_tokens, samples, seed))
     random = np.random.RandomState(seed)
-    documents = _shuffled_documents(sequences, plan.epochs - plan.apart, random)
-    if plan.apart:
+    documents = _shuffled_documents(sequences, plan.epochs - plan.separate_last, random)
+    if plan.separate_last:
         documents = np.concatenate([documents, _shuffled_documents(sequences, 1, random)])
     starts = sample_starts(lengths[documents], row_tokens, plan.total)
     return SampleIndex(documents, starts, _shuffled_samples(plan.shuffled_first, plan.total, random))
@@ -86,16 +102,19 @@ def build_sample_index(
 
 @dataclass(frozen=True, slots=True)
 class EpochPlan:
-    """`total` samples of `epochs` epochs; `apart`: the last epoch is shuffled by itself."""
+    """`total` samples from `epochs` epochs. `separate_last`: the last epoch is shuffled separately.
+
+    The first `shuffled_first` samples are shuffled among themselves, then the others.
+    """
 
     epochs: int
-    apart: bool
+    separate_last: bool
     total: int
     shuffled_first: int
 
 
 def plan_epochs(lengths: NDArray[np.int32], sequences: NDArray[np.int32], request: SampleRequest) -> EpochPlan:
-    """How many epochs and samples `request` takes. `SpecError` where `sequences` are too short for a sample."""
+    """The epochs and samples that `request` needs. Raises `SpecError` if `sequences` are too short for one sample."""
     row_tokens, samples = request.row_tokens, request.samples
     epoch_tokens = int(lengths[sequences].sum(dtype=np.int64))
     if row_tokens < 1 or samples < 1 or epoch_tokens < 2:
@@ -107,16 +126,16 @@ def plan_epochs(lengths: NDArray[np.int32], sequences: NDArray[np.int32], reques
         )
     epochs = max(1, -(-(samples * row_tokens + 1) // epoch_tokens))
     before_last = ((epochs - 1) * epoch_tokens - 1) // row_tokens
-    an_epoch = (epoch_tokens - 1) // row_tokens
-    apart = epochs > 1 and samples - before_last < int(_LEAST_OF_LAST_EPOCH * an_epoch)
+    per_epoch = (epoch_tokens - 1) // row_tokens
+    separate_last = epochs > 1 and samples - before_last < int(_LEAST_OF_LAST_EPOCH * per_epoch)
     total = (epochs * epoch_tokens - 1) // row_tokens
-    return EpochPlan(epochs, apart, total, before_last if apart else total)
+    return EpochPlan(epochs, separate_last, total, before_last if separate_last else total)
 
 
 def split_bounds(split: str) -> list[tuple[float, float]]:
     """Begin and end of train, valid and test as shares of all sequences, from shares such as "98,1,1".
 
-    `SpecError` unless one to three shares that are not negative, one of them above 0, are given.
+    Raises `SpecError` unless `split` has one to three shares, none negative and at least one above 0.
     """
     try:
         shares = [float(part) for part in split.split(",")]
@@ -140,7 +159,7 @@ def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
 
 
 def normalized(weights: list[float]) -> list[float]:
-    """Weights that add up to 1, rounded as Megatron rounds them."""
+    """Weights scaled to a sum of 1, with the same rounding as in Megatron."""
     values = np.array(weights, np.float64)
     shares: list[float] = (values / np.sum(values)).tolist()
     return shares
@@ -161,7 +180,7 @@ def sample_starts(lengths: NDArray[np.int32], row_tokens: int, samples: int) -> 
 
 
 def _shuffled_samples(first: int, total: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    """The first `first` among themselves, then the others."""
+    """The samples [0, first) in shuffled order, followed by the samples [first, total) in shuffled order."""
     parts = [np.arange(first), np.arange(first, total)]
     for part in parts:
         random.shuffle(part)

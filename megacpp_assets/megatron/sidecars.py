@@ -1,7 +1,7 @@
-"""Files beside a prefix that Megatron does not know: structure channels, packed rows, and which document is which.
+"""Sidecar files of a prefix, which Megatron does not read: channels, row starts, chunks, platforms, document list.
 
-Channels hold what the packed columns have of each token of the .bin; so structure survives into training, and a loader
-can rebuild exactly the packed rows.
+They hold the packed columns for the tokens of the .bin. So training can use the structure, and a loader can rebuild the
+packed rows exactly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLATFORM_DTYPE: Final = np.dtype("u1")
 
 
 class RowStarts:
-    """Writes the first sequence of each packed row, and at the end the number of sequences."""
+    """Writes the number of the first sequence of each packed row, and at the end the number of sequences."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.rows = 0
@@ -34,14 +34,14 @@ class RowStarts:
         self._sequences = 0
 
     def append(self, documents_per_row: NDArray[np.int64]) -> None:
-        """Add rows of so many documents each."""
+        """Add rows with the given numbers of documents."""
         ends = self._sequences + np.cumsum(documents_per_row, dtype=ROW_DTYPE)
         self._file.write((ends - documents_per_row).astype(ROW_DTYPE).data)
         self._sequences = int(ends[-1]) if len(ends) else self._sequences
         self.rows += len(documents_per_row)
 
     def finish(self) -> None:
-        """Write the closing entry."""
+        """Write the last entry, the number of sequences."""
         self._file.write(np.array([self._sequences], dtype=ROW_DTYPE).data)
 
 
@@ -58,16 +58,16 @@ class Sidecars:
 
 
 def open_channel(path: Path, record: SidecarRecord, channel: str) -> Channel:
-    """The channel that `record` describes, in the file `path`; `IndexCorrupt` as `map_channel`."""
+    """Map the file `path` as the channel that `record` describes. Raises `IndexCorrupt` like `map_channel`."""
     dtype, runs = np.dtype(record.side_channel_dtypes[channel]), record.side_channel_runs.get(channel)
     return map_channel(path, dtype, runs, tokens=record.tokens, rows=record.rows, row_tokens=record.row_tokens)
 
 
 def open_sidecars(prefix: Path) -> Sidecars | None:
-    """The sidecars of `prefix`, None if it has no record of any.
+    """Open and verify the sidecars of `prefix`; None if it has no record of sidecars.
 
-    `IndexCorrupt` unless each channel has the size of its values or runs, the row starts rise from 0 to the number of
-    documents, the document table has a line for each, and chunks and edges are those of rows.
+    Raises `IndexCorrupt` unless each channel has the size of its values or runs, the row starts rise from 0 to the
+    number of documents, the document list has one line per document, and chunks, edges and platforms are valid.
     """
     record_path = prefix.with_name(prefix.name + SIDECAR_RECORD)
     if not record_path.is_file():
@@ -80,7 +80,9 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
     rising = all(bool((np.diff(row_starts[part.start : part.stop + 1]) > 0).all()) for part in blocks(record.rows))
     if not rising or row_starts[0] != 0 or row_starts[-1] != record.documents:
         raise IndexCorrupt(
-            record.rows_path, expected=f"row starts that rise from 0 to {record.documents}", found="otherwise"
+            record.rows_path,
+            expected=f"row starts that rise from 0 to {record.documents}",
+            found="values that break the rule",
         )
     documents_path = prefix.with_name(record.documents_path)
     found = count_rows(documents_path) if documents_path.is_file() else "no such file"
@@ -94,20 +96,20 @@ def open_sidecars(prefix: Path) -> Sidecars | None:
 
 
 def require_one_sequence_per_document(pair: BinIdx, sidecars: Sidecars) -> None:
-    """`IndexCorrupt` unless each document of `pair` is one sequence and `sidecars` describe exactly these.
+    """Raise `IndexCorrupt` unless each document of `pair` is one sequence, and `sidecars` describe the same documents.
 
-    Sidecars number documents by sequence, so that a document of several sequences has no line in them.
+    Sidecars number documents by sequence, so they cannot describe a document of several sequences.
     """
     record = sidecars.record
     expected = f"{record.documents} documents of one sequence each, {record.tokens} tokens"
     if (record.documents, record.documents, record.tokens) != (pair.documents, pair.sequences, len(pair.tokens)):
         found = f"{pair.documents} documents, {pair.sequences} sequences, {len(pair.tokens)} tokens"
-        where = f"the pair beside {record.documents_path}"
+        where = f"the pair of {record.documents_path}"
         raise IndexCorrupt(where, expected=expected, found=found, do="rerun megatron_bin_idx")
 
 
 def map_platforms(path: Path, record: SidecarRecord) -> NDArray[Any]:
-    """(sequences, MAX_PLATFORM_IDS) platforms; nothing but the size is read. `IndexCorrupt` for another size."""
+    """Map the platforms, shape (sequences, MAX_PLATFORM_IDS). Raises `IndexCorrupt` if the file has a wrong size."""
     return _map(path, PLATFORM_DTYPE, record.documents * MAX_PLATFORM_IDS).reshape(-1, MAX_PLATFORM_IDS)
 
 
@@ -118,7 +120,9 @@ def _verify_platforms(platforms: NDArray[Any], where: str) -> None:
         ended = (ids[:, :-1] > 0) | (ids[:, 1:] == 0)
         if not (rising & ended).all() or (ids >= PLATFORM_IDS).any():
             expected = f"ascending numbers below {PLATFORM_IDS}, then 0"
-            raise IndexCorrupt(where, expected=expected, found="otherwise", do="rerun megatron_bin_idx")
+            raise IndexCorrupt(
+                where, expected=expected, found="values that break the rule", do="rerun megatron_bin_idx"
+            )
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

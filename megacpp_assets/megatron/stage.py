@@ -1,6 +1,7 @@
-"""Stage 6, Megatron files: packed rows in; `.bin`/`.idx` pairs, one sequence per document, and their sidecars out.
+"""Stage 6, `megatron_bin_idx`: packed rows come in; `.bin`/`.idx` pairs and their sidecars come out.
 
-Documents keep the order of the rows, pads are left out, and one row group is in memory at a time.
+Each document becomes one sequence. Documents keep the order of the rows, padding is left out, and one row group is in
+memory at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.index_format import CODES, token_code
-from megacpp_assets.megatron.outputs import EndToEnd, Outputs, Totals, open_outputs
+from megacpp_assets.megatron.outputs import Outputs, Totals, UnpaddedRows, open_outputs
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path
@@ -43,8 +44,11 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class MegatronBinIdxSpec:
-    """The Megatron files of one mixture of one dataset. `dataset_version` names them, if it is not "", `token_dtype` is
-    the recipe's."""
+    """The Megatron files of one mixture of a dataset.
+
+    `dataset_version` is used in their names instead of the dataset, unless it is "". `token_dtype` is the recipe's
+    value.
+    """
 
     root: Path
     dataset: str
@@ -54,19 +58,19 @@ class MegatronBinIdxSpec:
 
     @property
     def files_dataset(self) -> str:
-        """The name of a dataset that its Megatron files bear."""
+        """The dataset in the names of the Megatron files."""
         return self.dataset_version or self.dataset
 
 
 def spec(corpus: Corpus, partition: str) -> MegatronBinIdxSpec:
-    """What the partition `SPECIALIST/PHASE` of `corpus` is made from."""
+    """The spec of the partition `SPECIALIST/PHASE` of `corpus`."""
     mixture = corpus.mixture(partition)
     version, token_dtype = corpus.recipe.phase(mixture.phase).dataset_version, corpus.recipe.megatron.token_dtype
     return MegatronBinIdxSpec(corpus.root, corpus.dataset, mixture, version, token_dtype)
 
 
 def target(spec: MegatronBinIdxSpec) -> Target:
-    """The artifact of `spec`."""
+    """The artifact that `spec` describes: its path, configuration and inputs."""
     return Target(
         root=spec.root,
         path=megatron_path(spec.dataset, spec.mixture),
@@ -79,10 +83,11 @@ def target(spec: MegatronBinIdxSpec) -> Target:
 
 
 def run(spec: MegatronBinIdxSpec, progress: Progress = silent) -> Artifact:
-    """Write the pairs of both splits; a split without rows has no files.
+    """Write the pairs of both splits and publish them. A split without rows has no files.
 
-    `LineageGap` if no single tokenizer is behind the rows, `SchemaViolation` for rows that contradict themselves or
-    hold an id outside its vocabulary.
+    Raises:
+        LineageGap: the chain of the rows does not have exactly one tokenizer.
+        SchemaViolation: the columns of a row contradict each other, or an id is outside the vocabulary.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, Any]:
@@ -113,7 +118,11 @@ def _row_tokens(packed: Artifact) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A block of packed rows: which of its tokens are real, and its documents end to end."""
+    """A block of packed rows.
+
+    `is_valid` (rows, T) is True for tokens of documents and False for padding. `lengths` (documents,) has the tokens of
+    each document.
+    """
 
     table: pa.Table
     is_valid: NDArray[np.bool_]
@@ -121,15 +130,15 @@ class _Rows:
     documents_per_row: NDArray[np.int64]
 
     def tokens(self, column: str) -> NDArray[Any]:
-        """The values of a token-aligned column without its pads."""
+        """The values of a token-aligned column without padding."""
         values = _flat(self.table, column).to_numpy()
         if len(values) != self.is_valid.size:
             raise SchemaViolation(f"packed rows, {column}", expected=f"{self.is_valid.size} values", found=len(values))
         return np.asarray(values[self.is_valid.reshape(-1)])
 
-    def laid_end_to_end(self) -> EndToEnd:
-        """What is written of them."""
-        return EndToEnd(
+    def without_padding(self) -> UnpaddedRows:
+        """The rows in the form that is written."""
+        return UnpaddedRows(
             tokens=self.tokens(c.INPUT_IDS),
             lengths=self.lengths,
             documents_per_row=self.documents_per_row,
@@ -161,8 +170,9 @@ class _SplitWriter:
             outputs = self._outputs(stack, prefix)
             for name in names:
                 for rows in _blocks(self.packed.file(name), _row_tokens(self.packed)):
-                    outputs.write(rows.laid_end_to_end())
-                    outputs.name(_flat(rows.table, c.SOURCE_DOC_IDS), _flat(rows.table, c.SOURCE_REPOS), rows.lengths)
+                    outputs.write(rows.without_padding())
+                    doc_ids, repos = (_flat(rows.table, name) for name in (c.SOURCE_DOC_IDS, c.SOURCE_REPOS))
+                    outputs.write_documents(doc_ids, repos, rows.lengths)
                     self._report(len(rows.documents_per_row))
             totals = outputs.finish()
         record = totals.record(prefix, _row_tokens(self.packed), np.dtype(CODES[self.code]).str)
@@ -193,7 +203,7 @@ def _blocks(file: Path, row_tokens: int) -> Iterator[_Rows]:
 
 
 def _require_columns(path: Path) -> None:
-    """`SchemaViolation` for rows without a column that every packer writes, before any of them is read."""
+    """Raise `SchemaViolation` if a column that every packer writes is missing, before any row is read."""
     found = read_schema(path).names
     missing = [name for name in c.PACKED_ROWS_PACKER_REQUIRED_COLUMNS if name not in found]
     if missing:
@@ -207,14 +217,14 @@ def _require_platforms(table: pa.Table, where: str) -> None:
     )
     if not np.array_equal(found.to_numpy(), MAX_PLATFORM_IDS * documents.to_numpy()):
         expected = f"{MAX_PLATFORM_IDS} platforms for each document of a row"
-        raise SchemaViolation(where, expected=expected, found="otherwise", do="rerun packed_rows")
+        raise SchemaViolation(where, expected=expected, found="another number", do="rerun packed_rows")
 
 
 def _require_whole_documents(rows: _Rows, offsets: NDArray[np.int64], valid: NDArray[np.int32], where: str) -> None:
-    """Each row's documents fill its valid prefix, and each begins with the only BOS it has."""
+    """Raise `SchemaViolation` unless documents fill each row's valid prefix, each with one BOS, at its start."""
     running = np.concatenate([[0], np.cumsum(rows.lengths, dtype=np.int64)])
     if not np.array_equal(running[offsets[1:]] - running[offsets[:-1]], valid):
-        raise SchemaViolation(where, expected="document lengths that add up to valid_token_count", found="otherwise")
+        raise SchemaViolation(where, expected="document lengths that add up to valid_token_count", found="another sum")
     is_bos = rows.tokens(c.INPUT_IDS) == BOS_ID
     if not is_bos[running[:-1]].all() or int(is_bos.sum()) != len(rows.lengths):
         raise SchemaViolation(where, expected="one BOS per document, at its start", found=f"{int(is_bos.sum())} BOS")

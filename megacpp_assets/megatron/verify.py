@@ -1,6 +1,6 @@
-"""Verifying a Megatron prefix: every structural rule, every sidecar, and every token compared with the vocabulary.
+"""Verifies a Megatron prefix: every structural rule, every sidecar, and every token compared with the vocabulary.
 
-There is no quick path and no fallback: whatever cannot be checked fails (docs/contracts.md).
+There is no quick mode and no fallback: a file that cannot be checked fails (docs/contracts.md).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ FIRST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What was verified. `first_tokens` are the first 64 values of document 0; `sidecars` says whether any exist.
+    """Facts about a prefix that passed verification.
 
-    `modes` counts the sequences of each mode of a multimodal pair, and is empty for other pairs.
+    `first_tokens` are the first 64 values of document 0. `sidecars` says whether the prefix has sidecars. `modes`
+    counts the sequences of each mode of a multimodal pair; it is empty for other pairs.
     """
 
     prefix: str
@@ -41,10 +42,10 @@ class VerifyReport:
 
 
 def verify_prefix(prefix: Path, vocabulary_size: int, *, multimodal: bool = False) -> VerifyReport:
-    """Check `<prefix>.bin` and `<prefix>.idx`, and the sidecars where there are any.
+    """Verify `<prefix>.bin`, `<prefix>.idx` and the sidecars if there are any.
 
-    `IndexCorrupt`, naming the file, for anything that is missing, empty or inconsistent, for an id that is not below
-    `vocabulary_size`, and in a pair of floats for a value that is not finite.
+    Raises `IndexCorrupt`, which names the file, if a file is missing, empty or inconsistent, if an id is not below
+    `vocabulary_size`, or if a value of a pair of floats is not finite.
     """
     data = open_bin_idx(prefix, multimodal=multimodal)
     highest = _highest_value(data, prefix.name + BIN, vocabulary_size)

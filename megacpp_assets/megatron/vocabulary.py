@@ -1,4 +1,4 @@
-"""Which tokenizer made the tokens of an artifact, found by walking manifests, never by guessing from the ids."""
+"""Finds the tokenizer that made the tokens of an artifact. It follows manifests and never guesses from the ids."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ VOCABULARY_SIZE = "vocabulary_size"
 
 
 def vocabulary_size_of(artifact: Artifact) -> int:
-    """Number of ids of the one tokenizer that `artifact` was made with; `LineageGap` if its manifest does not say.
+    """The vocabulary size of the one tokenizer that `artifact` was made with.
 
-    Raises as `tokenizer_of` does too.
+    Raises `LineageGap` if its manifest does not state the size, and like `tokenizer_of`.
     """
     return stated_vocabulary_size(tokenizer_of(artifact))
 
@@ -20,7 +20,8 @@ def vocabulary_size_of(artifact: Artifact) -> int:
 def tokenizer_of(artifact: Artifact) -> Artifact:
     """The one tokenizer that `artifact` was made with.
 
-    `LineageGap` if an artifact on the way is missing or changed, or if no tokenizer or more than one is reached.
+    Raises `LineageGap` if an artifact of the chain is missing or changed, or if the chain does not have exactly one
+    tokenizer.
     """
     tokenizers: dict[str, Artifact] = {}
     seen: set[str] = set()
@@ -43,12 +44,12 @@ def tokenizer_of(artifact: Artifact) -> Artifact:
                 seen.add(reference.path)
                 waiting.append(found)
     if len(tokenizers) != 1:
-        raise LineageGap(artifact.path, expected="one tokenizer behind it", found=len(tokenizers))
+        raise LineageGap(artifact.path, expected="exactly one tokenizer in its chain", found=len(tokenizers))
     return next(iter(tokenizers.values()))
 
 
 def stated_vocabulary_size(artifact: Artifact) -> int:
-    """Number of ids that the manifest of a tokenizer or of Megatron files states; `LineageGap` if it states none."""
+    """The vocabulary size in the manifest of a tokenizer or of Megatron files. Raises `LineageGap` if it has none."""
     for facts in (artifact.manifest.stats, artifact.manifest.config):
         size = facts.get(VOCABULARY_SIZE)
         if isinstance(size, int) and size > 0:

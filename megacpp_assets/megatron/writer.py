@@ -1,4 +1,4 @@
-"""Writing a .bin/.idx pair as a stream: tokens go straight to the .bin, lengths to an unnamed temporary file.
+"""Writes a .bin/.idx pair as a stream: tokens go directly to the .bin, lengths to an unnamed temporary file.
 
 Memory does not grow with the number of documents.
 """
@@ -27,7 +27,7 @@ from megacpp_assets.megatron.index_format import (
 )
 
 _BLOCK = 1 << 18
-"""Sequences handled at a time while the index is written."""
+"""The number of sequences that are processed at a time while the index is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Files:
 
 
 class BinIdxWriter:
-    """Appends documents; made by `open_writer`."""
+    """Appends documents to a pair. `open_writer` creates it."""
 
     def __init__(self, files: _Files, vocabulary_size: int | None, code: int) -> None:
         self.documents = 0
@@ -58,15 +58,20 @@ class BinIdxWriter:
         modes: NDArray[np.int8] | None = None,
         sequences_per_document: NDArray[np.int64] | None = None,
     ) -> None:
-        """Append documents whose sequences lie end to end in `tokens` and have `lengths` values each.
+        """Append documents.
 
-        `modes` has one value per sequence of a multimodal pair. Each sequence is a document of its own unless
-        `sequences_per_document` says otherwise. `SchemaViolation`, with nothing written, for a sequence without values,
-        a document without sequences, counts that do not add up, an id that is not below the vocabulary size, modes of
-        a pair that has none, or missing modes.
+        Args:
+            tokens: the values of all sequences, one after the other, shape (tokens,).
+            lengths: the number of values of each sequence, shape (sequences,).
+            modes: one mode per sequence of a multimodal pair, else None.
+            sequences_per_document: shape (documents,); None if each sequence is a document.
+
+        Raises:
+            SchemaViolation: a sequence has no values, a document has no sequences, counts do not add up, an id is not
+                below the vocabulary size, or modes are missing or unexpected. Nothing is written then.
         """
         per_document = np.ones(len(lengths), np.int64) if sequences_per_document is None else sequences_per_document
-        self._require_sound(tokens, lengths, modes, per_document)
+        self._require_valid(tokens, lengths, modes, per_document)
         self._files.tokens.write(np.ascontiguousarray(tokens, dtype=self.dtype).data)
         self._files.lengths.write(np.ascontiguousarray(lengths, dtype=LENGTH_DTYPE).data)
         ends = self.sequences + np.cumsum(per_document, dtype=POINTER_DTYPE)
@@ -77,7 +82,7 @@ class BinIdxWriter:
         self.sequences += len(lengths)
         self.tokens += len(tokens)
 
-    def _require_sound(
+    def _require_valid(
         self,
         tokens: NDArray[Any],
         lengths: NDArray[np.int32],
@@ -106,13 +111,13 @@ class BinIdxWriter:
 def open_writer(
     bin_path: Path, idx_path: Path, vocabulary_size: int | None, *, code: int = TOKEN_CODE, multimodal: bool = False
 ) -> Iterator[BinIdxWriter]:
-    """Write a pair of values of `code`; the .idx is complete when the block ends without an error.
+    """Open a writer of a pair with values of type `code`. The .idx is written when the `with` block ends without error.
 
-    Values are not compared with a `vocabulary_size` of None: they are no token ids. `SpecError` for a vocabulary that
-    the code has no room for.
+    A `vocabulary_size` of None means that the values are not token ids and are not compared with a vocabulary. Raises
+    `SpecError` if the type is too narrow for the vocabulary.
     """
     if vocabulary_size is not None:
-        _require_room(vocabulary_size, code)
+        _require_wide_enough(vocabulary_size, code)
     with ExitStack() as stack:
         tokens = stack.enter_context(bin_path.open("wb"))
         lengths, boundaries, modes = (
@@ -131,12 +136,12 @@ def open_writer(
             shutil.copyfileobj(file, index)
 
 
-def _require_room(vocabulary_size: int, code: int) -> None:
+def _require_wide_enough(vocabulary_size: int, code: int) -> None:
     dtype = np.dtype(CODES[code])
-    room = np.iinfo(dtype).max + 1 if dtype.kind != "f" else 0
-    if vocabulary_size > room:
-        do = "write four bytes a token"
-        raise SpecError("vocabulary", expected=f"at most {room} ids in {CODES[code]}", found=vocabulary_size, do=do)
+    most_ids = np.iinfo(dtype).max + 1 if dtype.kind != "f" else 0
+    if vocabulary_size > most_ids:
+        do = "write four bytes per token"
+        raise SpecError("vocabulary", expected=f"at most {most_ids} ids in {CODES[code]}", found=vocabulary_size, do=do)
 
 
 def _write_pointers(index: BinaryIO, lengths: BinaryIO, width: int) -> None:

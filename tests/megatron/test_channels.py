@@ -50,7 +50,7 @@ def test_every_row_reads_as_it_was_written(rows: list[list[int]]) -> None:
         channel, starts = opened(*written(Path(folder), rows), rows), starts_of(rows)
         verify_channel(channel, starts)
         for number in reversed(range(len(rows))):
-            assert channel.stretch(number, starts[number : number + 2]).tolist() == rows[number]
+            assert channel.consecutive(number, starts[number : number + 2]).tolist() == rows[number]
         numbers = np.arange(len(rows))[::-1]
         out = np.empty((len(rows), max(map(len, rows)) + 2), dtype=np.int32)
         channel.into(out, numbers, starts, -1)
@@ -65,7 +65,7 @@ def test_any_stretch_of_rows_reads_as_they_do_one_by_one(rows: list[list[int]], 
     last = data.draw(st.integers(first + 1, len(rows)))
     with tempfile.TemporaryDirectory() as folder:
         channel, starts = opened(*written(Path(folder), rows), rows), starts_of(rows)
-        found = channel.stretch(first, starts[first : last + 1])
+        found = channel.consecutive(first, starts[first : last + 1])
         assert found.tolist() == [value for row in rows[first:last] for value in row]
 
 
@@ -87,7 +87,7 @@ def test_a_row_of_65536_equal_tokens_is_one_run_and_longer_rows_have_wider_runs(
         rows = [[5] * length]
         path, dtype, runs = written(tmp_path, rows, length)
         assert (runs, path.stat().st_size) == (1, 16 + width + 1)
-        row = opened(path, dtype, runs, rows, length).stretch(0, np.array([0, length]))
+        row = opened(path, dtype, runs, rows, length).consecutive(0, np.array([0, length]))
         assert len(row) == length and (row == 5).all()
 
 
@@ -113,7 +113,7 @@ def test_runs_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, offset:
     with pytest.raises(IndexCorrupt, match=said):
         channel = opened(path, dtype, runs, rows)
         for number, row in enumerate(rows):
-            channel.stretch(number, np.array([0, len(row)]))
+            channel.consecutive(number, np.array([0, len(row)]))
     with pytest.raises(IndexCorrupt, match=said):
         out = np.empty((len(rows), 40), dtype=np.int32)
         opened(path, dtype, runs, rows).into(out, np.arange(len(rows)), starts_of(rows), 0)

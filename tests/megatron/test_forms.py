@@ -114,7 +114,7 @@ def test_merged_pairs_are_those_that_megatron_merges(
     for suffix in (BIN, IDX):
         assert part(tmp_path / "all", suffix).read_bytes() == part(tmp_path / "theirs", suffix).read_bytes()
     assert merged.documents == 23
-    with pytest.raises(SpecError, match="no such pair yet"):
+    with pytest.raises(SpecError, match="expected a new name; found an existing pair"):
         merge_pairs(parts, tmp_path / "all", VOCABULARY)
     _narrow(tmp_path / "narrow", [3])
     with pytest.raises(SpecError, match="one token type"):
@@ -152,7 +152,7 @@ def _laid_out(prefix: Path) -> dict[str, list[Any]]:
         "platforms": sidecars.platforms.tolist(),
         "documents": read_table(sidecars.documents_path).drop_columns(["sequence"]).to_pylist(),
         **{
-            name: [channel.stretch(number, starts[number : number + 2]).tolist() for number in range(len(rows))]
+            name: [channel.consecutive(number, starts[number : number + 2]).tolist() for number in range(len(rows))]
             for name, channel in sidecars.channels.items()
         },
     }
@@ -162,7 +162,7 @@ def test_sidecars_that_only_some_pairs_have_or_of_other_row_lengths_are_refused(
     shards: list[Path], tmp_path: Path
 ) -> None:
     write_pair(tmp_path / "plain", [3])
-    with pytest.raises(SpecError, match="beside all, or beside none; found none beside plain"):
+    with pytest.raises(SpecError, match="for all pairs, or for none; found no sidecars for plain"):
         merge_pairs([shards[0], tmp_path / "plain"], tmp_path / "all", VOCABULARY)
     record = shards[1].with_name(shards[1].name + SIDECAR_RECORD)
     other = replace(SidecarRecord.from_bytes(record.read_bytes(), ""), row_tokens=8192)

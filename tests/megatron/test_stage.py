@@ -60,7 +60,7 @@ def test_every_packed_token_and_structure_value_is_there_in_order(spec: Megatron
     starts = token_starts(data, sidecars.row_starts)
     for channel, column in c.SIDE_CHANNELS.items():
         for number, row in enumerate(rows):
-            found = sidecars.channels[channel].stretch(number, starts[number : number + 2])
+            found = sidecars.channels[channel].consecutive(number, starts[number : number + 2])
             assert found.tolist() == row[column][: row[c.VALID_TOKEN_COUNT]], channel
     assert data.lengths.tolist() == [length for row in rows for length in row[c.SOURCE_DOC_TOKEN_LENGTHS]]
     table = pq.read_table(sidecars.documents_path)

@@ -38,7 +38,7 @@ def test_two_tokenizers_behind_one_artifact_are_refused(tmp_path: Path) -> None:
     for name, size in (("a", 100), ("b", 200)):
         _publish(tmp_path, name, "tokenizer", (), {"vocabulary_size": size})
     both = _publish(tmp_path, "both", "packed_rows", ("a", "b"), {})
-    with pytest.raises(LineageGap, match="one tokenizer behind it; found 2"):
+    with pytest.raises(LineageGap, match="exactly one tokenizer in its chain; found 2"):
         vocabulary_size_of(both)
 
 

@@ -257,7 +257,7 @@ def _prefixes(column: pa.ListArray, counts: NDArray[np.int64]) -> NDArray[Any]:
 def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: NDArray[Any]) -> bool:
     """Whether the channel has the values `wanted` for the rows from `first`, whose tokens lie between `bounds`."""
     try:
-        return np.array_equal(channel.stretch(first, bounds), wanted)
+        return np.array_equal(channel.consecutive(first, bounds), wanted)
     except (IndexCorrupt, IndexError):
         return False
 
