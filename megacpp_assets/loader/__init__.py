@@ -1,1 +1,1 @@
-"""Fixed-shape batches from Megatron files and their structure sidecars."""
+"""Makes batches of fixed shape from Megatron files and their structure sidecars."""

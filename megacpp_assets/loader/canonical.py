@@ -1,7 +1,7 @@
-"""A batch's structure at one shape and one set of keys, so that XLA compiles one graph (docs/contracts.md).
+"""Brings the structure of a batch to fixed shapes and keys, so that XLA compiles one graph (docs/contracts.md).
 
-Structure and chunks are filled in where a batch lacks them. What says that tokens or blocks are valid is never made up:
-absent is not the same as present and zero, so it stays absent.
+Missing structure and chunks are filled in. Missing validity values are not: a missing value and a value of zero have
+different meanings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VALIDITY_KEYS: Final = (
     "row_block_size_tokens",
     "base_block_tokens",
 )
-"""Passed on where they are there, and never filled in."""
+"""Keys that are copied if present and never filled in."""
 
 StructureMeta = dict[str, NDArray[Any]]
 
@@ -34,12 +34,12 @@ def canonicalize_structure_meta_for_xla(
     structure: bool = True,
     tree_ffn: bool = False,
 ) -> StructureMeta:
-    """The structure of a batch `x` (B, T) with the same keys, shapes and dtypes every time.
+    """Return the structure of a batch `x` (B, T), always with the same keys, shapes and dtypes.
 
-    With `structure` the five (B, T) int32 columns of the structure embedding; with `tree_ffn` also `token_chunk_ids`,
-    `token_chunk_valid` (B, T), `semantic_block_starts`, `_ends`, `_valid` (B, C), `semantic_block_keep_mask` and
-    `semantic_block_edge_weights` (B, C, C), with C = max(128, T // 32). All other keys are left out, but
-    `VALIDITY_KEYS`. `SchemaViolation` for a value of another shape.
+    With `structure`, the result has the five (B, T) int32 columns of the structure embedding. With `tree_ffn`, it also
+    has `token_chunk_ids` and `token_chunk_valid` (B, T), `semantic_block_starts`, `_ends` and `_valid` (B, C),
+    `semantic_block_keep_mask` and `semantic_block_edge_weights` (B, C, C), where C = max(128, T // 32). Of all other
+    keys only `VALIDITY_KEYS` are kept. Raises `SchemaViolation` if a value has another shape.
     """
     batch, tokens = x.shape
     wanted: dict[str, tuple[tuple[int, ...], int, type]] = {}

@@ -1,7 +1,7 @@
-"""Chunks of packed rows at the fixed width max(128, T // 32), and how they relate, from the files beside a prefix.
+"""Reads the chunks of packed rows from the sidecars of a prefix, with a fixed number of slots, max(128, T // 32).
 
-All of it is made on the host: nothing here may run inside a compiled step. Row r of a Megatron split is row r of the
-packed rows behind it.
+It also computes the relations between chunks. Everything runs on the host; nothing here may run inside a compiled step.
+Row r of a Megatron split is row r of the packed rows that it was made from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RELATIONS: Final = (
     "same_chunk", "caller_to_callee", "callee_to_caller", "type_dependency", "type_dependent", "same_dep_level",
     "adjacent_dep_level", "preamble_to_code", "code_to_preamble",
 )  # fmt: skip
-"""By the second axis of a relation mask."""
+"""The names of the relations, in the order of the second axis of a relation mask."""
 
 _PREAMBLE: Final = CATEGORY_ID["preamble"]
 _STARTS, _ENDS, _KINDS, _DEP_LEVELS, _DOCUMENTS, _PARTS = range(6)
@@ -30,11 +30,11 @@ _STARTS, _ENDS, _KINDS, _DEP_LEVELS, _DOCUMENTS, _PARTS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """Chunks of B rows in C slots. Slots without a chunk have 0, and so `ends == starts`.
+    """The chunks of B rows in C slots. An empty slot has 0 everywhere, so `ends == starts`.
 
-    Chunk i of a row is its tokens [starts, ends), in the document numbered `documents`, -1 where there is none: each is
-    (B, C) int32, and together they are `slots`, (5, B, C). `calls` and `types` are (E, 3) int64: row of the batch,
-    chunk that calls or uses, chunk that is called or used.
+    `slots` (5, B, C) int32 has, for each chunk, its tokens [start, end) within the row, its kind, its dependency level
+    and the number of its document within the row, -1 for an empty slot. `calls` and `types` (E, 3) int64 have one edge
+    per line: (row of the batch, chunk that calls or uses, chunk that is called or used).
     """
 
     row_tokens: int
@@ -44,40 +44,42 @@ class ChunkBatch:
 
     @property
     def starts(self) -> NDArray[np.int32]:
-        """The first token of each chunk."""
+        """The first token of each chunk, (B, C)."""
         return np.asarray(self.slots[_STARTS])
 
     @property
     def ends(self) -> NDArray[np.int32]:
-        """The token behind each chunk."""
+        """The token after each chunk, (B, C)."""
         return np.asarray(self.slots[_ENDS])
 
     @property
     def kinds(self) -> NDArray[np.int32]:
-        """The category of each chunk."""
+        """The category of each chunk, (B, C)."""
         return np.asarray(self.slots[_KINDS])
 
     @property
     def dep_levels(self) -> NDArray[np.int32]:
-        """The level of dependence of each chunk."""
+        """The dependency level of each chunk, (B, C)."""
         return np.asarray(self.slots[_DEP_LEVELS])
 
     @property
     def documents(self) -> NDArray[np.int32]:
-        """The document that each chunk begins in."""
+        """The document in which each chunk begins, (B, C)."""
         return np.asarray(self.slots[_DOCUMENTS])
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Slots that hold a chunk, (B, C)."""
+        """Mask of the slots that have a chunk, (B, C)."""
         return np.asarray(self.ends > self.starts)
 
 
 def chunk_batch(files: ChunkFiles, rows: NDArray[np.int64], doc_ids: NDArray[np.int32]) -> ChunkBatch:
-    """The chunks of the rows numbered `rows`, whose `doc_ids` are (B, T).
+    """Return the chunks of the rows with the numbers `rows`, whose document ids are `doc_ids` (B, T).
 
-    `IndexError` for a number that no row has, and `SchemaViolation` for more chunks than slots, chunks that are empty,
-    overlap or leave the row, and edges between chunks that are not there.
+    Raises:
+        IndexError: a row does not exist.
+        SchemaViolation: a row has more chunks than slots; a chunk is empty, overlaps another or leaves the row; an edge
+            refers to a chunk that does not exist.
     """
     parts, firsts = files.parts, files.parts[CHUNK_ROWS]
     batch, row_tokens = doc_ids.shape
@@ -87,15 +89,18 @@ def chunk_batch(files: ChunkFiles, rows: NDArray[np.int64], doc_ids: NDArray[np.
     if wrong >= 0:
         count = _count(firsts, rows[wrong])
         if count > slots.shape[2]:
-            raise _refused("row", f"at most {slots.shape[2]} chunks", str(count))
-        expected = f"stretches of the {row_tokens} tokens, one behind the other but for one token"
-        raise _refused("chunks", expected, "otherwise")
+            raise _violation("row", f"at most {slots.shape[2]} chunks", str(count))
+        expected = f"spans of the {row_tokens} tokens in ascending order that share at most one token"
+        raise _violation("chunks", expected, "spans that break the rule")
     edges = [_edges(part, files, rows) for part in EDGES]
     return ChunkBatch(row_tokens, slots, *edges)
 
 
 def token_chunk_ids(chunks: ChunkBatch) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """(ids, valid), both (B, T): the chunk that each token lies in, of two the later; 0 where `valid` is False."""
+    """Return (ids, valid), both (B, T): the chunk of each token, and whether the token is in a chunk.
+
+    A token in two chunks has the later one. The id is 0 if `valid` is False.
+    """
     shape = (len(chunks.starts), chunks.row_tokens)
     ids, valid = np.zeros(shape, np.int32), np.zeros(shape, np.bool_)
     lengths = chunks.ends - chunks.starts
@@ -109,26 +114,28 @@ def token_chunk_ids(chunks: ChunkBatch) -> tuple[NDArray[np.int32], NDArray[np.b
 
 
 def chunk_relation_mask(chunks: ChunkBatch) -> NDArray[np.bool_]:
-    """(B, R, C, C), R by `RELATIONS`: whether chunk i has the relation to chunk j at [b, r, i, j].
+    """Return a mask (B, R, C, C): whether chunk i has relation r to chunk j at [b, r, i, j]; R as in `RELATIONS`.
 
-    Only chunks of one document relate: rows hold documents of several repositories, which know nothing of each other.
+    Only chunks of the same document are related, because the documents of a row come from different repositories.
     """
     batch, slots = chunks.starts.shape
     mask = np.zeros((batch, len(RELATIONS), slots, slots), np.bool_)
     valid = chunks.valid
-    together = (chunks.documents[:, :, None] == chunks.documents[:, None, :]) & valid[:, :, None] & valid[:, None, :]
-    mask[:, 0] = together & np.eye(slots, dtype=np.bool_)
+    same_document = (
+        (chunks.documents[:, :, None] == chunks.documents[:, None, :]) & valid[:, :, None] & valid[:, None, :]
+    )
+    mask[:, 0] = same_document & np.eye(slots, dtype=np.bool_)
     for forward, edges in ((1, chunks.calls), (3, chunks.types)):
         row, source, target = edges.T
         mask[row, forward, source, target] = True
         mask[row, forward + 1, target, source] = True
-    mask[:, 1:5] &= together[:, None]
-    apart = np.abs(chunks.dep_levels[:, :, None] - chunks.dep_levels[:, None, :])
-    mask[:, 5] = together & (apart == 0)
-    mask[:, 6] = together & (apart == 1)
+    mask[:, 1:5] &= same_document[:, None]
+    distance = np.abs(chunks.dep_levels[:, :, None] - chunks.dep_levels[:, None, :])
+    mask[:, 5] = same_document & (distance == 0)
+    mask[:, 6] = same_document & (distance == 1)
     preamble = chunks.kinds == _PREAMBLE
-    mask[:, 7] = together & preamble[:, :, None] & ~preamble[:, None, :]
-    mask[:, 8] = together & ~preamble[:, :, None] & preamble[:, None, :]
+    mask[:, 7] = same_document & preamble[:, :, None] & ~preamble[:, None, :]
+    mask[:, 8] = same_document & ~preamble[:, :, None] & preamble[:, None, :]
     return mask
 
 
@@ -138,7 +145,7 @@ def _edges(part: str, files: ChunkFiles, rows: NDArray[np.int64]) -> NDArray[np.
     edges: NDArray[np.int64] = found.reshape(-1, 3)
     if wrong >= 0:
         last = f"{edges[-1, 1]} to {edges[-1, 2]}" if len(edges) else "none"
-        raise _refused(part, "edges between chunks of the row", f"{last} in a row of {_count(chunks, rows[wrong])}")
+        raise _violation(part, "edges between chunks of the row", f"{last} in a row of {_count(chunks, rows[wrong])}")
     return edges
 
 
@@ -146,5 +153,5 @@ def _count(firsts: NDArray[np.int64], row: np.int64) -> int:
     return int(firsts[row + 1] - firsts[row])
 
 
-def _refused(what: str, expected: str, found: str) -> SchemaViolation:
+def _violation(what: str, expected: str, found: str) -> SchemaViolation:
     return SchemaViolation(what, expected=expected, found=found, do="rerun megatron_bin_idx")

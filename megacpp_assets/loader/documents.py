@@ -1,4 +1,4 @@
-"""Documents of a batch as a model and its kernels want them, derived on the host, outside what is compiled."""
+"""Derives the document columns of a batch from its token ids, on the host, outside of compiled code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from megacpp_assets.megatron import _rows
 
 
 class RowDocuments(NamedTuple):
-    """What follows from the ids of B rows of T tokens: (B, T) int32 all but the mask, which is bool, and `cu_seqlens`.
+    """Columns derived from the token ids of B rows of T tokens. Shape (B, T) int32 unless stated otherwise.
 
-    `target_ids` is the next token. `loss_mask` says that the next token is of the same document. `doc_ids` is
-    cumsum(BOS) - 1 of the row, which padding keeps. `segment_ids`, for splash attention, count documents from 1,
-    and pads are 0 and so attend to none. `cu_seqlens`, (S + 1,) int32, says where sequences of the rows laid end to end
-    begin, from 0 to B x T: a sequence is a document, or the pads of a row, so S changes from batch to batch.
+    `target_ids` has the next token. `loss_mask` (bool) is True if the next token belongs to the same document.
+    `doc_ids` is cumsum(BOS) - 1 within the row; padding has the id of the last document. `segment_ids`, for splash
+    attention, numbers documents from 1, and padding is 0. `cu_seqlens` (S + 1,) has the starts of sequences in the
+    concatenated rows, from 0 to B x T. A sequence is a document or the padding of a row, so S differs between batches.
     """
 
     target_ids: NDArray[np.int32]
@@ -28,7 +28,10 @@ class RowDocuments(NamedTuple):
 
 
 def row_documents(input_ids: NDArray[np.int32], valid_token_count: NDArray[np.int32]) -> RowDocuments:
-    """What follows from rows of ids, the first `valid_token_count` (B,) int32 of which are no pads."""
+    """Return the columns derived from `input_ids` (B, T).
+
+    `valid_token_count` (B,) has each row's tokens without padding.
+    """
     targets, doc_ids, segments = (np.empty_like(input_ids) for _ in range(3))
     mask = np.empty(input_ids.shape, np.bool_)
     begins = _rows.documents(input_ids, valid_token_count, BOS_ID, PAD_ID, targets, mask, doc_ids, segments)

@@ -1,7 +1,7 @@
-"""Packed rows of a Megatron artifact as fixed-shape batches, straight from memory maps.
+"""Reads packed rows of a Megatron artifact as batches of fixed shape, directly from memory maps.
 
-A row is the documents [first, next) of the rows file, end to end, padded to T. Nothing is decoded or copied but the
-rows asked for, and every batch has the same keys, shapes and dtypes.
+A row is the concatenation of consecutive documents, padded to T tokens. Only the requested rows are decoded and copied.
+Every batch has the same keys, shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from megacpp_assets.storage.artifact import Artifact
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """B rows of T tokens. Pads carry PAD, the last document's id, no loss, and each channel's fill value.
+    """B rows of T tokens. Padding has PAD, the last document's id, no loss, and the fill value of each channel.
 
-    `input_ids`, `roles` and the five `structure` channels are (B, T) int32, `valid_token_count` is (B,) int32, and
-    `RowDocuments` says what `target_ids` to `cu_seqlens` are. `symbols` are the four symbol channels, (B, T) uint32,
-    and `chunks` the chunks, where rows were opened with them; so are `platforms`, (B, max(128, T // 32),
-    MAX_PLATFORM_IDS) int32 by document of the row, ascending numbers and then 0, all 0 where there is no document.
+    `input_ids`, `roles` and the five `structure` channels are (B, T) int32. `valid_token_count` is (B,) int32.
+    `RowDocuments` describes `target_ids` to `cu_seqlens`. The remaining fields are set only if the rows were opened
+    with them: `symbols` has the four symbol channels, (B, T) uint32; `chunks` has the chunks; `platforms` (B, max(128,
+    T // 32), MAX_PLATFORM_IDS) int32 has the platforms of each document of the row, ascending and padded with 0.
     """
 
     input_ids: NDArray[np.int32]
@@ -62,13 +62,13 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlatforms:
-    """Row r has the documents first[r] to first[r + 1]; `ids` has the platforms of each."""
+    """The platforms of documents. Row r has the documents [first[r], first[r + 1]); `ids` has the platforms of each."""
 
     first: NDArray[np.int64]
     ids: NDArray[Any]
 
     def of(self, rows: NDArray[np.int64], row_tokens: int) -> NDArray[np.int32]:
-        """`RowBatch.platforms` of the rows numbered `rows`. `IndexCorrupt` for more documents than places."""
+        """Return `RowBatch.platforms` of the rows `rows`. Raises `IndexCorrupt` if a row has too many documents."""
         out = np.zeros((len(rows), fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), np.int32)
         for line, row in enumerate(rows.tolist()):
             start, end = int(self.first[row]), int(self.first[row + 1])
@@ -81,7 +81,7 @@ class DocumentPlatforms:
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """The rows of one split. Token `t` of row `r` is `tokens[starts[r] + t]`; channels have its values."""
+    """The rows of one split. Token t of row r is `tokens[starts[r] + t]`. Each channel has one value per token."""
 
     row_tokens: int
     starts: NDArray[np.int64]
@@ -94,7 +94,7 @@ class PackedRows:
         return len(self.starts) - 1
 
     def batch(self, rows: NDArray[np.int64] | Sequence[int]) -> RowBatch:
-        """The rows numbered `rows`, in that order. Raises IndexError for a number that no row has."""
+        """Return the rows with the numbers `rows`, in that order. Raises `IndexError` if a row does not exist."""
         rows = np.asarray(rows, np.int64)
         input_ids = self._lines(Values(self.tokens), rows, PAD_ID)
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
@@ -124,12 +124,14 @@ def open_rows(
     chunks: bool = False,
     platforms: bool = False,
 ) -> PackedRows:
-    """Map the rows of `split` of a Megatron artifact, with its symbol channels if `symbols`, with `chunks` if those,
-    with the `platforms` of documents if those.
+    """Map the rows of `split` of a Megatron artifact.
 
-    Raises `LineageGap` for a file that is not the manifest's, and `IndexCorrupt` where its files contradict each other:
-    a broken index, another token width, a file of another length than the tokens, rows that overlap, are longer than T,
-    or do not begin with BOS.
+    `symbols`, `chunks` and `platforms` say which of these are opened too.
+
+    Raises:
+        LineageGap: a file differs from the manifest.
+        IndexCorrupt: files contradict each other. The index is malformed, the token type or the length of a file is
+            wrong, or rows overlap, are longer than T, or do not begin with BOS.
     """
     prefix = files.prefix_name(dataset, split)
     record_file = artifact.file(prefix + files.SIDECAR_RECORD)
@@ -149,9 +151,11 @@ def open_rows(
         for channel in SIDE_CHANNELS
         if symbols or channel not in SYMBOL_CHANNELS
     }
-    told = DocumentPlatforms(first, map_platforms(artifact.file(record.platforms_path), record)) if platforms else None
     chunk_files = _mapped_chunks(artifact, record) if chunks else None
-    return PackedRows(record.row_tokens, starts, pair.tokens, channels, chunk_files, told)
+    document_platforms = None
+    if platforms:
+        document_platforms = DocumentPlatforms(first, map_platforms(artifact.file(record.platforms_path), record))
+    return PackedRows(record.row_tokens, starts, pair.tokens, channels, chunk_files, document_platforms)
 
 
 def _mapped_chunks(artifact: Artifact, record: SidecarRecord) -> ChunkFiles:
@@ -161,7 +165,7 @@ def _mapped_chunks(artifact: Artifact, record: SidecarRecord) -> ChunkFiles:
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
-    """The file as a read-only map of exactly `count` values."""
+    """Map the file read-only. Raises `IndexCorrupt` unless it has exactly `count` values."""
     _require(path.name, f"size of {count} values of {dtype}", count * dtype.itemsize, path.stat().st_size)
     return mapped(path, dtype, count)
 

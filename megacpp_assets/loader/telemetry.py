@@ -1,4 +1,4 @@
-"""What batches of rows hold, summed up over so many of them: how full rows are, how many documents, and how long."""
+"""Sums over batches of rows: how full the rows are, how many documents they have, and how long these are."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 from megacpp_assets.loader.rows import RowBatch
 
 BATCHES: Final = 100
-"""Batches between two reports (docs/contracts.md)."""
+"""The number of batches per report (docs/contracts.md)."""
 
 
 @dataclass(slots=True)
 class Telemetry:
-    """Sums over batches. No document is ever cropped: what packing cannot hold whole, it does not hold."""
+    """Sums over batches. Documents are never cropped: packing leaves out a document that does not fit."""
 
     batches: int = 0
     rows: int = 0
@@ -24,7 +24,7 @@ class Telemetry:
     documents: int = 0
 
     def add(self, batch: RowBatch) -> None:
-        """Count a batch."""
+        """Add a batch to the sums."""
         self.batches += 1
         self.rows += len(batch.input_ids)
         self.tokens += batch.input_ids.size
@@ -33,7 +33,7 @@ class Telemetry:
         self.documents += int(batch.doc_ids[:, -1].sum()) + len(batch.doc_ids)
 
     def report(self) -> dict[str, Any]:
-        """The sums as JSON-able values, with shares and means; what has no rows yet has 0 in all of them."""
+        """Return the sums, shares and means as values that JSON can hold. Without rows all of them are 0."""
         return {
             **asdict(self),
             "valid_share": self.valid_tokens / max(1, self.tokens),
@@ -44,7 +44,7 @@ class Telemetry:
 
 
 def reported(batches: Iterable[RowBatch], every: int = BATCHES) -> Iterator[tuple[RowBatch, dict[str, Any] | None]]:
-    """Each batch, and with every `every`th the report of those since the last."""
+    """Yield (batch, None), and for every `every`-th batch (batch, report of the batches since the last report)."""
     since = Telemetry()
     for batch in batches:
         since.add(batch)

@@ -1,4 +1,4 @@
-"""How many tokens a file holds, of which type: Megatron pairs by their index, bare files by their size."""
+"""Reads the number and type of the tokens in a file: from the index of a Megatron pair, from the size of a raw file."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _NPY_MAGIC: Final = b"\x93NUMPY"
 
 
 def read_pair_header(path: str) -> tuple[str, tuple[int, ...]]:
-    """(dtype, (tokens,)) of a Megatron `.bin`, whose `.idx` lies beside it and is read strictly.
+    """Return (dtype, (tokens,)) of a Megatron `.bin`, whose `.idx` must be in the same folder.
 
-    `BadArgument` for another suffix, `IndexCorrupt` for a pair that contradicts itself.
+    Raises `BadArgument` for another suffix, and `IndexCorrupt` if the pair is malformed.
     """
     if not path.endswith(BIN):
-        do = "name the .bin of a pair, or read bare files with raw_header_reader"
+        do = "name the .bin of a pair, or read raw files with raw_header_reader"
         raise BadArgument(path, expected=f"a name that ends with {BIN}", found=Path(path).name, do=do)
     tokens = open_bin_idx(Path(path.removesuffix(BIN))).tokens
     return tokens.dtype.name, tokens.shape
 
 
 def raw_header_reader(dtype: str) -> Callable[[str], tuple[str, tuple[int, ...]]]:
-    """A reader of files that hold nothing but little-endian values of `dtype`, whatever their suffix."""
+    """Return a reader for raw files of little-endian values of `dtype`. Their suffix does not matter."""
 
     def read(path: str) -> tuple[str, tuple[int, ...]]:
-        refuse_npy(Path(path))
+        reject_npy(Path(path))
         size, width = Path(path).stat().st_size, np.dtype(dtype).itemsize
         if size % width:
             do = "name the type that it was written with"
@@ -41,8 +41,11 @@ def raw_header_reader(dtype: str) -> Callable[[str], tuple[str, tuple[int, ...]]
     return read
 
 
-def refuse_npy(path: Path) -> None:
-    """`BadIndex` for a file that numpy.save wrote, whose header would be taken for tokens; `NoSuchFile` for none."""
+def reject_npy(path: Path) -> None:
+    """Raise `BadIndex` if numpy.save wrote the file, because its header would be read as tokens.
+
+    Raises `NoSuchFile` if the file is missing.
+    """
     try:
         with path.open("rb") as file:
             start = file.read(len(_NPY_MAGIC))
@@ -51,4 +54,4 @@ def refuse_npy(path: Path) -> None:
         raise NoSuchFile(str(path), expected="a file of tokens", found="no such file", do=do) from error
     if start == _NPY_MAGIC:
         do = "write its values with tofile, without a header"
-        raise BadIndex(str(path), expected="bare tokens from the first byte", found="numpy's header", do=do)
+        raise BadIndex(str(path), expected="raw tokens from the first byte", found="numpy's header", do=do)

@@ -1,7 +1,7 @@
-"""Which window of which file an instance is: a list of files of bare tokens, each cut into windows of L tokens.
+"""The index of a mix: maps an instance to a window of L tokens in one of several raw token files.
 
-Windows never cross files, and what is left at the end of a file is dropped. The order of the files is the order of
-the instances.
+Windows never cross files. The tokens at the end of a file that do not fill a window are dropped. Instances are numbered
+in the order of the files.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from megacpp_assets.loader.grain.files import read_pair_header
 from megacpp_assets.loader.grain.refusals import BadArgument, BadIndex, NoSuchWindow
 
 INDEX_FORMAT_VERSION: Final = "1"
-_REBUILD: Final = "build the index anew from the files"
+_REBUILD: Final = "build the index again from the files"
 
 HeaderReader = Callable[[str], tuple[str, tuple[int, ...]]]
-"""Path -> (numpy name of the dtype, shape)."""
+"""A function from a path to (numpy name of the dtype, shape)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OlmoNpyFileEntry:
-    """One file: its instances are `instance_offset` and the `n_instances - 1` after it."""
+    """One file of the mix. It has `n_instances` instances; the first has the number `instance_offset`."""
 
     path: str
     label: str
@@ -39,9 +39,10 @@ class OlmoNpyFileEntry:
 
 @dataclass(frozen=True, slots=True)
 class OlmoNpyIndex:
-    """The files of a mix, in order. `total_tokens` counts dropped ends too; `tokenizer` is for the reader to know.
+    """The files of a mix, in order.
 
-    Raises `BadIndex` unless every count follows from the tokens of the files.
+    `total_tokens` includes the dropped ends. `tokenizer` is information for the reader and is not checked. Raises
+    `BadIndex` unless every count follows from the tokens of the files.
     """
 
     format_version: str
@@ -71,7 +72,7 @@ class OlmoNpyIndex:
         _require("fingerprint", stated, self.fingerprint)
 
     def to_json_dict(self) -> dict[str, Any]:
-        """What `save` writes."""
+        """Return the JSON object that `save` writes."""
         return {
             "format_version": self.format_version,
             "sequence_length": self.sequence_length,
@@ -88,7 +89,10 @@ class OlmoNpyIndex:
         Path(path).write_text(json.dumps(self.to_json_dict(), indent=2), encoding="utf-8")
 
     def locate(self, instances: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(number of the file, first token in it) of each instance, both shape (N,). `NoSuchWindow` beyond the last."""
+        """Return (number of the file, first token in the file) of each instance, both of shape (N,).
+
+        Raises `NoSuchWindow` if an instance does not exist.
+        """
         outside = (instances < 0) | (instances >= self.total_instances)
         if outside.any():
             raise NoSuchWindow(
@@ -98,7 +102,8 @@ class OlmoNpyIndex:
                 do="ask for an instance of this index",
             )
         starts = np.array([entry.instance_offset for entry in self.files], np.int64)
-        # Files without a window start where the next one does, so the last of equal starts is the one that has it.
+        # A file without a window has the same start as the next file. The last of equal starts is the file with the
+        # window.
         numbers = np.searchsorted(starts, instances, side="right") - 1
         return numbers, (instances - starts[numbers]) * self.sequence_length
 
@@ -110,13 +115,17 @@ def build_index(
     tokenizer: str,
     header_reader: HeaderReader = read_pair_header,
 ) -> OlmoNpyIndex:
-    """The index of the files at (path, label), in that order.
+    """Return the index of the files (path, label), in the given order.
 
-    The default reader takes the `.bin` of Megatron pairs; `files.raw_header_reader` takes bare tokens of a known type.
-    `BadArgument` for a length below 1 or no files, `BadIndex` for files of several dtypes or more than one dimension.
+    The default reader expects the `.bin` of Megatron pairs; `files.raw_header_reader` is for raw tokens of a known
+    type.
+
+    Raises:
+        BadArgument: the length is below 1, or there are no files.
+        BadIndex: the files have different dtypes, or more than one dimension.
     """
     if sequence_length < 1:
-        raise BadArgument("sequence_length", expected="at least 1", found=sequence_length, do="give tokens a window")
+        raise BadArgument("sequence_length", expected="at least 1", found=sequence_length, do="choose a longer window")
     if not paths_and_labels:
         raise BadArgument("files of an index", expected="a non-empty list", found="none", do="name a file of tokens")
     entries: list[OlmoNpyFileEntry] = []
@@ -144,7 +153,10 @@ def build_index(
 
 
 def load_index(path: str | Path) -> OlmoNpyIndex:
-    """The index that `save` wrote; `BadIndex` if it is none, of another version, or contradicts itself."""
+    """Load an index that `save` wrote.
+
+    Raises `BadIndex` if it is malformed, contradicts itself, or has another version.
+    """
     try:
         raw = json.loads(Path(path).read_bytes())
         known = {field.name: raw[field.name] for field in fields(OlmoNpyIndex)}
@@ -157,7 +169,10 @@ def load_index(path: str | Path) -> OlmoNpyIndex:
 
 
 def compute_fingerprint(sequence_length: int, dtype: str, tokenizer: str, files: Sequence[OlmoNpyFileEntry]) -> str:
-    """A hash of all that the order of tokens depends on. Paths count as written, so moved files need `path_remap`."""
+    """Return a hash of everything that decides the order of tokens.
+
+    Paths are hashed as written, so that moved files need `path_remap` and keep the fingerprint.
+    """
     parts = [INDEX_FORMAT_VERSION, str(sequence_length), dtype, tokenizer]
     for entry in files:
         parts += [entry.path, str(entry.n_tokens)]

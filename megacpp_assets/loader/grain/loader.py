@@ -1,7 +1,7 @@
-"""Batches of windows as a `grain.DataLoader`, whose records are whole batches.
+"""A `grain.DataLoader` of batches of windows, whose records are whole batches.
 
-Grain deals the records of a sampler to its workers, and batches inside each worker, so that the number of workers
-would decide which windows share a batch. Here the sampler alone decides: record n of the DataLoader is batch n.
+Grain distributes the sampler's records over workers and batches inside each worker, so the number of workers would
+change the batches. Here record n of the DataLoader is batch n, so the sampler alone decides.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ENDLESS = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True)
 class OlmoBatches(grain.sources.RandomAccessDataSource):  # type: ignore[misc]
-    """Batch `[step]` of one host, from 0 without an end: a pure function of its fields."""
+    """The endless batches of one host. Batch `[step]`, from 0, is a pure function of the fields."""
 
     source: OlmoNpyDataSource
     sampler: OlmoIndexSampler
     batch_size: int
 
     def __len__(self) -> int:
-        """More steps than any run takes; Grain asks for a length."""
+        """Return more steps than any run has, because Grain requires a length."""
         return _ENDLESS
 
     def __getitem__(self, step: int) -> Element:
@@ -40,10 +40,10 @@ class OlmoBatches(grain.sources.RandomAccessDataSource):  # type: ignore[misc]
 
 
 class BatchSampler:
-    """Batch after batch, without an end."""
+    """A sampler that returns the batch numbers 0, 1, 2 and so on, without an end."""
 
     def __getitem__(self, index: int) -> grain.RecordMetadata:
-        """Grain's metadata of the batch at `index`."""
+        """Return Grain's metadata of the batch at `index`."""
         return grain.RecordMetadata(index=index, record_key=index)
 
     def __repr__(self) -> str:
@@ -65,16 +65,16 @@ def make_olmo_grain_data_loader(
     initial_step: int = 0,
     permutation_folder: Path | None = None,
 ) -> grain.DataLoader:
-    """A `grain.DataLoader` of one host's batches of `batch_size` windows, dicts of (B, L) arrays, without an end.
+    """Return an endless `grain.DataLoader` of one host's batches: dicts of (B, L) arrays with B = `batch_size`.
 
-    It resumes exactly by `initial_step`, which counts records of the host (steps times `batch_size`), and by Grain's
-    `get_state` and `set_state`. Any number of workers gives the same batches. Workers are processes that import the
-    main module anew. `BadArgument` for invalid numbers.
+    It resumes exactly, either with `initial_step`, which counts windows of the host (steps times `batch_size`), or with
+    Grain's `get_state` and `set_state`. Every number of workers gives the same batches. Workers are processes that
+    import the main module again. Raises `BadArgument` for invalid numbers.
     """
     if batch_size < 1 or grain_worker_count < -1:
         raise BadArgument(
             "batch_size and grain_worker_count",
-            expected="at least 1, and -1 (none here) or more",
+            expected="at least 1, and at least -1 (no workers)",
             found=(batch_size, grain_worker_count),
             do="correct the argument",
         )
@@ -87,7 +87,7 @@ def make_olmo_grain_data_loader(
         folder=permutation_folder,
     )
     if not flags.FLAGS.is_parsed():
-        flags.FLAGS.mark_as_parsed()  # Grain's workers read absl's flags, which only programs built on absl parse
+        flags.FLAGS.mark_as_parsed()  # Grain's workers read absl's flags, which only absl programs parse
     transforms: list[grain.transforms.Map] = []
     if apply_ngram_filter:
         transforms.append(NgramFilterTransform())
@@ -99,8 +99,8 @@ def make_olmo_grain_data_loader(
         operations=transforms,
         worker_count=max(grain_worker_count, 0),
         worker_buffer_size=grain_worker_buffer_size,
-        # The sampler has given this host its share already; Grain would take every n-th of that once more.
+        # The sampler already selected the share of this host. Grain would select every n-th record of it again.
         shard_options=grain.sharding.NoSharding(),
-        # Windows are copied out of memory maps: threads that read ahead would cost more than they hide.
+        # Windows are copied from memory maps, so threads that read ahead would cost more time than they save.
         read_options=grain.ReadOptions(num_threads=0, prefetch_buffer_size=0),
     )

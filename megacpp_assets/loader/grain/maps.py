@@ -1,4 +1,4 @@
-"""Memory maps of files, counted by reference in an LRU cache, so that a mix of 950 files needs few open files."""
+"""An LRU cache of memory maps with reference counts, so that a mix of 950 files needs few open files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class _OpenMap:
 
     def close(self) -> None:
         self.values = None
-        with suppress(BufferError):  # a caller kept a view: the mapping is closed when that goes
+        with suppress(BufferError):  # a caller kept a view: the mapping is closed when the view is deleted
             self.mapping.close()
 
 
 class MmapCache:
-    """At most `limit` open maps, or as many as are in use at once where that is more.
+    """At most `limit` open maps, or more if more are in use at the same time.
 
-    Of the maps that nobody uses, the one that was used longest ago is closed first. May be used by several threads.
+    The unused map that was used least recently is closed first. Several threads may use the cache.
     """
 
     def __init__(self, path_of: Callable[[int], Path], dtype: np.dtype[Any], limit: int) -> None:
@@ -41,12 +41,12 @@ class MmapCache:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Number of open maps."""
+        """Return the number of open maps."""
         return len(self._maps)
 
     @contextmanager
     def borrowed(self, number: int) -> Iterator[NDArray[Any]]:
-        """The values of file `number`, mapped read-only; they must not be used after the block."""
+        """Map the values of file `number` read-only. They must not be used after the `with` block."""
         with self._lock:
             opened = self._maps.get(number) or self._map(number)
             opened.users += 1

@@ -1,4 +1,4 @@
-"""Grain itself; `MissingExtra`, which names the command that installs it, where it is missing."""
+"""Imports Grain. Raises `MissingExtra`, which names the command that installs it, if it is missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from megacpp_assets.contract.extras import require
 
 require("grain")
 
-import grain  # noqa: E402 - the line above says what to install
+import grain  # noqa: E402 - `require` must run first: its error says what to install
 
 __all__ = ["grain"]

@@ -1,6 +1,6 @@
-"""numpy's permutation of so many numbers, in memory or in a file: 4 bytes a number up to 2^32 of them, else 8.
+"""Permutations of 0 to count - 1 by numpy, in memory or in a file. A number needs 4 bytes up to 2^32 numbers, else 8.
 
-The numbers are those of `default_rng(key).permutation(count)`: how wide they are stored has no part in the shuffle.
+The numbers equal `default_rng(key).permutation(count)`: the stored width does not change the shuffle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BLOCK = 1 << 22
 
 
 def permutation(count: int, key: int) -> NDArray[Any]:
-    """Shape (count,), read-only."""
+    """Return the permutation for `key`, shape (count,), read-only."""
     order = np.arange(count, dtype=_dtype(count))
     np.random.default_rng(key).shuffle(order)
     order.flags.writeable = False
@@ -27,9 +27,9 @@ def permutation(count: int, key: int) -> NDArray[Any]:
 
 
 def mapped_permutation(folder: Path, count: int, key: int) -> NDArray[Any]:
-    """The same, as a read-only map of a file below `folder` that is made if it is not there.
+    """Return the same permutation as a read-only map of a file in `folder`, which is written if it is missing.
 
-    Several processes may ask at once. `BadIndex` for a file of another size.
+    Several processes may call this at the same time. Raises `BadIndex` if the file has a wrong size.
     """
     dtype = _dtype(count)
     path = folder / f"permutation-{count}-{key:016x}-numpy{np.__version__}{dtype.str[1:]}"
@@ -46,7 +46,7 @@ def _write(path: Path, count: int, key: int, dtype: np.dtype[Any]) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         try:
             file.truncate(count * dtype.itemsize)
-            # A plain view: the generator shuffles a subclass of ndarray number by number in Python.
+            # A plain ndarray: numpy shuffles a subclass such as memmap number by number in Python.
             order = np.memmap(file.name, dtype, "r+").view(np.ndarray)
             for first in range(0, count, _BLOCK):
                 end = min(count, first + _BLOCK)

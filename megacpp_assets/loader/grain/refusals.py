@@ -1,4 +1,4 @@
-"""What the Grain source refuses. Each error is also the built-in one that upstream's callers expect in its place."""
+"""The errors of the Grain source. Each is also the built-in error that callers of upstream's code expect."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from megacpp_assets.contract.errors import IndexCorrupt, LineageGap, SchemaViola
 
 
 class BadArgument(SpecError, ValueError):
-    """A number or name that a window, a shard or a step cannot have."""
+    """An invalid number or name for a window, a shard or a step."""
 
 
 class BadIndex(IndexCorrupt, ValueError):
-    """An index that contradicts itself, or a file that is not as its index says."""
+    """An index that contradicts itself, or a file that does not match its index."""
 
 
 class BadTokens(SchemaViolation, ValueError):
-    """Tokens that a transform cannot work on."""
+    """Tokens that a transform cannot process."""
 
 
 class NoSuchWindow(SpecError, IndexError):
-    """A window or record beyond the last. As an `IndexError` it also ends a `for` over a source."""
+    """A window or record that does not exist. As an `IndexError` it also ends a `for` loop over a source."""
 
 
 class NoSuchFile(LineageGap, FileNotFoundError):
-    """A file of the index that is not where the index, or its remapping, says."""
+    """A file of the index that is missing at its path, after `path_remap`."""

@@ -1,7 +1,7 @@
-"""Whether tokens repeat a short pattern too often, by OLMo-core's rule.
+"""Finds windows that repeat a short pattern too often, by OLMo-core's rule.
 
-`tokens[i] == tokens[i - p]` for r places in a row is a pattern of p tokens that stands (r + p) // p times. MaxText's
-port of the rule also counts across the two ends of the window, where no text is; OLMo-core and this do not.
+If `tokens[i] == tokens[i - p]` at r consecutive positions, a pattern of p tokens occurs (r + p) // p times. MaxText's
+port of the rule also compares across the two ends of the window; OLMo-core and this module do not.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SAMPLES = 4
-"""How often a run that is long enough is looked at before it is measured."""
+"""At how many positions a run is sampled before its length is measured."""
 
 
 def repeats_too_often(
     tokens: NDArray[np.integer], *, max_period: int, min_period: int, max_count: int
 ) -> NDArray[np.bool_]:
-    """For each window (…, L) whether a pattern of min_period to max_period tokens stands `max_count` times or more.
+    """Return, for each window of `tokens` (…, L), whether a pattern occurs at least `max_count` times; shape (…).
 
-    Shape (…). A pattern counts from its third time on, and may be a third of the window long at most.
+    The pattern has `min_period` to `max_period` tokens, at most a third of the window. Fewer than three occurrences
+    never count.
     """
     rows = tokens.reshape(-1, tokens.shape[-1])
     found = np.zeros(len(rows), np.bool_)
@@ -30,23 +31,24 @@ def repeats_too_often(
 
 
 def _may_have(rows: NDArray[np.integer], period: int, run: int) -> NDArray[np.bool_]:
-    """Rows that may have `run` equal places one after another: each of them has, and hardly any other.
+    """Return the mask of rows that may have `run` consecutive equal positions. Every row with such a run is included.
 
-    Such a run holds at least run // stride places at multiples of the stride, which follow one another.
+    Such a run contains at least run // stride consecutive multiples of the stride. So only these positions are
+    compared, which rules out almost all rows cheaply.
     """
     stride = max(1, run // _SAMPLES)
     equal = rows[:, period::stride] == rows[:, : rows.shape[1] - period : stride]
-    together = run // stride
-    if equal.shape[1] < together:
+    consecutive = run // stride
+    if equal.shape[1] < consecutive:
         return np.zeros(len(rows), np.bool_)
-    ends = equal.shape[1] - together + 1
+    ends = equal.shape[1] - consecutive + 1
     every = equal[:, :ends].copy()
-    for step in range(1, together):
+    for step in range(1, consecutive):
         every &= equal[:, step : step + ends]
     return np.asarray(every.any(axis=1))
 
 
 def _longest(equal: NDArray[np.bool_]) -> int:
-    """The longest run of True."""
+    """Return the length of the longest run of True."""
     breaks = np.concatenate([[-1], np.flatnonzero(~equal), [len(equal)]])
     return int(np.diff(breaks).max()) - 1

@@ -1,6 +1,6 @@
-"""In which order instances are seen: one permutation an epoch, each host a stretch of its own (docs/contracts.md).
+"""The order of instances: one permutation per epoch, of which each host reads its own range (docs/contracts.md).
 
-A record is a pure function of (seed, host, number), so a run resumes by its number alone.
+A record is a pure function of (seed, host, number), so resuming needs only the number.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from megacpp_assets.loader.grain.refusals import BadArgument, NoSuchWindow
 
 
 class OlmoIndexSampler:
-    """Endless: the epoch after the last record of one begins the next, in another order.
+    """An endless sampler: after the last record of an epoch the next epoch begins, in another order.
 
-    Each of `shard_count` hosts has `total_instances // shard_count` records an epoch; the few left over are others
-    each time. `initial_step` counts records of one host, not batches. With `folder`, permutations lie there as files
-    that all workers and hosts of a machine share; without, in memory. `BadArgument` for numbers that cannot be.
+    Each of `shard_count` hosts has `total_instances // shard_count` records per epoch. The few remaining instances
+    differ in each epoch. `initial_step` counts records of one host, not batches. With `folder`, permutations are files
+    that all workers and hosts of a machine share; without it they are in memory. Raises `BadArgument` for invalid
+    numbers.
     """
 
     def __init__(
@@ -53,24 +54,24 @@ class OlmoIndexSampler:
 
     @property
     def num_instances(self) -> int:
-        """Instances of all hosts."""
+        """The number of instances of all hosts."""
         return self._total
 
     @property
     def num_local_instances_per_epoch(self) -> int:
-        """Records of this host in an epoch."""
+        """The number of records of this host per epoch."""
         return self._total // self._shard_count
 
     def shuffled_global_indices(self, *, seed: int, epoch: int) -> NDArray[np.uint64]:
-        """The order of all instances in an epoch (from 0), shape (total_instances,)."""
+        """Return the order of all instances in an epoch (from 0), shape (total_instances,)."""
         return self._order(seed, epoch).astype(np.uint64)
 
     def shard_indices(self, *, seed: int, epoch: int) -> NDArray[np.uint64]:
-        """This host's stretch of that order."""
-        return self._mine(self._order(seed, epoch)).astype(np.uint64)
+        """Return this host's range of that order."""
+        return self._range_of_host(self._order(seed, epoch)).astype(np.uint64)
 
     def record_keys(self, first: int, count: int) -> NDArray[np.int64]:
-        """The instances of records `first` to `first + count - 1`, shape (count,)."""
+        """Return the instances of the records `first` to `first + count - 1`, shape (count,)."""
         if self.num_local_instances_per_epoch == 0:
             raise NoSuchWindow(
                 f"shard {self._shard_index} of {self._shard_count}",
@@ -84,24 +85,30 @@ class OlmoIndexSampler:
         epochs, places = np.divmod(records, self.num_local_instances_per_epoch)
         keys = np.empty(count, np.int64)
         for epoch in np.unique(epochs):
-            here = epochs == epoch
-            keys[here] = self._epoch(int(epoch))[places[here]]
+            is_of_epoch = epochs == epoch
+            keys[is_of_epoch] = self._epoch(int(epoch))[places[is_of_epoch]]
         return keys
 
     def __getitem__(self, index: int) -> grain.RecordMetadata:
-        """Grain's metadata of record `index`; `NoSuchWindow` (an IndexError) for a negative one or an empty host."""
+        """Return Grain's metadata of record `index`.
+
+        Raises `NoSuchWindow` (an `IndexError`) if `index` is negative or this host has no records.
+        """
         return grain.RecordMetadata(index=index, record_key=int(self.record_keys(index, 1)[0]))
 
     def _epoch(self, epoch: int) -> NDArray[Any]:
-        """Two are kept: readers ahead of others are in the next epoch while those still end this one."""
+        """Return this host's order of an epoch.
+
+        Two epochs are cached, because some readers may already be in the next one.
+        """
         with self._lock:
             if epoch not in self._epochs:
-                self._epochs[epoch] = self._mine(self._order(self._seed, epoch))
+                self._epochs[epoch] = self._range_of_host(self._order(self._seed, epoch))
                 while len(self._epochs) > 2:
                     del self._epochs[next(iter(self._epochs))]
             return self._epochs[epoch]
 
-    def _mine(self, order: NDArray[Any]) -> NDArray[Any]:
+    def _range_of_host(self, order: NDArray[Any]) -> NDArray[Any]:
         count = self.num_local_instances_per_epoch
         return order[self._shard_index * count : (self._shard_index + 1) * count]
 
@@ -127,7 +134,7 @@ class OlmoIndexSampler:
 
 
 def combine_seed_epoch(seed: int, epoch: int) -> int:
-    """64 bits of a hash of both."""
+    """Return a 64-bit hash of seed and epoch."""
     digest = hashlib.sha256(f"olmo-shuffle:{seed}:{epoch}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
 

@@ -1,4 +1,4 @@
-"""Windows by number, copied out of memory maps of which at most so many are open at once."""
+"""A Grain source of windows by number, copied from memory maps, of which a limited number is open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.loader.grain.files import refuse_npy
+from megacpp_assets.loader.grain.files import reject_npy
 from megacpp_assets.loader.grain.index import OlmoNpyIndex
 from megacpp_assets.loader.grain.maps import MmapCache
 from megacpp_assets.loader.grain.package import grain
@@ -18,14 +18,14 @@ from megacpp_assets.loader.grain.refusals import BadArgument, BadIndex
 MAX_OPEN_FILES: Final = 64
 
 Element = dict[str, Any]
-"""Name -> values: the input and the output of a transform."""
+"""Values by name: the input and the output of a transform."""
 
 
 class OlmoNpyDataSource(grain.sources.RandomAccessDataSource):  # type: ignore[misc]
     """The instances of an index, as a Grain `RandomAccessDataSource`.
 
-    `path_remap` replaces the first of its prefixes that a path starts with. May be pickled, and used by several threads
-    at once. Equal sources have the same `repr`, which Grain compares when it resumes.
+    `path_remap` maps prefixes of paths to their replacements; the first matching prefix is replaced. A source can be
+    pickled, and used by several threads. Equal sources have the same `repr`, which Grain compares when it resumes.
     """
 
     def __init__(
@@ -45,23 +45,25 @@ class OlmoNpyDataSource(grain.sources.RandomAccessDataSource):  # type: ignore[m
 
     @property
     def open_files(self) -> int:
-        """Number of files that are mapped now, in this process."""
+        """The number of files that this process has mapped."""
         return len(self._maps)
 
     def __len__(self) -> int:
         return self._index.total_instances
 
     def __getitem__(self, instance_id: int) -> Element:
-        """`tokens`, shape (L,) of the index's type, a copy; `instance_id`; `file_id`, the number of its file.
+        """Return `tokens`, a copy of shape (L,) with the index's type, `instance_id`, and the file number `file_id`.
 
-        Raises `NoSuchWindow` (an IndexError) beyond the last, `NoSuchFile`, and `BadIndex` for a file of
-        another size than the index states.
+        Raises:
+            NoSuchWindow: the instance does not exist (also an `IndexError`).
+            NoSuchFile: the file is missing.
+            BadIndex: the size of the file differs from the index.
         """
         many = self.windows(np.array([instance_id], np.int64))
         return {"tokens": many["tokens"][0], "instance_id": int(instance_id), "file_id": int(many["file_id"][0])}
 
     def windows(self, instances: NDArray[np.int64]) -> Element:
-        """Many at once: `tokens` (N, L), `instance_id` (N,) and `file_id` (N,). Raises as `[]` does."""
+        """Return several instances: `tokens` (N, L), `instance_id` (N,) and `file_id` (N,). Raises like `[]`."""
         numbers, firsts = self._index.locate(instances)
         length = self._index.sequence_length
         tokens = np.empty((len(instances), length), self._dtype)
@@ -76,10 +78,10 @@ class OlmoNpyDataSource(grain.sources.RandomAccessDataSource):  # type: ignore[m
     def _checked_path(self, number: int) -> Path:
         entry = self._index.files[number]
         path = Path(self._resolved(entry.path))
-        refuse_npy(path)
+        reject_npy(path)
         expected, found = entry.n_tokens * self._dtype.itemsize, path.stat().st_size
         if expected != found:
-            do = "restore the file or build the index anew"
+            do = "restore the file or build the index again"
             raise BadIndex(f"{path}", expected=f"{expected} bytes", found=f"{found} bytes", do=do)
         return path
 

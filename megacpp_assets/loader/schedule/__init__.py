@@ -1,4 +1,4 @@
-"""The packing scheduler of seed 001: sequences of any length over pipeline, tensor, data and context parallel ranks."""
+"""The packing scheduler: distributes sequences of any length over pipeline, tensor, data and context parallel ranks."""
 
 from megacpp_assets.contract.extras import require
 

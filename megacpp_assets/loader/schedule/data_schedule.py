@@ -1,7 +1,7 @@
-"""Entry points of the packing scheduler: a global batch of sequences in, packed microbatches for this rank out.
+"""Entry points of the packing scheduler: a global batch of sequences comes in, this rank's microbatches come out.
 
-`wrap_data_iterator` is called once per global batch by every rank, `get_batch_on_this_rank_for_sequence_packing` once
-per microbatch with the iterator that it returned (seed 001).
+Every rank calls `wrap_data_iterator` once per global batch, and `get_batch_on_this_rank_for_sequence_packing` once per
+microbatch with the iterator that it returned.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ DP_BALANCED: Final = "dp_balanced"
 
 @dataclass(frozen=True, slots=True)
 class PackingConfig:
-    """`max_seqlen_per_dp_cp_rank` tokens at most on each rank; the others are Megatron's settings of those names.
+    """Settings of the scheduler, named as in Megatron.
 
-    With several `virtual_pipeline_model_parallel_size` the number of microbatches is a multiple of
+    `max_seqlen_per_dp_cp_rank` is the most tokens of a microbatch on each rank. If
+    `virtual_pipeline_model_parallel_size` is above 1, the number of microbatches is a multiple of
     `microbatch_group_size_per_vp_stage`.
     """
 
@@ -43,7 +44,7 @@ class PackingConfig:
 
 
 class ScheduledBatch(NamedTuple):
-    """What `wrap_data_iterator` returns. The sums are over the padded lengths of the global batch, for FLOPs."""
+    """The result of `wrap_data_iterator`. The sums are over padded lengths of the global batch, to compute FLOPs."""
 
     data_iterator: Iterator[PackedSample] | list[Iterator[PackedSample] | None] | None
     num_microbatches: int
@@ -52,7 +53,7 @@ class ScheduledBatch(NamedTuple):
 
 
 class BasePackingScheduler(ABC):
-    """Schedules global batches over the ranks of `groups`, all of which call `run` together."""
+    """Schedules global batches over the ranks of `groups`. All ranks must call `run` at the same time."""
 
     def __init__(self, config: PackingConfig, groups: ProcessGroups) -> None:
         self.config = config
@@ -60,10 +61,10 @@ class BasePackingScheduler(ABC):
 
     @abstractmethod
     def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
-        """By microbatch and rank of `dp`, the numbers of sequences of the global batch. Pure: equal on every rank."""
+        """Return the numbers of the sequences of each microbatch and rank of `dp`. Pure, so equal on every rank."""
 
     def run(self, data_iterator: Batches | None, num_microbatches: int) -> ScheduledBatch:
-        """Fetch, schedule, reroute, pack, broadcast. Errors as `wrap_data_iterator`."""
+        """Fetch, schedule, reroute, pack and broadcast a global batch. Raises like `wrap_data_iterator`."""
         groups = self.groups
         require_same((self.config, num_microbatches), "packing settings", groups.everyone)
         own, by_rank = get_batch_and_global_seqlens(data_iterator, num_microbatches, groups)
@@ -75,7 +76,7 @@ class BasePackingScheduler(ABC):
             arrived = reroute_samples_to_dcp_ranks(own, by_rank, dp_rank_of, groups)
             mine = [[arrived[n] for n in step[groups.dp.rank()]] for step in schedule]
             samples = build_packed_microbatches(mine)
-        # Ranks of `tp` beyond the first need no microbatches: they receive each when it is trained on.
+        # Only the first rank of `tp` needs the microbatches now; the others receive each one when it is trained on.
         samples = broadcast_to_pp_group(samples, groups) if groups.tp.rank() == 0 else []
         sums = (len(samples), sum(seqlens), sum(length**2 for length in seqlens))
         count, total, squared = broadcast_scalars(broadcast_scalars(sums, groups.pp), groups.tp)
@@ -83,7 +84,7 @@ class BasePackingScheduler(ABC):
         return ScheduledBatch(create_data_iterator(samples, groups, stages), int(count), total, squared)
 
     def _scheduled(self, seqlens: Sequence[int]) -> list[list[range]]:
-        """The schedule, [] on ranks that know no lengths; an error of any rank is raised on all."""
+        """Return the schedule, or [] on ranks that do not read data. An error of one rank is raised on all ranks."""
         schedule: list[list[range]] = []
         error: MegacppError | None = None
         if self.groups.reads_data:
@@ -103,26 +104,31 @@ class DpBalancedScheduler(BasePackingScheduler):
     """
 
     def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
-        """See `BasePackingScheduler`; raises as `groups_in_order`."""
+        """Return the schedule; see `BasePackingScheduler`. Raises like `groups_in_order`."""
         config, ranks = self.config, self.groups.dp.size()
-        several = config.virtual_pipeline_model_parallel_size > 1
-        multiple = ranks * (config.microbatch_group_size_per_vp_stage if several else 1)
+        has_virtual_stages = config.virtual_pipeline_model_parallel_size > 1
+        multiple = ranks * (config.microbatch_group_size_per_vp_stage if has_virtual_stages else 1)
         capacity = config.max_seqlen_per_dp_cp_rank * self.groups.cp.size()
         packed = groups_in_order(seqlens, capacity=capacity, multiple=multiple)
         return [packed[first : first + ranks] for first in range(0, len(packed), ranks)]
 
 
 scheduler_map: Final[Mapping[str, type[BasePackingScheduler]]] = {DP_BALANCED: DpBalancedScheduler}
-"""Schedulers by the name that a recipe's `training.scheduler` has."""
+"""Schedulers by name, which is a value of the recipe's `training.scheduler`."""
 
 
 def wrap_data_iterator(
     original_data_iterator: Batches | None, config: PackingConfig, num_microbatches: int, groups: ProcessGroups
 ) -> ScheduledBatch:
-    """The packed microbatches of the global batch that the next `num_microbatches` items of all ranks are.
+    """Return the packed microbatches of a global batch: the next `num_microbatches` items of all ranks.
 
-    Raised on every rank: `SpecError` for an unknown scheduler, ranks that disagree, an iterator that ended or a batch
-    too small for the ranks, `PackOverflow` for a sequence above the capacity, `SchemaViolation` for a malformed one.
+    Every error is raised on every rank.
+
+    Raises:
+        SpecError: the scheduler is unknown, ranks have different settings, an iterator ended, or the batch has too few
+            sequences for the ranks.
+        PackOverflow: a sequence is longer than a microbatch.
+        SchemaViolation: a sequence is malformed.
     """
     scheduler = scheduler_map.get(config.sequence_packing_scheduler)
     if scheduler is None:

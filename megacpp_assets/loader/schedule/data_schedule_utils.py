@@ -1,6 +1,7 @@
-"""The steps of a packing scheduler: fetch and gather, move, pack, broadcast, and hand out per virtual stage.
+"""The steps of a packing scheduler: fetch and gather, move, pack, broadcast, and distribute to virtual stages.
 
-Names follow seed 001. A collective's buffers are on the device that the group's backend works on.
+The names of functions follow the scheduler's contract. Buffers of a collective are on the device that the group's
+backend needs.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from megacpp_assets.loader.schedule.process_groups import (
 )
 
 Sample = Mapping[str, Tensor]
-"""One sequence: 1-D tensors of one length by name, with at least `REQUIRED_KEYS`; the same names on every rank."""
+"""One sequence: 1-D tensors of equal length by name, at least `REQUIRED_KEYS`. The names are the same on every rank."""
 PackedSample = dict[str, Tensor]
-"""A microbatch: the sequences' tensors end to end, each padded, and `METADATA_KEYS`."""
+"""A microbatch: the concatenated tensors of padded sequences, and `METADATA_KEYS`."""
 Batches = Iterator[Sample | Sequence[Sample]]
 
 REQUIRED_KEYS: Final = ("tokens", "labels", "loss_mask", "position_ids")
@@ -37,11 +38,14 @@ METADATA_KEYS: Final = ("cu_seqlens", "cu_seqlens_padded", "max_seqlen")
 def get_batch_and_global_seqlens(
     data_iterator: Batches | None, num_microbatches: int, groups: ProcessGroups
 ) -> tuple[list[Sample], list[list[int]]]:
-    """The sequences of this rank's next `num_microbatches` items, and the padded lengths of all ranks of `dp`, by rank.
+    """Return (sequences of this rank's next `num_microbatches` items, padded lengths by rank of `dp`).
 
-    Both are empty on ranks that read no data. An item is a sequence or several. On every rank, within the groups'
-    timeout: `SpecError` for an iterator that ended or ranks that disagree on the kind of data, `SchemaViolation` for a
-    sequence without tokens or of tensors that differ in length.
+    Both are empty on ranks that do not read data. An item is one sequence or several. Every error is raised on every
+    rank within the groups' timeout.
+
+    Raises:
+        SpecError: the iterator ended, or ranks have different kinds of data.
+        SchemaViolation: a sequence has no tokens, or its tensors differ in length.
     """
     own: list[Sample] = []
     error: MegacppError | None = None
@@ -70,13 +74,13 @@ def _fetched(data_iterator: Batches | None, num_microbatches: int) -> list[Sampl
             raise SpecError("data iterator", expected=f"{num_microbatches} items", found=f"{number} items", do=do)
         own.extend([item] if isinstance(item, Mapping) else item)
     for number, sample in enumerate(own):
-        _require_sound(number, sample)
+        _require_valid(number, sample)
     if not own:
         raise SpecError("global batch", expected="at least one sequence on each rank", found="none")
     return own
 
 
-def _require_sound(number: int, sample: Sample) -> None:
+def _require_valid(number: int, sample: Sample) -> None:
     missing = [name for name in REQUIRED_KEYS if name not in sample]
     if missing:
         raise SchemaViolation(f"sequence {number}", expected=f"tensors {', '.join(REQUIRED_KEYS)}", found=list(sample))
@@ -101,11 +105,12 @@ def _gathered(own: Sequence[int], group: Group) -> list[list[int]]:
 def reroute_samples_to_dcp_ranks(
     own: Sequence[Sample], seqlens: Sequence[Sequence[int]], dp_rank_of: Sequence[int], groups: ProcessGroups
 ) -> dict[int, PackedSample]:
-    """The padded sequences that this rank is to train on, by their number in the global batch.
+    """Return the padded sequences that this rank trains on, by their number in the global batch.
 
-    Rank 0 of `dp` holds sequences 0, 1, … first, then rank 1, and so on; `dp_rank_of[n]` is where sequence n goes. All
-    ranks of `cp` hold the same sequences, so they move between ranks of equal place in `cp`. One all-to-all per name,
-    and one for the lengths before padding (`original_seq_len`).
+    Sequences are numbered over the ranks of `dp`: rank 0 has the first ones, then rank 1, and so on. Sequence n moves
+    to rank `dp_rank_of[n]`. All ranks of `cp` have the same sequences, so sequences move only between ranks with the
+    same place in `cp`. There is one all-to-all per tensor name, and one for the lengths before padding
+    (`original_seq_len`).
     """
     group = groups.dp
     rank, device = group.rank(), device_of(group)
@@ -143,8 +148,11 @@ def _all_to_all(
 
 
 def build_packed_microbatches(grouped_samples: Sequence[Sequence[PackedSample]]) -> list[PackedSample]:
-    """Each group of sequences as a microbatch: tensors end to end, and `cu_seqlens`, `cu_seqlens_padded` (n + 1,) and
-    `max_seqlen` (), all int32. `cu_seqlens` counts tokens without padding; places follow `cu_seqlens_padded`."""
+    """Return one microbatch per group: concatenated tensors, and the metadata `METADATA_KEYS`, all int32.
+
+    `cu_seqlens` and `cu_seqlens_padded` (n + 1,) are starts of sequences without and with padding. Tokens are placed by
+    `cu_seqlens_padded`. `max_seqlen` () is the longest padded length.
+    """
     return [_packed(samples) for samples in grouped_samples]
 
 
@@ -160,22 +168,22 @@ def _packed(samples: Sequence[PackedSample]) -> PackedSample:
 
 
 def broadcast_tensor(item: Tensor | None, src_rank: int, group: Group) -> None:
-    """Fill `item` on every rank of `group` with that of the global rank `src_rank`; nothing for None."""
+    """Overwrite `item` on every rank of `group` with the tensor of the global rank `src_rank`. None is ignored."""
     if item is not None:
         distributed.broadcast(item, src_rank, group=group)
 
 
 def broadcast_scalars(values: Sequence[float], group: Group) -> list[float]:
-    """The numbers of the group's first rank, on every rank; exact up to 2^53. All pass as many values."""
-    told = torch.tensor(list(values), dtype=torch.float64, device=device_of(group))
-    broadcast_tensor(told, first_rank(group), group)
-    return [float(value) for value in told]
+    """Return the numbers of the group's first rank on every rank, exact up to 2^53. All ranks pass the same count."""
+    numbers = torch.tensor(list(values), dtype=torch.float64, device=device_of(group))
+    broadcast_tensor(numbers, first_rank(group), group)
+    return [float(value) for value in numbers]
 
 
 def broadcast_to_pp_group(samples: list[PackedSample] | None, groups: ProcessGroups) -> list[PackedSample]:
-    """The microbatches of this rank: its own on the first and last stage, only `METADATA_KEYS` on stages between.
+    """Return the microbatches of this rank: its own on the first and last stage, only `METADATA_KEYS` on other stages.
 
-    The first stage tells them; every rank of `pp` must call it.
+    The first stage sends the metadata. Every rank of `pp` must call this.
     """
     group = groups.pp
     if group.size() <= 2:
@@ -184,13 +192,16 @@ def broadcast_to_pp_group(samples: list[PackedSample] | None, groups: ProcessGro
     device = device_of(group)
     flat = _flat_metadata(samples) if groups.is_first_stage and samples is not None else torch.empty(0)
     (size,) = broadcast_scalars([len(flat)], group)
-    told = flat.to(device) if groups.is_first_stage else torch.empty(int(size), dtype=torch.int64, device=device)
-    broadcast_tensor(told, first_rank(group), group)
-    return samples if samples is not None else _metadata_of(told)
+    metadata = flat.to(device) if groups.is_first_stage else torch.empty(int(size), dtype=torch.int64, device=device)
+    broadcast_tensor(metadata, first_rank(group), group)
+    return samples if samples is not None else _metadata_of(metadata)
 
 
 def _flat_metadata(samples: Sequence[PackedSample]) -> Tensor:
-    """For each microbatch its number of boundaries, its longest sequence, and both kinds of boundaries, int64."""
+    """Return the metadata as one int64 tensor.
+
+    Per microbatch: number of boundaries, longest sequence, both boundaries.
+    """
     parts = [
         torch.cat([torch.tensor([len(s["cu_seqlens"]), int(s["max_seqlen"])]), s["cu_seqlens"].cpu(),
                    s["cu_seqlens_padded"].cpu()]).long()
@@ -212,10 +223,10 @@ def _metadata_of(flat: Tensor) -> list[PackedSample]:
 def create_data_iterator(
     samples: Sequence[PackedSample], groups: ProcessGroups, virtual_stages: int = 1
 ) -> Iterator[PackedSample] | list[Iterator[PackedSample] | None] | None:
-    """An iterator over the microbatches, or one per virtual stage where there are several; None where `tp` broadcasts.
+    """Return an iterator over the microbatches, or a list with one per virtual stage if there are several.
 
-    Only the first virtual stage of the first rank of `pp` and the last of its last get tokens; the others get
-    `METADATA_KEYS`.
+    Ranks of `tp` other than the first get None, because they receive broadcasts. Tokens are only for the first virtual
+    stage of the first rank of `pp` and for the last virtual stage of its last rank; all others get `METADATA_KEYS`.
     """
     reads = groups.tp.rank() == 0
     if virtual_stages == 1:

@@ -1,4 +1,4 @@
-"""Which sequences share a microbatch: lengths in, groups of consecutive sequences out, as many as the ranks need."""
+"""Groups sequences into microbatches: lengths come in, groups of consecutive sequences come out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from megacpp_assets.contract.errors import PackOverflow, SpecError
 
 
 def groups_in_order(lengths: Sequence[int], *, capacity: int, multiple: int) -> list[range]:
-    """Sequences 0, 1, … of `lengths` tokens in groups of at most `capacity` tokens, in their order.
+    """Return groups of consecutive sequences, in order, with at most `capacity` tokens each.
 
-    A group is filled until the next sequence would not fit. Their number is then brought to a multiple of `multiple`:
-    the group of most tokens that has two sequences is cut where its halves are most alike. `PackOverflow` for a
-    sequence above the capacity, `SpecError` for fewer sequences than groups.
+    A group is filled until the next sequence does not fit. Then groups are split until their number is a multiple of
+    `multiple`: each time the group with the most tokens is cut where its halves are most equal. Raises `PackOverflow`
+    if a sequence is longer than the capacity, and `SpecError` if there are fewer sequences than groups.
     """
     if max(lengths, default=0) > capacity:
         longest = max(range(len(lengths)), key=lengths.__getitem__)

@@ -1,4 +1,4 @@
-"""One packed microbatch on this rank: broadcast over tensor-parallel ranks, cut for context-parallel ranks."""
+"""Provides one packed microbatch on this rank: broadcast to tensor-parallel ranks, cut for context-parallel ranks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _OUTPUTS: Final = {"labels": torch.int64, "loss_mask": torch.float32}
 
 @dataclass(frozen=True, slots=True)
 class PackedSeqParams:
-    """What attention over packed sequences is given; fields as `megatron.core.packed_seq_params.PackedSeqParams`.
+    """The arguments of attention over packed sequences, as in `megatron.core.packed_seq_params.PackedSeqParams`.
 
-    All four `cu_seqlens` are those of padded sequences, as Megatron passes them to Transformer Engine.
+    All four `cu_seqlens` belong to padded sequences, as Megatron passes them to Transformer Engine.
     """
 
     cu_seqlens_q: Tensor
@@ -40,8 +40,10 @@ class PackedSeqParams:
 
 
 class PackedBatch(NamedTuple):
-    """(1, tokens of this rank) tensors; None on stages that need none. `attention_mask` is always None: documents are
-    told apart by `packed_seq_params`."""
+    """Tensors of shape (1, tokens of this rank); None on stages that do not need them.
+
+    `attention_mask` is always None: `packed_seq_params` separates the documents.
+    """
 
     tokens: Tensor | None
     labels: Tensor | None
@@ -59,10 +61,10 @@ def get_batch_on_this_rank_for_sequence_packing(
     virtual_stage: int = 0,
     mtp_on_this_rank: bool = False,
 ) -> PackedBatch:
-    """The next microbatch of a wrapped iterator; every rank of `tp` calls it, all but the first with None.
+    """Return the next microbatch of a wrapped iterator. Every rank of `tp` must call this; all but the first pass None.
 
-    `mtp_on_this_rank` says that a last stage predicts several tokens, which takes the inputs too. `SpecError` for an
-    iterator that is missing on the first rank of `tp` or has ended.
+    `mtp_on_this_rank` says that the last stage predicts several tokens, so that it needs the inputs too. Raises
+    `SpecError` if the iterator is missing on the first rank of `tp`, or has ended.
     """
     is_first = groups.is_first_stage and virtual_stage == 0
     is_last = groups.is_last_stage and virtual_stage == virtual_stages - 1
@@ -82,7 +84,7 @@ def get_batch_on_this_rank_for_sequence_packing(
 def _next(data_iterator: Iterator[PackedSample] | None) -> PackedSample:
     found = None if data_iterator is None else next(data_iterator, None)
     if found is None:
-        do = "wrap the next global batch, and take as many microbatches as it has"
+        do = "wrap the next global batch, and read only its number of microbatches"
         raise SpecError("wrapped data iterator", expected="another microbatch", found="none", do=do)
     return dict(found)
 
@@ -96,7 +98,7 @@ def _own_indices(batch: PackedSample, groups: ProcessGroups) -> Tensor:
 
 
 def _broadcast(batch: PackedSample, wanted: dict[str, torch.dtype], groups: ProcessGroups) -> PackedSample:
-    """The tensors of `wanted` and the metadata, on every rank of `tp`."""
+    """Return the tensors of `wanted` and the metadata on every rank of `tp`."""
     group = groups.tp
     if group.size() == 1:
         return batch

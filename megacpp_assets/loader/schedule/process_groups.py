@@ -1,4 +1,4 @@
-"""The process groups of a rank, and one answer of all ranks to an error of any, so that no rank waits for another."""
+"""The process groups of a rank, and errors that are raised on all ranks, so that no rank waits for a failed one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TIMEOUT: Final = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class ProcessGroups:
-    """The groups that this rank is a member of; the same kinds as `megatron.core.parallel_state` has.
+    """The groups that this rank belongs to, of the same kinds as in `megatron.core.parallel_state`.
 
-    `everyone` are all ranks. Ranks of `dp` read different sequences, those of `cp` share sequences and hold different
-    tokens of them, those of `tp` hold the same tokens, those of `pp` are stages of one pipeline.
+    `everyone` has all ranks. Ranks of `dp` read different sequences. Ranks of `cp` have different tokens of the same
+    sequences. Ranks of `tp` have the same tokens. Ranks of `pp` are the stages of one pipeline.
     """
 
     everyone: Group
@@ -49,10 +49,10 @@ class ProcessGroups:
 def create_process_groups(
     *, tp: int = 1, cp: int = 1, dp: int = 1, pp: int = 1, timeout: timedelta = _TIMEOUT
 ) -> ProcessGroups:
-    """Groups of the given sizes over all ranks, in Megatron's order: tp varies fastest, then cp, dp and pp.
+    """Create groups of the given sizes over all ranks, in Megatron's order: tp varies fastest, then cp, dp and pp.
 
-    Every rank must call it. A collective that takes longer than `timeout` raises. `SpecError` for sizes whose product
-    is not the number of ranks.
+    Every rank must call this. A collective that takes longer than `timeout` raises an error. Raises `SpecError` if the
+    product of the sizes is not the number of ranks.
     """
     sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp}
     world = distributed.get_world_size()
@@ -70,14 +70,14 @@ def create_process_groups(
 
 
 def device_of(group: Group) -> torch.device:
-    """Where tensors of the group's collectives must be: NCCL moves CUDA tensors only."""
+    """Return the device for tensors of the group's collectives: NCCL needs CUDA tensors."""
     if distributed.get_backend(group) == "nccl":
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")
 
 
 def first_rank(group: Group) -> int:
-    """The global rank of the group's first member."""
+    """Return the global rank of the group's first member."""
     return distributed.get_process_group_ranks(group)[0]
 
 
@@ -89,13 +89,13 @@ def raise_everywhere(error: MegacppError | None, group: Group) -> None:
 
 
 def require_same(value: object, what: str, group: Group) -> None:
-    """`SpecError` on every rank of `group` unless all pass an equal `value`; None is left out of the comparison."""
+    """Raise `SpecError` on every rank of `group` unless all ranks pass the same `value`. None is not compared."""
     found: list[Any] = [None] * group.size()
     distributed.all_gather_object(found, value, group=group)
     stated = [(rank, each) for rank, each in enumerate(found) if each is not None]
     for rank, each in stated[1:]:
         if each != stated[0][1]:
-            expected = f"what rank {stated[0][0]} has: {stated[0][1]}"
+            expected = f"the value of rank {stated[0][0]}, {stated[0][1]}"
             do = "give every rank the same settings and the same kind of data"
             raise SpecError(f"{what} of rank {rank}", expected=expected, found=each, do=do)
 
