@@ -28,8 +28,8 @@ class Launch:
     """The samples that Megatron is to train on, and the folder for its indices.
 
     `tokenizer` is a folder written by `megatron_tokenizer`, in which `<BOS>` is the end-of-text token. Megatron resets
-    positions and attention after each end-of-text token; our documents begin with BOS and have no EOS. With `fast_start`
-    options the prefixes are whole and serve training alone, because Megatron's fast start takes no split.
+    positions and attention after each end-of-text token; our documents begin with BOS and have no EOS. With
+    `fast_start` options the prefixes are whole and serve training alone, because Megatron's fast start takes no split.
     """
 
     blend: Sequence[tuple[float, Path]]
