@@ -15,6 +15,9 @@ catalogue = "./catalogue.toml"
 repos = ["lib"]
 curriculum = ["4k"]
 
+[semantic]
+parsed_documents = 0
+
 [tokenizer]
 vocabulary_size = 8192
 """

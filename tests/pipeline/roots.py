@@ -29,12 +29,12 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from megacpp_assets.cli import main; main()", *arguments]
 
 
-def environment(root: Path, workers: int = 2) -> dict[str, str]:
-    """The caller's environment with its own data root."""
+def environment(root: Path, workers: int = 1) -> dict[str, str]:
+    """The caller's environment with its own data root. Each worker more costs the CPU time of its imports."""
     return {**os.environ, "MEGACPP_DATA_ROOT": str(root), "MEGACPP_WORKERS": str(workers), "COLUMNS": "160"}
 
 
-def megacpp(root: Path, *arguments: str, workers: int = 2) -> subprocess.CompletedProcess[str]:
+def megacpp(root: Path, *arguments: str, workers: int = 1) -> subprocess.CompletedProcess[str]:
     """Run to the end and return what it said."""
     return subprocess.run(
         command(*arguments), env=environment(root, workers), capture_output=True, text=True, check=False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -14,65 +15,17 @@ from roots import megacpp_here, succeed
 from megacpp_assets.contract import columns as c
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.storage.artifact import open_artifact
 
 pytestmark = pytest.mark.line
 
-CATALOGUE = """
-[repo.drivers]
-url = "sample://sample-kernel"
-ref = "v1.0.0"
-license = "Apache-2.0"
-category = "os_kernels"
-
-[repo.text]
-url = "sample://sample-format"
-ref = "v1.0.0"
-license = "Apache-2.0"
-category = "cpp_libraries"
-"""
-RECIPE = """
-dataset = "mine"
-catalogue = "own.toml"
-repos = ["drivers", "text"]
-curriculum = ["8k"]
-
-[phases.8k]
-row_tokens = 8192
-dataset_version = "mine_8k_v1"
-
-[specialists.low_level]
-drivers = 2.5
-text = 0.5
-
-[mixture.categories]
-cpp_libraries = 0.75
-
-[tokenizer]
-vocabulary_size = 7680
-
-[training]
-layers = 1
-hidden = 32
-heads = 1
-steps = 8
-save_every = 4
-learning_rate = 3e-3
-threads = 1
-"""
 CHECKPOINT = "checkpoints/mine/low_level/8k/step_00000008"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data root that the recipe's run left."""
-    folder = tmp_path_factory.mktemp("mine")
-    (folder / "own.toml").write_text(CATALOGUE)
-    (folder / "mine.toml").write_text(RECIPE)
-    make_sample_repositories(folder / "data")  # stands for the servers that a catalogue's URLs name
-    succeed(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
-    return folder / "data"
+def root(own_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the data root that the recipe's run left."""
+    return shutil.copytree(own_line.parent, tmp_path_factory.mktemp("mine") / "copy", symlinks=True) / "data"
 
 
 def test_its_checkpoint_is_audited_and_verified(root: Path) -> None:
@@ -90,7 +43,7 @@ def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight
     base, special = (open_artifact(root, f"packed/mine/{name}/8k").manifest for name in ("base", "low_level"))
     assert special.stats["row_tokens"] == 8192
     once, taken = base.stats["documents_per_repo"], special.stats["documents_per_repo"]
-    for repo, weight, category in (("drivers@v1.0.0", 2.5, 1), ("text@v1.0.0", 0.5, 0.75)):
+    for repo, weight, category in (("drivers@v1.0.0", 2.5, 0.5), ("text@v1.0.0", 1, 0.75)):
         count = _train_documents(root, repo)
         assert once[repo] == math.floor(category * count + 0.5) > 0
         assert taken[repo] == math.floor(weight * category * count + 0.5)

@@ -21,7 +21,6 @@ from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import add_pins
 from megacpp_assets.pipeline.removal import made_steps, remove
 from megacpp_assets.pipeline.steps import Step
-from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.lock_file import lock_history, lock_notes
@@ -30,52 +29,15 @@ from tests.cli.commands import exit_code
 
 pytestmark = pytest.mark.line
 
-CATALOGUE = """
-[repo.drivers]
-url = "sample://sample-kernel"
-ref = "v1.0.0"
-license = "Apache-2.0"
-
-[repo.text]
-url = "sample://sample-format"
-ref = "v1.0.0"
-license = "Apache-2.0"
-"""
-RECIPE = """
-dataset = "mine"
-catalogue = "own.toml"
-repos = ["drivers", "text"]
-curriculum = ["4k"]
-
-[specialists.low_level]
-drivers = 2.5
-
-[tokenizer]
-vocabulary_size = 7680
-
-[training]
-layers = 1
-hidden = 32
-heads = 1
-steps = 8
-save_every = 8
-learning_rate = 3e-3
-threads = 1
-"""
-CHECKPOINT = "checkpoints/mine/base/4k/step_00000008"
+CHECKPOINT = "checkpoints/mine/base/8k/step_00000008"
 FILE = "src/float.cpp"
 """Of sample-format, in all its tags."""
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recipe and a data root that it filled: two repositories, two mixtures, a tag beside."""
-    folder = tmp_path_factory.mktemp("made")
-    (folder / "own.toml").write_text(CATALOGUE)
-    (folder / "mine.toml").write_text(RECIPE)
-    make_sample_repositories(folder / "data")
-    _run(folder, "run", "--recipe", str(folder / "mine.toml"))
-    return folder
+def made(own_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe and the data root that it filled: two repositories, two mixtures."""
+    return shutil.copytree(own_line.parent, tmp_path_factory.mktemp("made") / "copy", symlinks=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +78,7 @@ def _texts(root: Path, path: str) -> Iterator[str]:
 
 def test_a_removed_repository_is_in_no_mixture_and_what_did_not_contain_it_stays_as_it_was(without: Without) -> None:
     assert "2 checkpoints saw drivers" in without.said and f"{CHECKPOINT}  in its rows" in without.said
-    packed = open_artifact(without.root, "packed/mine/base/4k").manifest
+    packed = open_artifact(without.root, "packed/mine/base/8k").manifest
     assert [entry.path for entry in packed.inputs] == ["enriched/mine/text@v1.0.0"]
     now = data_hashes(without.root)
     changed = {name.split("/")[0] for name, sha256 in now.items() if without.before.get(name, sha256) != sha256}
@@ -147,8 +109,8 @@ def test_the_checkpoints_of_before_say_that_they_saw_it(without: Without) -> Non
         (CHECKPOINT, "in its tokenizer alone", True),
         (CHECKPOINT.replace("base", "low_level"), "in its rows", True),
     ]
-    _run(without.folder, "audit", "low_level/4k")  # one of before that nothing replaced is verified as it was
-    assert "low_level/4k" in without.said.partition("still in")[2]
+    _run(without.folder, "audit", "low_level/8k")  # one of before that nothing replaced is verified as it was
+    assert "low_level/8k" in without.said.partition("still in")[2]
 
 
 def test_who_removed_what_and_why_is_in_the_lock_and_its_history(without: Without) -> None:
@@ -204,7 +166,7 @@ def test_what_is_to_be_made_again_is_told_first_on_request_and_nothing_changes(f
     told = [line.removeprefix("to make again: ") for line in said.splitlines() if line.startswith("to make again")]
     assert told == [
         "semantic_jsonl text@v1.0.0", "tokenized_parquet text@v1.0.0", "v6_enriched text@v1.0.0",
-        *(f"{stage} {name}/4k" for stage in ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
+        *(f"{stage} {name}/8k" for stage in ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
           for name in ("base", "low_level")),
     ]  # fmt: skip
     assert (folder / "data" / "corpus.lock").read_bytes() == before

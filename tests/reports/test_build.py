@@ -17,7 +17,7 @@ from megacpp_assets.defs.keys import report_key
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, page, project
 from megacpp_assets.reports.summary import summaries
-from tests.pipeline.roots import environment, megacpp
+from tests.pipeline.roots import environment, megacpp, megacpp_here
 from tests.reports.roots import (
     CHECKPOINT,
     DATASET,
@@ -206,7 +206,7 @@ def test_a_signal_while_dbt_works_ends_the_command_like_any_other(tmp_path: Path
 
 
 def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
-    done = megacpp(tmp_path, "quality")
+    done = megacpp_here(tmp_path, "quality")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         f"error: data root {tmp_path}",

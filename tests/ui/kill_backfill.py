@@ -27,6 +27,15 @@ from tests.ui.running import Ui, running_ui
 
 STAGES = ("pinned_repos", "curated_files", "semantic_jsonl")
 _SOURCE = b"int answer%d(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"
+_RECIPE = """
+dataset = "mine"
+catalogue = "./catalogue.toml"
+repos = ["lib"]
+curriculum = ["4k"]
+
+[semantic]
+parsed_documents = 0
+"""
 _STEADY_SECONDS = 12
 """A daemon that ends sooner is taken for one that cannot run."""
 _LAUNCH = """mutation Launch($params: LaunchBackfillParams!) {
@@ -44,7 +53,7 @@ def make_root(folder: Path, releases: int) -> Path:
         commit(upstream, {"lib.cc": _SOURCE % number}, f"v1.{number}")
     (folder / "catalogue.toml").write_text(f'[repo.lib]\nurl = "{upstream}"\nref = "v1.0"\nlicense = "MIT"\n')
     recipe = folder / "mine.toml"
-    recipe.write_text('dataset = "mine"\ncatalogue = "./catalogue.toml"\nrepos = ["lib"]\ncurriculum = ["4k"]\n')
+    recipe.write_text(_RECIPE)
     root = folder / "data"
     root.mkdir()
     pin_corpus(root, load_recipe(str(recipe)), ["lib"])

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import psutil
+
+from megacpp_assets.defs.instance import open_instance
 
 DATASET = "sample_semantic_4k_v1__sample_kernel"
 PARTITION = "sample-kernel@v1.0.0"
@@ -23,6 +26,7 @@ LAUNCH = """mutation Launch($execution: ExecutionParams!) {
 TERMINATE = "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }"
 RUNS = "{ runsOrError { ... on Runs { results { runId status } } } }"
 _PATIENCE = 180
+_AT_WORK = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +127,16 @@ def launch_of(stage: str) -> dict[str, object]:
 
 def status_of(ui: Ui, run_id: str) -> str:
     return {run["runId"]: run["status"] for run in ui.graphql(RUNS)["runsOrError"]["results"]}[run_id]
+
+
+def launched_indexing(ui: Ui) -> str:
+    """Launch a run of semantic_jsonl and return its id."""
+    return str(ui.graphql(LAUNCH, execution=launch_of("semantic_jsonl"))["launchRun"]["run"]["runId"])
+
+
+def assert_every_run_ended(root: Path) -> None:
+    """No run of the data root is under way, and the newest one has an end."""
+    with open_instance(root) as instance:
+        assert not instance.get_runs(dg.RunsFilter(statuses=[*_AT_WORK]))
+        last, *_ = instance.get_runs(limit=1)
+        assert last.is_finished, "it may also have come to its end just before"

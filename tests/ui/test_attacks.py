@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import pytest
 import uvicorn
 from websockets.sync.client import connect
@@ -251,3 +252,12 @@ HEAD = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: "
 )
 def test_who_never_ends_is_cut_off(parts: list[bytes], said: bytes) -> None:
     assert asyncio.run(answer_to(parts)).partition(b"\r\n")[0] == said
+
+
+def test_a_service_that_dies_ends_the_ui_with_one_sentence(ui: Ui) -> None:
+    """The last test of the file: the UI that all of them share ends."""
+    children = psutil.Process(ui.process.pid).children()
+    server = next(child for child in children if "code-server" in child.cmdline())
+    server.kill()
+    assert ui.process.wait(180) == 1
+    assert not [child for child in children if child.is_running()]

@@ -39,8 +39,10 @@ def second_daemon(ui: Ui, root: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", *line[line.index(DAEMON_MODULE) :]]
     own = {HOME_VARIABLE: str(home_of(root)), DATA_ROOT_VARIABLE: str(root)}
     with subprocess.Popen(command, env={**os.environ, **own}, cwd=root) as other:
-        yield other
-        other.terminate()
+        try:
+            yield other
+        finally:
+            other.terminate()  # Otherwise a test that fails waits for this process for ever.
 
 
 def test_a_daemon_that_is_killed_is_started_again_and_a_second_backfill_makes_nothing(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ repos = ["drivers"]
 curriculum = ["4k"]
 [semantic]
 chars_per_token = 1.8
+parsed_documents = 0
 [tokenizer]
 vocabulary_size = 7680
 [training]

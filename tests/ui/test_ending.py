@@ -7,28 +7,30 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import dagster as dg
 import psutil
 import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
-from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.launch.client import records
-from tests.ui.running import LAUNCH, TERMINATE, Ui, launch_of, none_is_left_of, running_ui, status_of, wait_for
+from tests.ui.running import (
+    TERMINATE,
+    Ui,
+    assert_every_run_ended,
+    launched_indexing,
+    none_is_left_of,
+    running_ui,
+    status_of,
+    wait_for,
+)
 from tests.ui.trainings import add_training, at_work, launched_training, newest, steps_of
 
 WORKER = "megacpp_assets.pipeline.worker"
-AT_WORK = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
 
 
 @pytest.fixture(scope="module")
 def ui(root: Path) -> Iterator[Ui]:
     with running_ui(add_training(root)) as running:
         yield running
-
-
-def launched(ui: Ui) -> str:
-    return str(ui.graphql(LAUNCH, execution=launch_of("semantic_jsonl"))["launchRun"]["run"]["runId"])
 
 
 def run_at_work(ui: Ui) -> psutil.Process | None:
@@ -64,7 +66,7 @@ def test_a_training_whose_run_is_killed_leaves_no_process_and_what_it_saved(ui: 
 
 
 def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: Path) -> None:
-    run_id = launched(ui)
+    run_id = launched_indexing(ui)
     run = wait_for(lambda: run_at_work(ui))
     below = [run, *run.children(recursive=True)]
     assert ui.graphql(TERMINATE, id=run_id)["terminateRun"]["__typename"] == "TerminateRunSuccess"
@@ -78,7 +80,7 @@ def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: 
 def test_what_a_killed_run_started_ends_with_it_and_the_run_is_started_again_until_the_ui_ends(
     ui: Ui, root: Path
 ) -> None:
-    run_id = launched(ui)
+    run_id = launched_indexing(ui)
     run = wait_for(lambda: run_at_work(ui))
     below = [run, *run.children(recursive=True)]
     run.kill()
@@ -86,31 +88,7 @@ def test_what_a_killed_run_started_ends_with_it_and_the_run_is_started_again_unt
     assert wait_for(lambda: status_of(ui, run_id) != "STARTED" and status_of(ui, run_id)) == "FAILURE"
     wait_for(lambda: run_at_work(ui))
     assert ui.end(signal.SIGTERM) == 0
-    require_last_words(root)
-
-
-def require_last_words(root: Path) -> None:
-    with open_instance(root) as instance:
-        assert not instance.get_runs(dg.RunsFilter(statuses=[*AT_WORK]))
-        last, *_ = instance.get_runs(limit=1)
-        assert last.is_finished, "it may also have come to its end just before"
-
-
-def test_an_interrupt_ends_everything_while_a_run_is_active(root: Path) -> None:
-    with running_ui(root) as ui:
-        run_id = launched(ui)
-        assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
-        assert ui.end(signal.SIGINT) == 0
-    require_last_words(root)
-
-
-def test_a_service_that_dies_ends_the_ui_with_one_sentence(root: Path) -> None:
-    with running_ui(root) as ui:
-        children = psutil.Process(ui.process.pid).children()
-        server = next(child for child in children if "code-server" in child.cmdline())
-        server.kill()
-        assert ui.process.wait(180) == 1
-        assert not [child for child in children if child.is_running()]
+    assert_every_run_ended(root)
 
 
 def test_nothing_outlives_a_ui_that_is_killed(root: Path) -> None:

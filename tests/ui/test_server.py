@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,18 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from tests.listening import Seen, listening_sockets
-from tests.ui.running import DATASET, LAUNCH, RUNS, Ui, launch_of, running_ui, status_of, wait_for
+from tests.ui.running import (
+    DATASET,
+    LAUNCH,
+    RUNS,
+    Ui,
+    assert_every_run_ended,
+    launch_of,
+    launched_indexing,
+    running_ui,
+    status_of,
+    wait_for,
+)
 
 ASSET = f'{{path: ["{DATASET}", "pinned_repos"]}}'
 WIPE = f"mutation {{ wipeAssets(assetPartitionRanges: [{{assetKey: {ASSET}}}]) {{ __typename }} }}"
@@ -203,3 +215,11 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     lines = done.stderr.splitlines()
     assert [line.split()[0] for line in lines] == ["error:", "expected", "found", "what"] * 2, done.stderr
     assert lines[3::4] == [f"  what to do: {remedy}" for _, _, remedy in rejected]
+
+
+def test_an_interrupt_ends_everything_while_a_run_is_active(ui: Ui, root: Path) -> None:
+    """The last test of the file: the UI that all of them share ends."""
+    run_id = launched_indexing(ui)
+    assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
+    assert ui.end(signal.SIGINT) == 0
+    assert_every_run_ended(root)
