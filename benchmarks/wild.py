@@ -125,7 +125,7 @@ def _run_line(library: Library, mirror: str, seconds: int, folder: Path) -> str:
         CatalogueEntry(library.name, url, library.tag)
     except MegacppError as error:
         return str(error)
-    (folder / "catalogue.toml").write_text(f'[repo.{library.name}]\nurl = "{url}"\nref = "{library.tag}"\n')
+    (folder / "catalogue.toml").write_text(f'[repo."{library.name}"]\nurl = "{url}"\nref = "{library.tag}"\n')
     recipe = folder / "recipe.toml"
     recipe.write_text(_RECIPE.format(name=library.name))
     program = [sys.executable, "-c", "from megacpp_assets.cli import main; main()"]
