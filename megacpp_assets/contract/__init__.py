@@ -1,1 +1,1 @@
-"""All that crosses a stage boundary: names, columns, schemas, records, manifests, errors."""
+"""Everything that crosses a stage boundary: names, columns, schemas, records, manifests, errors."""

@@ -1,4 +1,4 @@
-"""One byte representation for facts that are hashed or stored: canonical JSON, sha256, fingerprints."""
+"""The one byte representation of values that are hashed or stored: canonical JSON, sha256, fingerprints."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _BLOCK = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
-    """`value` as UTF-8 JSON: sorted keys, two-space indent, final newline, no NaN."""
+    """Return `value` as UTF-8 JSON with sorted keys, two-space indent, a final newline and no NaN."""
     return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def sha256_bytes(data: bytes) -> str:
-    """Hex sha256 of `data`."""
+    """Return the sha256 of `data` in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def sha256_file(path: Path) -> str:
-    """Hex sha256 of the file at `path`, read in blocks."""
+    """Return the sha256 of the file at `path` in hexadecimal. The file is read in blocks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -31,5 +31,5 @@ def sha256_file(path: Path) -> str:
 
 
 def fingerprint(facts: Mapping[str, Any]) -> str:
-    """Identity of a piece of work: sha256 of its canonical facts."""
+    """Return the identity of a piece of work: the sha256 of `facts` as canonical JSON."""
     return sha256_bytes(canonical_json(facts))

@@ -1,4 +1,4 @@
-"""The result of asserting one invariant of one artifact."""
+"""The result of one check of one artifact."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`name` is snake_case and unique within a stage; `found` is what was measured, `expected` what must hold.
+    """The result of a check. `expected` says what must hold, `found` what was measured.
 
-    A check that is not `blocking` warns: what it finds may lie in the nature of a repository, and stops nothing.
+    `name` is in snake_case and unique within a stage. A failed check that is not `blocking` only warns, because a valid
+    repository can fail it too.
     """
 
     name: str

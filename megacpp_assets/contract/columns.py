@@ -1,4 +1,4 @@
-"""Column names, fill values and file names of every stage; written nowhere else (docs/contracts.md)."""
+"""Column names, fill values and file names of all stages. No other module spells them (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROLES: Final = "roles"
 PAINTED_COLUMNS: Final = (
     STRUCTURE_IDS, AST_DEPTH, SIBLING_INDEX, AST_NODE_TYPE, SYMBOL_IDS, CALL_TARGETS, TYPE_REFS, DEF_USE,
 )  # fmt: skip
-"""Properties of a file's characters, whatever document they stand in."""
+"""Columns that depend only on the characters of a file, not on the document that contains them."""
 CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
 """One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
 CHANGE_MASK_PRE: Final = "change_mask_pre"
@@ -88,7 +88,7 @@ TOKEN_OF_CHAR: Final = {
     DEF_USE: TOKEN_DEF_USE_COLUMN,
     ROLES: TOKEN_ROLES_COLUMN,
 }
-"""Character-level column -> its token-level twin."""
+"""Character-level column -> the token-level column made from it."""
 
 TOKEN_OF_CHANGE: Final = {
     CHANGE_MASK_PRE: TOKEN_CHANGE_MASK_PRE_COLUMN,
@@ -96,10 +96,10 @@ TOKEN_OF_CHANGE: Final = {
     HUNK_ID: HUNK_ID_PER_TOKEN_COLUMN,
     EDIT_OP: EDIT_OP_PER_TOKEN_COLUMN,
 }
-"""Change column -> its token-level twin, which every document has."""
+"""Change column -> the token-level column made from it. Every document has the token-level columns."""
 
 TOKEN_METADATA_COLUMNS: Final = (*TOKEN_OF_CHAR.values(), *TOKEN_OF_CHANGE.values(), TOKEN_DEP_LEVELS_COLUMN)
-"""Per-token columns of the enriched parquet beside `token_ids`."""
+"""The per-token columns of enriched parquet, except `token_ids`."""
 
 # Packed rows.
 PACK_ID: Final = "pack_id"
@@ -147,7 +147,7 @@ PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
     HUNK_ID_PER_TOKEN_COLUMN: -1,
     EDIT_OP_PER_TOKEN_COLUMN: 0,
 }
-"""Pad value by column: zero for categories, -1 for true sentinels (docs/contracts.md)."""
+"""Value of padding by column: 0 for categories, -1 for columns in which 0 has a meaning (docs/contracts.md)."""
 
 # Megatron sidecars.
 SEQUENCE: Final = "sequence"
@@ -167,7 +167,7 @@ SYMBOL_CHANNELS: Final = {
     DEF_USE: TOKEN_DEF_USE_COLUMN,
 }
 SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, **SYMBOL_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
-"""What lies beside a Megatron prefix, a value per token: structure, symbols, and the roles that weigh the loss."""
+"""Sidecars of a Megatron prefix with one value per token: structure, symbols, and the roles that weight the loss."""
 
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"
@@ -180,29 +180,32 @@ _NAMED_DIGITS: Final = 12
 
 
 def of_budget(budget: DocumentSet, name: str) -> str:
-    """Where the file `name` lies that holds documents of the set `budget`: each set has a folder."""
+    """Return the path of the file `name` in the folder of the document set `budget`."""
     return f"{budget}/{name}"
 
 
 def jsonl_shard(index: int) -> str:
-    """Name of the semantic JSONL shard `index`."""
+    """Return the name of the semantic JSONL shard `index`."""
     return f"shard_{index:05d}.jsonl.zst"
 
 
 def parquet_shard(index: int) -> str:
-    """Name of the training parquet shard `index`."""
+    """Return the name of the training parquet shard `index`."""
     return f"shard_{index:05d}.parquet"
 
 
 def packed_shard(split: str, index: int, sha256: str) -> str:
-    """Name of the packed rows file `index` of `split` (one of `names.SPLITS`), by its content."""
+    """Return the name of the packed rows file `index` of `split` (one of `names.SPLITS`).
+
+    It contains digits of the hash.
+    """
     return f"{split}_{index:05d}_{sha256[:_NAMED_DIGITS]}.parquet"
 
 
 DUPLICATES_FILE: Final = "duplicates_train.jsonl.zst"
-"""Beside packed rows, the clusters of training documents of several repositories that are the same or nearly."""
+"""A file of packed rows: the clusters of equal or near-duplicate training documents across repositories."""
 
 
 def overflow_file(split: str) -> str:
-    """Name of the file beside the packed rows of `split` with the documents that no row holds."""
+    """Return the name of the file with the documents of `split` that are too long for a row."""
     return f"overflow_{split}.jsonl.zst"

@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.whole import Recipe
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """`root` is the data root; `lock` and `recipe` decide everything that is made below it for this dataset."""
+    """A dataset of the data root `root`; `lock` and `recipe` decide everything that is made for it."""
 
     root: Path
     lock: CorpusLock
@@ -23,12 +23,12 @@ class Corpus:
 
     @property
     def dataset(self) -> str:
-        """Name of the dataset, part of every path."""
+        """The name of the dataset, which is part of every path."""
         return self.lock.dataset
 
     @property
     def repo_refs(self) -> tuple[RepoRef, ...]:
-        """The pinned repositories, by name: exactly what mixtures read."""
+        """The repository references that mixtures read, sorted by name."""
         return tuple(sorted(pin.partition for pin in self.lock.repos))
 
     @property
@@ -38,14 +38,15 @@ class Corpus:
 
     @property
     def specialists(self) -> tuple[str, ...]:
-        """`base`, then those of the recipe and those that a pinned repository defines. Not those of which a removal has
-        left nothing.
+        """`base`, then the specialists of the recipe and of pinned repositories, sorted.
+
+        A specialist whose repositories were all removed is left out.
         """
         named = {name for name in self.recipe.specialists if self._weights_of_recipe(name)}
         return (BASE_SPECIALIST, *sorted(named | self.lock.specialists.keys()))
 
     def _weights_of_recipe(self, specialist: str) -> dict[str, float]:
-        """Repository -> weight; a weight for the repository itself overrides that of its category."""
+        """Return weights by repository. A weight for the repository itself overrides the weight of its category."""
         weights = self.recipe.specialists.get(specialist, {})
         removed = self.lock.removed_repositories
         by_category = {
@@ -57,18 +58,19 @@ class Corpus:
         return by_category | {name: weight for name, weight in named.items() if name not in removed}
 
     def stand_ins(self, name: str) -> tuple[RepoRef, ...]:
-        """The pinned repositories whose headers stand in where those of the repository `name` are parsed; none that was
-        removed.
+        """Return the repositories whose headers are used while the sources of the repository `name` are parsed.
+
+        Removed repositories are left out.
         """
         others = self.recipe.stand_ins.get(name, ())
         return tuple(self.lock.pin(other).partition for other in others if other not in self.lock.removed_repositories)
 
     def unpinned(self) -> Corpus:
-        """The corpus as if no tokenizer were pinned, so that one is trained; `corpus.lock` is left as it is."""
+        """Return a copy without a pinned tokenizer, so that one is trained. The file `corpus.lock` does not change."""
         return replace(self, lock=replace(self.lock, tokenizer=None))
 
     def pin(self, key: str) -> RepoPin:
-        """The pin of the partition `key`; `SpecError` if the lock does not know that reference."""
+        """Return the pin of the partition `key`. Raises `SpecError` if the lock does not have that reference."""
         repo = RepoRef.parse(key)
         self.lock.require_not_removed(repo.name)
         pin = self.lock.find(repo)
@@ -81,11 +83,11 @@ class Corpus:
         return pin
 
     def weights(self, specialist: str) -> dict[str, float]:
-        """Times that `specialist` takes the training documents of a repository, where that is not once: its own weight
-        times that of the repository's category.
+        """Return the sampling weight of each repository for `specialist`; 1 for a repository that is not in the result.
 
-        `SpecError` if neither the recipe nor a pinned repository defines it, and for a repository of no category where
-        the recipe weighs categories.
+        A weight is the specialist's own weight times the weight of the repository's category. Raises `SpecError` if
+        neither the recipe nor a pinned repository defines the specialist, or if the recipe has weights for categories
+        and a repository has no category.
         """
         own, categories = self._own_weights(specialist), self.recipe.mixture.categories
         if not categories:
@@ -104,7 +106,7 @@ class Corpus:
         raise SpecError.unknown("specialist", specialist, self.specialists, do)
 
     def mixtures(self, specialists: Sequence[str], phases: Sequence[str]) -> tuple[Mixture, ...]:
-        """Every specialist in every phase, checked."""
+        """Return a mixture for every specialist in every phase. Raises `SpecError` for an unknown name."""
         for phase in phases:
             self.recipe.phase(phase)
         for specialist in specialists:
@@ -112,7 +114,7 @@ class Corpus:
         return tuple(Mixture(specialist, phase) for phase in phases for specialist in specialists)
 
     def mixture(self, key: str) -> Mixture:
-        """The mixture `SPECIALIST/PHASE`, checked."""
+        """Return the mixture `SPECIALIST/PHASE`. Raises `SpecError` for an unknown name."""
         specialist, _, phase = key.partition("/")
         return self.mixtures([specialist], [phase])[0]
 

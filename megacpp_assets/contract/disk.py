@@ -1,4 +1,4 @@
-"""Errors of the operating system as errors of ours: the file, what was expected, what was found, what to do."""
+"""Converts errors of the operating system to `DiskFailure`: the file, what was expected, found, and what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OTHERWISE: Final = ("an answer of the operating system", f"remove the cause {_A
 
 
 def disk_failure(error: OSError) -> DiskFailure:
-    """The error as one sentence; the file is named where the system or `naming` has named it."""
+    """Return the converted error. It names the file if the system or `naming` did."""
     expected, do = _MEANINGS.get(error.errno or 0, _OTHERWISE)
     what = str(error.filename) if error.filename is not None else "a file or a process"
     return DiskFailure(what, expected=expected, found=error.strerror or str(error), do=do)
@@ -37,7 +37,7 @@ def disk_failure(error: OSError) -> DiskFailure:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """An OSError raised here that names no file (a write to an open one) names `path`."""
+    """Add `path` to an `OSError` of the block that names no file, such as one of a write to an open file."""
     try:
         yield
     except OSError as error:

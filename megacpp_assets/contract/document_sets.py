@@ -1,4 +1,4 @@
-"""Document sets: the documents of a repository that are made together and lie in one folder of each artifact.
+"""Document sets: documents of a repository that are made together and share a folder in each artifact.
 
 The semantic documents of a budget are named by that number of tokens, `4096`. The documents of another dataset version
 (seed 002) are named by version and budget, `v3_simple_4096`, and in JSONL, before tokens are counted, by the version.

@@ -1,4 +1,4 @@
-"""What an encoder gives back: flat arrays or Arrow lists over all documents of a batch, no Python object per token."""
+"""The result of an encoder: flat arrays or Arrow lists for a batch of documents, no Python object per token."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.errors import SpecError
 
 LIST_TOKENS = 2**31 - 1
-"""Most tokens in one array of Arrow lists, whose offsets have 32 bits."""
+"""The most tokens in one array of Arrow lists, whose offsets have 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids of `n` documents, end to end; document `i` is [offsets[i], offsets[i + 1]).
+    """The token ids of n documents as one array. Document i has the tokens [offsets[i], offsets[i + 1]).
 
-    Each document starts with BOS, whose span is (0, 0). `char_starts` and `char_ends` are half-open character offsets
-    into the document's own text; every byte token of a split character carries that whole character's span.
+    Each document starts with BOS, whose span is (0, 0). The characters of a token are [char_starts, char_ends) of the
+    document's text. If a character is split over several tokens, each of them has the span of the whole character.
+    `offsets` has shape (n + 1,), all other arrays have shape (tokens,).
     """
 
     ids: NDArray[np.uint32]
@@ -29,7 +30,10 @@ class Encoded:
     offsets: NDArray[np.int64]
 
     def lists(self) -> EncodedLists:
-        """The same values, not copied, as Arrow lists; `SpecError` for more than `LIST_TOKENS` tokens."""
+        """Return the same values as Arrow lists without a copy.
+
+        Raises `SpecError` for more than `LIST_TOKENS` tokens.
+        """
         if self.offsets[-1] > LIST_TOKENS:
             raise SpecError(
                 "texts to encode", expected=f"at most {LIST_TOKENS} tokens", found=self.offsets[-1], do="encode fewer"
@@ -41,7 +45,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class EncodedLists:
-    """As `Encoded`, with one Arrow list per document in each array: of uint32 ids, and of int32 starts and ends."""
+    """Like `Encoded`, with one Arrow list per document in each array: uint32 ids, int32 starts and ends."""
 
     ids: pa.ListArray
     char_starts: pa.ListArray
@@ -53,7 +57,7 @@ class TextEncoder(Protocol):
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of ids, reserved ones included."""
+        """The number of ids, reserved ones included."""
 
     def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
-        """Encode each string, or bytes, of an Arrow array as one document; `SpecError` for nulls or another type."""
+        """Encode each string or bytes value as one document. Raises `SpecError` for nulls or another type."""

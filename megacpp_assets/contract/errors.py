@@ -1,4 +1,7 @@
-"""Every error a user can meet: one root, leaves by cause; a message names the object, expected, found, what to do."""
+"""All errors that a user can see: one root class, and a subclass per cause.
+
+A message names the object, what was expected, what was found, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from megacpp_assets.contract.sources.urls import without_secrets
 
 
 class MegacppError(Exception):
-    """Root of all expected failures; the command line prints it without a traceback.
+    """The root of all expected errors. The command line prints it without a traceback.
 
-    Its text is one line, for logs. `lines` is the same on several lines, for a terminal. URLs lose their secrets.
+    Its text is one line, for logs; `lines` is the same text on several lines, for a terminal. Secrets are removed from
+    URLs.
     """
 
     def __init__(
@@ -26,16 +30,16 @@ class MegacppError(Exception):
         super().__init__("; ".join(self._parts()))
 
     def lines(self) -> str:
-        """The object on the first line, then what was expected, what was found and what to do, indented."""
+        """Return the object on the first line, then what was expected, found and what to do, indented."""
         return "\n  ".join(self._parts())
 
     @property
     def cause(self) -> str:
-        """The object and what was found, without advice: to stand as `found` in another error."""
+        """The object and what was found, without advice, to be used as `found` of another error."""
         return f"{self.what}: {self.found}" if self.found is not None else self.what
 
     def within(self, where: str) -> Self:
-        """The same error with `where` before its object."""
+        """Return a copy of the error with `where` before its object."""
         changed = copy(self)
         changed.what = f"{where}: {self.what}"
         changed.args = ("; ".join(changed._parts()),)
@@ -59,7 +63,10 @@ class SpecError(MegacppError):
 
     @classmethod
     def unknown(cls, what: str, name: str, known: Iterable[str], do: str = "") -> Self:
-        """The error for `name`, which is none of `known`: it names the closest of them, or all where none is close."""
+        """Return the error for a `name` that is not in `known`.
+
+        It names the closest known name, or all if none is close.
+        """
         known = tuple(known)
         asked, found = f"{what} {name!r}", "an unknown name"
         if close := get_close_matches(name, known, n=1):
@@ -80,7 +87,7 @@ class SourcePinMismatch(MegacppError):
 
 
 class OverLimit(MegacppError):
-    """What others wrote holds or costs more than a limit of the recipe allows."""
+    """Data from outside, such as a repository, exceeds a limit of the recipe."""
 
 
 class SourceUnreachable(MegacppError):
@@ -88,11 +95,11 @@ class SourceUnreachable(MegacppError):
 
 
 class OverBudget(MegacppError):
-    """Work took more than its recipe lets it have."""
+    """Work needed more time or memory than the recipe allows."""
 
 
 class TokenizerDrift(MegacppError):
-    """A tokenizer is not the one that the lock names, or no longer gives its golden encodings."""
+    """A tokenizer differs from the lock's, or its golden encodings have changed."""
 
 
 class SchemaViolation(MegacppError):
@@ -116,15 +123,15 @@ class CheckFailed(MegacppError):
 
 
 class TrainingFailed(MegacppError):
-    """The training process ended without the checkpoint it was to make."""
+    """The training process ended without its checkpoint."""
 
 
 class WorkerDied(MegacppError):
-    """A worker process ended, or failed in a way that nobody foresaw, before it had answered."""
+    """A worker process ended or failed unexpectedly before it returned a result."""
 
 
 class ServiceEnded(MegacppError):
-    """A process that the UI needs ended by itself."""
+    """A process that the UI needs ended unexpectedly."""
 
 
 class BucketUnreachable(MegacppError):

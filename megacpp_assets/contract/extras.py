@@ -1,4 +1,4 @@
-"""The optional parts of the package: which libraries each brings, and the error for one that is not installed."""
+"""The optional parts of the package: their libraries, and the error for a library that is not installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "dask": ("distributed",),
     "tensorboard": ("tensorboardX",),
 }
-"""Extra of pyproject.toml -> the modules that it brings. A module stands below the first extra that brings it."""
+"""Extra of pyproject.toml -> the modules that it installs. A module is listed at the first extra that installs it."""
 
 
 class MissingExtra(EnvironmentLacks, ModuleNotFoundError):
@@ -49,7 +49,7 @@ class MissingExtra(EnvironmentLacks, ModuleNotFoundError):
 
 
 def require(*extras: str) -> None:
-    """`MissingExtra` for the first module of these extras that is not installed. Nothing is imported."""
+    """Raise `MissingExtra` for the first module of these extras that is not installed. No module is imported."""
     for extra in extras:
         for module in EXTRAS[extra]:
             # The parent of a dotted name would be imported to look for it.

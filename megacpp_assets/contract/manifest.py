@@ -1,4 +1,4 @@
-"""The manifest: what a published directory holds, and the manifests it was made from. Lineage is in the data itself."""
+"""The manifest: the files of a published artifact, and the manifests of its inputs. Lineage is part of the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One data file: `name` relative to the artifact, size in bytes, hex sha256, rows where it has any."""
+    """One data file: `name` relative to the artifact, size in bytes, sha256 in hexadecimal, rows if it has any."""
 
     name: str
     bytes: int
@@ -27,7 +27,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class InputRef:
-    """An artifact this one was made from: `path` relative to the data root, and its manifest's sha256."""
+    """An input of an artifact: its `path` relative to the data root, and the sha256 of its manifest."""
 
     path: str
     manifest_sha256: str
@@ -35,7 +35,7 @@ class InputRef:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything about a published artifact. Holds no time, host or absolute path: equal work gives equal bytes.
+    """Everything about a published artifact. It has no time, host or absolute path, so equal work gives equal bytes.
 
     `version` is the stage's code version; it is "" in a manifest that an earlier release wrote.
     """
@@ -80,7 +80,7 @@ class Manifest:
 
 @contextmanager
 def ours(where: str) -> Iterator[None]:
-    """Parsing a manifest: what goes wrong in the block is a `LineageGap` that names `where`."""
+    """Convert errors of the block, which parses a manifest, to a `LineageGap` that names `where`."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -89,6 +89,6 @@ def ours(where: str) -> Iterator[None]:
 
 
 def require_format(number: object) -> None:
-    """`ValueError` unless a manifest of the format `number` can be read."""
+    """Raise `ValueError` unless `number` is the format of manifests that can be read."""
     if number != FORMAT:
         raise ValueError("another format")

@@ -1,4 +1,4 @@
-"""What lies beside a Megatron prefix `<dataset>_<split>`, and the record in `<prefix>.idx.json` that describes it."""
+"""The sidecar files of a Megatron prefix `<dataset>_<split>`, and their record `<prefix>.idx.json`."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ FORMAT = 4
 
 
 def prefix_name(dataset: str, split: str) -> str:
-    """File name prefix of a split, e.g. `clang_semantic_4k_v10_train`."""
+    """Return the file name prefix of a split, for example `clang_semantic_4k_v10_train`."""
     return f"{dataset}_{split}"
 
 
 def channel_suffix(channel: str) -> str:
-    """Suffix of a structure channel's file, e.g. `.structure_ids.bin`."""
+    """Return the suffix of a channel's file, for example `.structure_ids.bin`."""
     return f".{channel}.bin"
 
 
 def chunk_suffix(part: str) -> str:
-    """Suffix of a file of chunks or edges, e.g. `.chunks.starts.bin`."""
+    """Return the suffix of a file of chunks or edges, for example `.chunks.starts.bin`."""
     return f".chunks.{part}.bin"
 
 
 @dataclass(frozen=True, slots=True)
 class SidecarRecord:
-    """What `<prefix>.idx.json` says. Paths are file names in the prefix's own folder.
+    """The content of `<prefix>.idx.json`. Paths are file names in the folder of the prefix.
 
-    The files in `side_channel_paths` are as `megatron/channels.py` says: a value for each token of the `.bin`, or runs,
-    as many as `side_channel_runs` has for the channel; values are of the little-endian numpy dtype named in
-    `side_channel_dtypes`. `rows_path` holds rows + 1 int64: the first sequence of each packed row and,
-    last, the number of sequences. `platforms_path` holds MAX_PLATFORM_IDS bytes for each sequence: the numbers of its
-    platforms, ascending, then 0. `chunk_paths` names the files of `megatron/chunk_sidecars.py` by part,
-    `chunk_counts` the number of chunks, call edges and type edges.
+    `side_channel_paths` names the channels (format: `megatron/channels.py`). A channel has one value per token, or runs
+    if `side_channel_runs` has their number. `side_channel_dtypes` has the little-endian numpy dtype of the values.
+    `rows_path` has rows + 1 int64: the first sequence of each packed row, and the number of sequences. `platforms_path`
+    has MAX_PLATFORM_IDS bytes per sequence: the numbers of its platforms, ascending, padded with 0. `chunk_paths` names
+    the files of chunks by part (format: `megatron/chunk_sidecars.py`), and `chunk_counts` has the number of chunks,
+    call edges and type edges.
     """
 
     row_tokens: int
@@ -71,12 +71,15 @@ class SidecarRecord:
     chunk_counts: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON."""
+        """Return the record as canonical JSON."""
         return canonical_json({"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def from_bytes(data: bytes, where: str) -> SidecarRecord:
-        """Parse; `IndexCorrupt` naming `where` if it is not such a record or a path leaves the folder."""
+        """Parse a record.
+
+        Raises `IndexCorrupt`, which names `where`, if it is malformed or a path leaves the folder.
+        """
         try:
             raw = json.loads(data)
             if raw.pop("format") != FORMAT:

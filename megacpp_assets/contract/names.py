@@ -7,13 +7,13 @@ from typing import Final
 TRAIN_SPLIT: Final = "train"
 VALID_SPLIT: Final = "valid"
 SPLITS: Final = (TRAIN_SPLIT, VALID_SPLIT)
-"""Splits of packed rows and of Megatron files; parquet before them says `val` (docs/contracts.md)."""
+"""The splits of packed rows and Megatron files. Earlier stages name the validation file `val` (docs/contracts.md)."""
 
 BASE_SPECIALIST: Final = "base"
 """The model of the family that takes every document once."""
 
 DOCUMENT_TOKENS: Final = 4096
-"""The least budget of documents: the most tokens that one may have, BOS included."""
+"""The smallest budget of documents: the most tokens of a document, BOS included."""
 
 STRUCTURE_CATEGORIES: Final = (
     "other",
@@ -46,10 +46,10 @@ REPOSITORY_CATEGORIES: Final = (
     "cpp_libraries",
     "embedded_and_rtos",
 )
-"""What a repository of the catalogue is (docs/contracts.md); nothing to do with the structure categories above."""
+"""The categories of repositories (docs/contracts.md). They are unrelated to the structure categories above."""
 
 CATEGORY_PREFIX: Final = "category:"
-"""Before a repository category where a specialist weighs all repositories of it: `"category:crypto" = 4`."""
+"""Prefix of a key with which a specialist weights all repositories of a category: `"category:crypto" = 4`."""
 
 CATEGORY_ID: Final = {name: index for index, name in enumerate(STRUCTURE_CATEGORIES)}
 
@@ -63,32 +63,40 @@ ROOT_ROLE: Final = 0
 CONTEXT_ROLE: Final = 1
 SYNTHETIC_ROLE: Final = 2
 ROLE_NAMES: Final = ("root", "context", "synthetic")
-"""By role."""
-"""What a character of a document is there for: it is of what the document was made for, it is brought along, or it
-stands in no file (joints, the end of a declaration whose body is left out, a namespace opened again)."""
+"""The names of the roles, by number.
+
+A root character belongs to a definition that the document was made for. A context character belongs to other code of
+the repository. A synthetic character is in no file: a joint, the end of a declaration whose body is left out, or a
+reopened namespace.
+"""
 LEFT_OUT: Final = "left out by "
-"""In `skipped.parquet`, how the reason of a definition begins that a rule kept out of the documents; the rule's name,
-which is that of a check, and the place follow."""
+"""Start of the reason in `skipped.parquet` for a definition that a rule kept out of the documents.
+
+The name of the rule, which is that of a check, and the place follow.
+"""
 
 UNCHANGED_OP: Final = 0
 INSERTED_OP: Final = 1
 MODIFIED_OP: Final = 2
 CONTEXT_OP: Final = 3
 REMOVED_OP: Final = 4
-"""What a commit did to a character (CONTRACTS.md 5): 0 nothing; 1 its line is inserted; 2 its line takes the place of
+"""What a commit did to a character (docs/contracts.md): 0 nothing; 1 its line is inserted; 2 its line takes the place of
 removed ones; 3 its line is unchanged and shown near a change; 4 its line is removed (4 is ours)."""
 EDIT_NAMES: Final = ("unchanged", "inserted", "modified", "context", "removed")
-"""By edit operation."""
+"""The names of the edit operations, by number."""
 NO_HUNK: Final = -1
 
 DEP_LEVEL_DEFINITION: Final = "scc-max-v1"
 
 
 def fixed_max_chunks(row_tokens: int) -> int:
-    """Chunk slots of a row, or of a document, of `row_tokens` tokens, shared by all stages: max(128, T // 32)."""
+    """Return the chunk slots of a row or document of `row_tokens` tokens in all stages: max(128, T // 32)."""
     return max(128, row_tokens // 32)
 
 
 def documents_at_once(documents: int, budget: int) -> int:
-    """As many documents of `budget` tokens as are no more text than `documents` of DOCUMENT_TOKENS, one at least."""
+    """Return how many documents of `budget` tokens equal `documents` of the smallest budget in tokens.
+
+    At least 1. It keeps the size of a batch in memory independent of the budget.
+    """
     return max(1, min(documents, documents * DOCUMENT_TOKENS // budget))

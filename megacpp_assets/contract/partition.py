@@ -11,11 +11,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,99}")
 _REF = re.compile(r"(?=.{1,200}\Z)[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9_+][A-Za-z0-9._+-]*)*")
 _SLASH, _IN_KEY = "/", "~"
-"""A key has no slash, as it names a folder; git allows no `~` in a reference, so that the key tells the reference."""
+"""A key names a folder, so it has no slash; `~` replaces it. Git forbids `~` in a reference, so this is reversible."""
 
 
 def require_label(where: str, name: str) -> None:
-    """`SpecError` unless `name` can stand for a specialist or a phase, as a folder and in a partition key."""
+    """Raise `SpecError` unless `name` is valid for a specialist or phase, in folders and partition keys."""
     if not _LABEL.fullmatch(name):
         raise SpecError(where, expected="a name of letters, digits and '_'", found=repr(name))
 
@@ -34,14 +34,16 @@ class RepoRef:
 
     @staticmethod
     def asked(text: str) -> tuple[str, str]:
-        """The name and the reference, as git spells it, of `NAME` or `NAME@REF`, or of a key; "" for no reference."""
+        """Return (name, reference as git spells it) of `NAME`, `NAME@REF` or a key; the reference may be ""."""
         name, _, ref = text.replace(_IN_KEY, _SLASH).partition("@")
         return name, ref
 
     @staticmethod
     def parse(key: str) -> RepoRef:
-        """The inverse of `key`, which also takes `name@ref` with slashes in the reference. `SpecError` unless both are
-        plain names (no comma, no part that begins with a dot or a dash)."""
+        """Return the inverse of `key`. The reference may also be written with slashes.
+
+        Raises `SpecError` unless both are plain names (no comma, no part that begins with a dot or a dash).
+        """
         name, at, ref = key.replace(_IN_KEY, _SLASH).partition("@")
         if not at or not _NAME.fullmatch(name) or not _REF.fullmatch(ref) or ".." in key:
             expected = "NAME@REF of letters, digits, '.', '_', '+', '-', in REF also '/'"
@@ -58,12 +60,12 @@ class Mixture:
 
     @property
     def key(self) -> str:
-        """Path-like key, unique within a dataset."""
+        """The key `specialist/phase`, unique within a dataset."""
         return f"{self.specialist}/{self.phase}"
 
     @staticmethod
     def parse(key: str) -> Mixture:
-        """Split `specialist/phase`; `SpecError` unless both are names of letters, digits and '_'."""
+        """Split `specialist/phase`. Raises `SpecError` unless both are names of letters, digits and '_'."""
         specialist, slash, phase = key.partition("/")
         if not slash:
             do = "write for example base/4k"

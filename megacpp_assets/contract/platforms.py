@@ -1,4 +1,4 @@
-"""The platforms that a document may be for, and what tells each: `platforms.toml` beside this file, by number."""
+"""The table of platforms: their numbers, and the signs in a text by which each is recognised (`platforms.toml`)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Final
 from megacpp_assets.contract.errors import SpecError
 
 PLATFORM_IDS: Final = 113
-"""Ids are below it; 0 pads (docs/contracts.md)."""
+"""All ids are below this number; 0 is padding (docs/contracts.md)."""
 MAX_PLATFORM_IDS: Final = 20
 """The most platforms of a document."""
 STANDARDS: Final = "cpp_std"
-"""The kind of a language standard, which no text of a document tells."""
+"""The kind of language standards. They come from the compile arguments, not from the text of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform by its number: of a `kind` (os, rtos, gpu, arch, compiler, cpp_std), told by `signs`."""
+    """A platform: its number, its `kind` (os, rtos, gpu, arch, compiler, cpp_std), and the `signs` that identify it."""
 
     id: int
     kind: str
@@ -34,7 +34,10 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Platforms:
-    """All platforms by id, and the ids that a sign tells: a macro, a header in brackets, a suffix, a standard."""
+    """All platforms by id, and the ids that each sign identifies: a macro, a header in brackets, or a suffix.
+
+    `standards` maps the name of a language standard to its id.
+    """
 
     by_id: Mapping[int, Platform]
     told: Mapping[str, tuple[int, ...]]
@@ -43,13 +46,13 @@ class Platforms:
 
 @cache
 def platforms() -> Platforms:
-    """The table. `SpecError` where the ids of a kind are not as many as its platforms."""
+    """Return the table. Raises `SpecError` if the ids of a kind do not match its number of platforms."""
     text = resources.files("megacpp_assets.contract").joinpath("platforms.toml").read_text("utf-8")
     return table_of(tomllib.loads(text))
 
 
 def table_of(raw: Mapping[str, Any]) -> Platforms:
-    """The platforms of a parsed table; as `platforms`."""
+    """Return the platforms of a parsed table. Raises like `platforms`."""
     found = list(_listed(raw))
     told: dict[str, tuple[int, ...]] = {}
     for platform in found:

@@ -1,4 +1,4 @@
-"""How a stage tells how far it is; the command line draws it, Dagster logs it, tests ignore it."""
+"""How a stage reports progress. The command line draws it, Dagster logs it, tests ignore it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called with units done and units in all (files, documents, steps)."""
+    """A function called with the number of units done and of all units (files, documents, steps)."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Report; must be cheap and must not raise."""
+        """Report progress. It must be cheap and must not raise."""
 
 
 def silent(done: int, total: int) -> None:
-    """A `Progress` that tells nobody."""
+    """A `Progress` that does nothing."""

@@ -1,1 +1,1 @@
-"""What `corpus.lock` says."""
+"""The content of `corpus.lock`."""

@@ -18,7 +18,7 @@ from megacpp_assets.contract.partition import RepoRef
 
 FORMAT: Final = 3
 _WITHOUT_REMOVALS: Final = 2
-"""Written as long as nothing was removed: a release that knows no removals must not read a lock that has some."""
+"""The format of a lock without removals. A release that does not know removals must reject a lock that has some."""
 _FIRST_FORMAT: Final = 1
 _WRITTEN_IF_TOLD: Final = frozenset({"submodule_owners", "category"})
 _MEND: Final = (
@@ -48,7 +48,7 @@ class RepoPin:
 
     @property
     def partition(self) -> RepoRef:
-        """The partition this pin stands for."""
+        """The partition of this pin."""
         return RepoRef(self.name, self.ref)
 
 
@@ -66,11 +66,11 @@ class TokenizerPin:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLock:
-    """The pins of one dataset. Mixtures read exactly `repos`, one reference of each repository, so an old tag never
-    leaks into a new one; `beside` are its other known references, which the stages of a repository make.
+    """The pins of one dataset.
 
-    `recipe` is the sha256 of the recipe that its last run followed; the data root keeps it. No reference of a
-    repository that was `removed` is among the pins, whatever is added later.
+    Mixtures read exactly `repos`, one reference per repository, so that an old tag never leaks into a new one. `beside`
+    has the other known references, for which only the stages of a repository run. `recipe` is the sha256 of the recipe
+    of the last run, which the data root keeps. References of `removed` repositories are never among the pins.
     """
 
     dataset: str
@@ -81,7 +81,7 @@ class CorpusLock:
     removed: tuple[Removal, ...] = ()
 
     def pin(self, name: str) -> RepoPin:
-        """The pin of repository `name` that mixtures read; `SpecError` if the lock has none."""
+        """Return the pin of repository `name` that mixtures read. Raises `SpecError` if the lock has none."""
         self.require_not_removed(name)
         for pin in self.repos:
             if pin.name == name:
@@ -95,7 +95,7 @@ class CorpusLock:
         )
 
     def require_not_removed(self, name: str) -> None:
-        """`SpecError` with the reason where all of the repository `name` was removed."""
+        """Raise `SpecError`, with the reason, if the whole repository `name` was removed."""
         for removal in self.removed:
             if (removal.repository, removal.path) == (name, ""):
                 raise SpecError(
@@ -106,36 +106,39 @@ class CorpusLock:
                 )
 
     def removed_paths(self, name: str) -> tuple[str, ...]:
-        """The patterns of the files of the repository `name` that were removed."""
+        """Return the patterns of the removed files of the repository `name`."""
         return tuple(removal.path for removal in self.removed if removal.repository == name and removal.path)
 
     @property
     def removed_repositories(self) -> frozenset[str]:
-        """Those of which everything was removed."""
+        """The names of the repositories that were removed completely."""
         return frozenset(removal.repository for removal in self.removed if not removal.path)
 
     def removing(self, removal: Removal) -> CorpusLock:
-        """A copy in which that is removed; one that was removed before keeps the reason that it had."""
+        """Return a copy with `removal` added. If it was removed before, the earlier reason stays."""
         known = {(other.repository, other.path): other for other in (removal, *self.removed)}
         return replace(self, removed=tuple(sorted(known.values()))).reading(self.repos)
 
     @property
     def known(self) -> tuple[RepoPin, ...]:
-        """Every pin, by partition."""
+        """All pins, sorted by partition."""
         return tuple(sorted((*self.repos, *self.beside), key=lambda pin: pin.partition))
 
     def find(self, repo: RepoRef) -> RepoPin | None:
-        """The pin of that very reference, whether mixtures read it or not."""
+        """Return the pin of exactly this reference, whether mixtures read it or not; None if it is unknown."""
         return next((pin for pin in self.known if pin.partition == repo), None)
 
     def reading(self, pins: Iterable[RepoPin]) -> CorpusLock:
-        """A copy whose mixtures read exactly `pins`; what else was known stays known. Nothing removed is."""
+        """Return a copy whose mixtures read exactly `pins`.
+
+        Other known pins stay known; removed repositories are left out.
+        """
         read = {pin.partition: pin for pin in pins if pin.name not in self.removed_repositories}
         others = (pin for pin in self.known if pin.partition not in read and pin.name not in self.removed_repositories)
         return replace(self, repos=tuple(read[repo] for repo in sorted(read)), beside=tuple(others))
 
     def with_pins(self, pins: Iterable[RepoPin]) -> CorpusLock:
-        """A copy that knows `pins` too; mixtures read what they read."""
+        """Return a copy that also knows `pins`. The references that mixtures read do not change."""
         known = {pin.partition: pin for pin in (*pins, *self.known)}
         return replace(self, beside=tuple(known.values())).reading(self.repos)
 
@@ -147,21 +150,24 @@ class CorpusLock:
 
 @dataclass(frozen=True, slots=True)
 class LockFile:
-    """All datasets of a data root; `active` is the one that commands mean when none is named."""
+    """All datasets of a data root. `active` is the dataset of commands that name none."""
 
     active: str = ""
     datasets: Mapping[str, CorpusLock] = field(default_factory=dict)
 
     def with_corpus(self, corpus: CorpusLock) -> LockFile:
-        """A copy in which `corpus` replaces the dataset of its name; it is active only if none was."""
+        """Return a copy in which `corpus` replaces the dataset of its name.
+
+        It becomes active only if no dataset was.
+        """
         return replace(self, active=self.active or corpus.dataset, datasets={**self.datasets, corpus.dataset: corpus})
 
     def activated(self, dataset: str) -> LockFile:
-        """A copy whose active dataset is `dataset`."""
+        """Return a copy whose active dataset is `dataset`."""
         return replace(self, active=dataset)
 
     def to_bytes(self) -> bytes:
-        """TOML bytes, in a fixed order."""
+        """Return the lock as TOML in a fixed order."""
         removed = any(corpus.removed for corpus in self.datasets.values())
         written = FORMAT if removed else _WITHOUT_REMOVALS
         document: dict[str, Any] = {"format": written, "active": self.active, "dataset": {}}
@@ -179,7 +185,7 @@ class LockFile:
 
     @staticmethod
     def from_bytes(data: bytes) -> LockFile:
-        """Parse, also what an earlier release wrote in format 1 or 2; `LineageGap` if it is not a lock."""
+        """Parse a lock of format 1 to 3. Raises `LineageGap` if it is malformed."""
         try:
             raw = tomllib.loads(data.decode())
             tables = _tables(raw)
@@ -190,7 +196,7 @@ class LockFile:
 
 
 def _tables(raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The datasets of a lock in the present format."""
+    """Return the tables of the datasets, converted to the current format."""
     written = raw.get("format", _FIRST_FORMAT)
     datasets: dict[str, dict[str, Any]] = raw["dataset"]
     if written == _FIRST_FORMAT:
@@ -202,7 +208,7 @@ def _tables(raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _from_first_format(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Format 1 had one reference of each repository, under its name."""
+    """Convert a table of format 1, which had one reference per repository, under the repository's name."""
     pins = {f"{name}@{pin['ref']}": pin for name, pin in table["repo"].items()}
     kept = {key: {word: value for word, value in pin.items() if word != "ref"} for key, pin in pins.items()}
     return {**table, "reads": list(kept), "repo": kept}

@@ -1,4 +1,4 @@
-"""A tombstone: what a dataset leaves out for good, a repository or files of one, and why."""
+"""A removal: a repository, or files of one, that a dataset leaves out permanently, with the reason."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 
 @dataclass(frozen=True, slots=True, order=True)
 class Removal:
-    """`path` is a pattern as in a shell, over whole paths ('*' takes '/' too), or "" for all of the repository.
+    """A removal. `path` is a shell pattern for whole paths ('*' also matches '/'), or "" for the whole repository.
 
-    `SpecError` for what is no name, for no reason, and for characters that do not print.
+    Raises `SpecError` for an invalid name, a missing reason, or characters that are not printable.
     """
 
     repository: str
@@ -38,12 +38,12 @@ class Removal:
 
 
 def takes(patterns: Sequence[str], path: str) -> bool:
-    """Whether one of `patterns` matches the whole of `path`."""
+    """Return whether one of `patterns` matches the whole `path`."""
     return any(fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def without_removed(files: Iterable[SourceFile], patterns: Sequence[str]) -> list[SourceFile]:
-    """All files, those that `patterns` take marked as left out for that reason."""
+    """Return all files; those that match `patterns` are marked as skipped with the reason `REMOVED`."""
     return [
         replace(file, skipped=REMOVED) if not file.skipped and takes(patterns, file.path) else file for file in files
     ]

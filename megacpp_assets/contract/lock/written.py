@@ -1,4 +1,4 @@
-"""Values of `corpus.lock` as they stand in the file: a person may have edited it, and none is taken on trust."""
+"""Validates the values of `corpus.lock`, because a person may have edited the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIP_DIGITS: Final = 12
 
 
 def require_forms(where: str, table: Mapping[str, Any], *names: str) -> None:
-    """`ValueError` for one of `names` in `table` that is no text of its form."""
+    """Raise `ValueError` if a value of `names` in `table` does not have its form."""
     for name in names:
         form, words = _FORMS[name]
         value = table[name]
@@ -27,13 +27,13 @@ def require_forms(where: str, table: Mapping[str, Any], *names: str) -> None:
 
 
 def require_texts(where: str, table: Mapping[str, Any], *names: str) -> None:
-    """`ValueError` for one of `names` in `table` that is no text of one line."""
+    """Raise `ValueError` if a value of `names` in `table` is not a single line of text."""
     for name in names:
         if not isinstance(table[name], str) or not table[name].isprintable():
             raise ValueError(f"{where}: {name} {table[name]!r}, which is not a line of text")
 
 
 def require_same_commit(where: str, ref: str, commit: str) -> None:
-    """`ValueError` for a tip whose name has the digits of another commit."""
+    """Raise `ValueError` if the name of a tip has digits of another commit."""
     if ref.startswith(_TIP) and commit[:_TIP_DIGITS] != ref.removeprefix(_TIP):
         raise ValueError(f"{where}: commit {commit}, which its name is not of")

@@ -1,4 +1,4 @@
-"""How many steps that use one kind of resource may be at work on a data root at a time: a section of a recipe."""
+"""A section of a recipe: how many steps may use one kind of resource of a data root at the same time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.key import key
 
 MOST_SLOTS: Final = 1000
-"""Each is a file, looked at once a second by whoever waits."""
+"""The largest number of slots. Each slot is a file that a waiting step checks once a second."""
 
 
 @dataclass(frozen=True, slots=True)

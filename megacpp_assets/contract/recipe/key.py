@@ -1,4 +1,4 @@
-"""One key of a recipe: its default, and what a person needs to know to choose another value."""
+"""Declares a key of a recipe: its default, its meaning and its allowed values."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeVar, get_type_hints
 T = TypeVar("T")
 _NOTE = "note"
 _LARGE = 10_000
-"""From this number on, digits stand in groups of three."""
+"""Numbers from here on are written with digits in groups of three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What `megacpp recipe show` and docs/recipes.md say of a key."""
+    """The description of a key in `megacpp recipe show` and docs/recipes.md."""
 
     meaning: str
     allowed: str
@@ -22,22 +22,22 @@ class Note:
 
 
 def key(default: T, meaning: str, *, allowed: str | Sequence[str] = "", unit: str = "") -> T:
-    """A field with `default`. `allowed` is a phrase, or the words of which the value is one."""
+    """Declare a field with `default`. `allowed` is a phrase, or the list of allowed words."""
     return field(default=default, metadata=_noted(meaning, allowed, unit))
 
 
 def table(default: Callable[[], T], meaning: str, *, allowed: str) -> T:
-    """A field for a table whose keys a person chooses."""
+    """Declare a field for a table whose keys a person chooses."""
     return field(default_factory=default, metadata=_noted(meaning, allowed, ""))
 
 
 def required(meaning: str, *, allowed: str) -> Any:
-    """A field without a default."""
+    """Declare a field without a default."""
     return field(metadata=_noted(meaning, allowed, ""))
 
 
 def notes(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any], Note]]:
-    """(dotted key, field, note) of every key below the dataclass `kind`, in order; a section before its keys.
+    """Yield (dotted key, field, note) of every key of the dataclass `kind`, in order. A section comes before its keys.
 
     A section's note is the first paragraph of its docstring.
     """
@@ -52,7 +52,7 @@ def notes(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any], Note]
 
 
 def default_text(entry: Field[Any]) -> str:
-    """ "default: " and the default as TOML writes it, or "required"."""
+    """Return "default: " and the default as TOML, or "required"."""
     value = entry.default
     if entry.default_factory is not MISSING:
         return "default: the standard phases" if entry.name == "phases" else "default: empty"

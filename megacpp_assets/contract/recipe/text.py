@@ -1,4 +1,4 @@
-"""Recipes as TOML: read strictly, changed key by key, compared, and written whole."""
+"""Reads recipes from TOML strictly, changes single keys, compares recipes, and writes them completely."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from megacpp_assets.contract.recipe.whole import Recipe
 SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu")
 """Recipes that come with the package, as examples of the schema."""
 _BYTES: Final = 1 << 20
-"""No recipe of a person is as large as this."""
+"""The largest accepted file. A recipe written by a person is much smaller."""
 
 
 def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
-    """The shipped recipe `name`, or that of the file at the path `name`, with `settings` of the form `KEY=VALUE`.
+    """Load the shipped recipe `name`, or the file at the path `name`, and apply `settings` of the form `KEY=VALUE`.
 
-    `SpecError` with the path of the key, what was expected and what was found: for a name that is neither, TOML that is
-    none, an unknown key, a value of another type, and one that cannot be.
+    Raises `SpecError`, which names the key, if the name is unknown, the TOML is malformed, a key is unknown, or a value
+    is invalid.
     """
     text, where = _text(name)
     raw = _toml(text, where)
@@ -45,7 +45,7 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
 
 
 def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
-    """`recipe` with `settings` of the form `KEY=VALUE`. `SpecError` as for a file."""
+    """Return `recipe` with `settings` of the form `KEY=VALUE`. Raises `SpecError` like `load_recipe`."""
     raw = _toml(recipe_toml(recipe), "recipe")
     for setting in settings:
         _set(raw, setting)
@@ -53,7 +53,7 @@ def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 
 def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
-    """The recipe that the tables of a TOML file say. `SpecError` naming `where` and each key whose value is wrong."""
+    """Build a recipe from the tables of a TOML file. Raises `SpecError`, which names `where` and every invalid key."""
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -70,13 +70,13 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     return recipe
 
 
-def _valid_rest(tables: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> Any:
-    """The model of `tables` without the keys that are wrong, so that other faults show; None if there is none."""
+def _valid_rest(tables: Mapping[str, Any], errors: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the model of `tables` without the invalid keys, so that further faults are found; None if that fails."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     rest = deepcopy(dict(tables))
-    for fault in told:
-        # A table that lacks a key is left out whole.
+    for fault in errors:
+        # A table with a missing key is removed completely.
         path = fault["loc"][:-1] if fault["type"] == "missing" else fault["loc"]
         _leave_out(rest, path)
     try:
@@ -86,7 +86,7 @@ def _valid_rest(tables: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) ->
 
 
 def _leave_out(tables: dict[str, Any], path: Sequence[Any]) -> None:
-    """Remove the key at `path`; of a list that has a wrong item, the list."""
+    """Remove the key at `path`. If `path` names an item of a list, the list is removed."""
     for name in path[:-1]:
         inner = tables.get(name)
         if not isinstance(inner, dict):
@@ -104,7 +104,7 @@ def _one_error(faults: Sequence[SpecError], where: str) -> SpecError:
 
 
 def recipe_toml(recipe: Recipe) -> str:
-    """Every key of the recipe with its value, defaults included, in one byte form; `parse_recipe` gives it back."""
+    """Return the recipe as TOML with every key, defaults included. Equal recipes give equal bytes."""
     document: dict[str, Any] = {
         key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()
     }
@@ -125,12 +125,12 @@ def _inline(table: Mapping[str, Any]) -> Any:
 
 
 def recipe_sha256(recipe: Recipe) -> str:
-    """Identity of a recipe: the hash of all that it says, however it was written."""
+    """Return the identity of a recipe: the hash of all its values, independent of how the file was written."""
     return sha256_bytes(recipe_toml(recipe).encode())
 
 
 def differences(one: Recipe, other: Recipe) -> Iterator[tuple[str, Any, Any]]:
-    """(key path, value in `one`, value in `other`) wherever they differ."""
+    """Yield (key path, value in `one`, value in `other`) for each key that differs."""
     first, second = _flat(asdict(one)), _flat(asdict(other))
     for key in [*first, *(key for key in second if key not in first)]:
         if first.get(key) != second.get(key):
@@ -162,7 +162,7 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 
 def _set(raw: dict[str, Any], setting: str) -> None:
-    """Apply `KEY=VALUE`, the key dotted; the value is TOML, or a text where it is none."""
+    """Apply `KEY=VALUE` with a dotted key. The value is parsed as TOML; if that fails, it is a string."""
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
         raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting))
@@ -180,7 +180,7 @@ def _set(raw: dict[str, Any], setting: str) -> None:
 
 @cache
 def _model(kind: Any) -> Any:
-    """A strict pydantic model with the fields of the dataclass `kind`."""
+    """Return a strict pydantic model with the fields of the dataclass `kind`."""
     from pydantic import ConfigDict, Field, create_model  # noqa: PLC0415
 
     hints = get_type_hints(kind)
@@ -200,7 +200,7 @@ def _model(kind: Any) -> Any:
 
 
 def _table(hint: Any) -> Any:
-    """The type of a table whose keys a person chooses."""
+    """Return the type of a table whose keys a person chooses."""
     _, value = get_args(hint)
     if value == tuple[str, ...]:
         return dict[str, list[str]]
@@ -210,7 +210,7 @@ def _table(hint: Any) -> Any:
 
 
 def _build(kind: Any, valid: Any, faults: list[SpecError]) -> Any:
-    """The dataclass `kind` with the values of its model, which checks what a type cannot say; errors go to `faults`."""
+    """Build the dataclass `kind`, which validates values further than their types. Errors are appended to `faults`."""
     hints = get_type_hints(kind)
     values = {}
     for entry in fields(kind):
@@ -229,8 +229,9 @@ def _build(kind: Any, valid: Any, faults: list[SpecError]) -> Any:
 
 
 def _made(kind: Any, values: dict[str, Any], faults: list[SpecError]) -> Any:
-    """`kind` with `values`; one that it rejects is a fault and replaced by the default, so that the next fault shows.
-    None where that does not help."""
+    """Return `kind(**values)`. A rejected value is appended to `faults` and replaced by its default, so that further
+    faults are found. None if the default does not help.
+    """
     defaults = {entry.name: _default(entry) for entry in fields(kind)}
     while True:
         try:
@@ -252,29 +253,32 @@ def _frozen(value: Any) -> Any:
 
 
 def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """`raw` with the phases that every recipe has; of each, its own keys replace the standard ones."""
-    told = raw.get("phases", {})
-    if not isinstance(told, dict):
+    """Return `raw` with the standard phases added. Keys of the recipe replace the standard ones."""
+    own = raw.get("phases", {})
+    if not isinstance(own, dict):
         return dict(raw)
     phases: dict[str, Any] = {name: asdict(phase) for name, phase in standard_phases().items()}
-    for name, table in told.items():
+    for name, table in own.items():
         phases[name] = {**phases.get(name, {}), **table} if isinstance(table, dict) else table
     return {**raw, "phases": phases}
 
 
-def _fault(told: Mapping[str, Any]) -> SpecError:
-    """The error for a fault that pydantic found; its object is the dotted key."""
-    path, do = ".".join(map(str, told["loc"])), "megacpp recipe show sample lists every key"
-    if told["type"] == "extra_forbidden":
+def _fault(error: Mapping[str, Any]) -> SpecError:
+    """Convert an error of pydantic. The object of the result is the dotted key."""
+    path, do = ".".join(map(str, error["loc"])), "megacpp recipe show sample lists every key"
+    if error["type"] == "extra_forbidden":
         return _unknown_key(path, do)
-    if told["type"] == "missing":
+    if error["type"] == "missing":
         return SpecError(path, expected="a value", found="nothing", do=do)
-    expected = str(told["msg"]).removeprefix("Input should be ")
-    return SpecError(path, expected=expected, found=repr(told["input"]), do=do)
+    expected = str(error["msg"]).removeprefix("Input should be ")
+    return SpecError(path, expected=expected, found=repr(error["input"]), do=do)
 
 
 def _unknown_key(path: str, do: str) -> SpecError:
-    """Names the key of that name in another section, or the closest of the section; else the keys of the section."""
+    """Return the error for an unknown key.
+
+    It names a key with the same name in another section, or the closest key of the section, or all keys of the section.
+    """
     table, _, last = path.rpartition(".")
     names = [entry.name for entry in fields(_section(path))]
     close = [key for key in key_paths() if key.rpartition(".")[2] == last]
@@ -285,7 +289,7 @@ def _unknown_key(path: str, do: str) -> SpecError:
 
 
 def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:
-    """Every key that a recipe has in any case, dotted: sections and their keys, but not names that a person chooses."""
+    """Yield the dotted path of every section and key of a recipe, without names that a person chooses."""
     hints = get_type_hints(kind)
     for entry in fields(kind):
         yield prefix + entry.name
@@ -294,7 +298,7 @@ def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:
 
 
 def _section(path: str) -> Any:
-    """The dataclass that holds the key at `path`."""
+    """Return the dataclass that has the key at `path`."""
     if "." not in path:
         return Recipe
     hint = get_type_hints(Recipe)[path.split(".", maxsplit=1)[0]]

@@ -1,4 +1,4 @@
-"""The whole recipe: its sections, and what must hold between them."""
+"""The complete recipe: its sections, and the rules between them."""
 
 from __future__ import annotations
 
@@ -101,14 +101,17 @@ class Recipe:
         _require_stand_ins(self.stand_ins, names)
 
     def blend(self, name: str) -> dict[DocumentSet, float]:
-        """Document set -> how often the phase `name` takes its documents; `SpecError` if nobody makes them."""
+        """Return the sampling weight of each document set that the phase `name` blends in.
+
+        Raises `SpecError` if no phase of the curriculum makes the documents.
+        """
         found = {self._blended(name, other): weight for other, weight in self.phases[name].blend.items()}
         for other in self.phases[name].blend:
             self._require_made(f"phases.{name}.blend.{other}", name if other in VERSIONS else other)
         return found
 
     def _blended(self, name: str, other: str) -> DocumentSet:
-        """The document set that the key `other` of the blend of phase `name` stands for."""
+        """Return the document set for the key `other` in the blend of phase `name`."""
         if other in VERSIONS:
             return versioned(other, self.phases[name].document_tokens)
         return self.phases[other].document_tokens
@@ -146,21 +149,21 @@ class Recipe:
         return tuple(sorted({self.phases[name].document_tokens for name in self.curriculum}))
 
     def token_limit(self, budget: int) -> int:
-        """The most tokens of a document of `budget`: where longer ones are split, as its shortest row."""
+        """Return the most tokens of a document of `budget`: if long documents are split, those of its shortest row."""
         if self.packing.overflow != "split":
             return budget
         phases = (self.phases[name] for name in self.curriculum)
         return min(budget, *(phase.row_tokens for phase in phases if phase.document_tokens == budget))
 
     def phase(self, name: str) -> PhaseRecipe:
-        """The phase of that name; `SpecError` with those there are, or if nobody makes documents for its budget."""
+        """Return the phase `name`. Raises `SpecError` if it is unknown, or if no documents are made for its budget."""
         self._require_phase("phase", name)
         self._require_made(f"phases.{name}.document_tokens", name)
         self.blend(name)
         return self.phases[name]
 
     def _require_made(self, where: str, name: str) -> None:
-        """`SpecError` unless documents are made for the budget of the phase `name`."""
+        """Raise `SpecError` unless documents are made for the budget of the phase `name`."""
         if self.phases[name].document_tokens not in self.budgets:
             raise SpecError(
                 where,
@@ -170,7 +173,7 @@ class Recipe:
             )
 
     def phase_before(self, name: str) -> str:
-        """The phase of the curriculum from whose weights the phase `name` starts; "" where it starts from the seed."""
+        """Return the phase whose weights the phase `name` starts from; "" if it starts from random weights."""
         if not self.training.from_previous_phase or name not in self.curriculum[1:]:
             return ""
         return self.curriculum[self.curriculum.index(name) - 1]

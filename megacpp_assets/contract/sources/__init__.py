@@ -1,1 +1,1 @@
-"""What is known of source files and repositories: the record of a file, why files are left out, addresses."""
+"""Facts about source files and repositories: the record of a file, reasons to leave files out, addresses."""
