@@ -21,39 +21,39 @@ HISTORY_STAGES: Final = ("commit_documents", "commit_windows")
 
 
 def versioned(version: str, tokens: int) -> DocumentSet:
-    """The set of the documents of `version` that have at most so many tokens."""
+    """Return the set of the documents of `version` that have at most so many tokens."""
     return f"{version}_{tokens}"
 
 
 def named_set(name: str) -> DocumentSet:
-    """The set of that name, as a manifest or a folder has it."""
+    """Return the set of that name, as a manifest or a folder has it."""
     return int(name) if name.isdecimal() else name
 
 
 def tokens_of(documents: DocumentSet) -> int:
-    """The budget of a set that has one."""
+    """Return the budget of a set that has one."""
     return int(str(documents).rpartition("_")[2])
 
 
 def version_of(documents: DocumentSet) -> str:
-    """The dataset version of a set; "" for semantic documents."""
+    """Return the dataset version of a set; "" for semantic documents."""
     return str(documents).rpartition("_")[0]
 
 
 def is_windows(documents: DocumentSet) -> bool:
-    """Whether a set, which has a budget, holds windows around modified functions."""
+    """Return whether a set, which has a budget, holds windows around modified functions."""
     return version_of(documents) in WINDOW_VERSIONS
 
 
 def stage_of(documents: DocumentSet) -> str:
-    """The stage that makes the JSONL records of a set that has a budget."""
+    """Return the stage that makes the JSONL records of a set that has a budget."""
     if not version_of(documents):
         return "semantic_jsonl"
     return "commit_windows" if is_windows(documents) else "commit_documents"
 
 
 def source_set(documents: DocumentSet) -> DocumentSet:
-    """The set of JSONL records that a set with a budget is tokenized from."""
+    """Return the set of JSONL records that a set with a budget is tokenized from."""
     version = version_of(documents)
     return version if version in COMMIT_VERSIONS else documents
 

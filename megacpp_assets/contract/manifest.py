@@ -59,7 +59,7 @@ class Manifest:
         return sha256_bytes(self.to_bytes())
 
     def file(self, name: str) -> FileEntry:
-        """The entry called `name`; `LineageGap` if the manifest has none."""
+        """Return the entry called `name`; `LineageGap` if the manifest has none."""
         for entry in self.files:
             if entry.name == name:
                 return entry

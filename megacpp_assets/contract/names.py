@@ -80,8 +80,11 @@ INSERTED_OP: Final = 1
 MODIFIED_OP: Final = 2
 CONTEXT_OP: Final = 3
 REMOVED_OP: Final = 4
-"""What a commit did to a character (docs/contracts.md): 0 nothing; 1 its line is inserted; 2 its line takes the place of
-removed ones; 3 its line is unchanged and shown near a change; 4 its line is removed (4 is ours)."""
+"""What a commit did to the line of a character (docs/contracts.md).
+
+0 nothing; 1 inserted it; 2 put it in place of removed lines; 3 left it unchanged, and it is shown near a change; 4
+removed it (4 is an addition of this project).
+"""
 EDIT_NAMES: Final = ("unchanged", "inserted", "modified", "context", "removed")
 """The names of the edit operations, by number."""
 NO_HUNK: Final = -1

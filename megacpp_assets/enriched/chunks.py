@@ -1,8 +1,8 @@
-"""Chunks from characters to tokens: token spans of chunks, and edges between the chunks as re-ordered.
+"""Converts chunks from characters to tokens: token spans of chunks, and edges between the reordered chunks.
 
-A chunk spans the first to the last token that overlaps its characters. Within a document chunks are ordered stably by
-first token, and starts strictly increase: where several chunks begin in the same token the first of them keeps it, the
-next begins one token later, and one that has no token of its own left is lost together with its edges.
+A chunk spans the first to the last token that overlaps its characters. Chunks of a document are sorted stably by first
+token, and their starts strictly increase. If several chunks begin in the same token, the first one keeps it and the
+next one begins one token later. A chunk without a token of its own is lost, together with its edges.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LOST = -1
 
 @dataclass(frozen=True, slots=True)
 class TokenChunks:
-    """Chunks of a batch over tokens; document `i` owns [offsets[i], offsets[i + 1]), starts strictly increasing.
+    """The chunks of a batch as token spans. Document i has the chunks [offsets[i], offsets[i + 1]), starts increase.
 
-    `index_of` gives each input chunk's index within its document, or `LOST`; `input_offsets` says whose it was.
+    `index_of` has, for each input chunk, the index of its token chunk within the document, or `LOST`. `input_offsets`
+    has the boundaries of documents among the input chunks.
     """
 
     offsets: NDArray[np.int64]
@@ -42,9 +43,9 @@ class TokenChunks:
 
 
 def token_chunks(chunks: Ragged, spans: Spans) -> TokenChunks:
-    """Chunk boundaries (structs of schemas.CHUNK_BOUNDARY) as token ranges, relative to their document's first token.
+    """Convert chunk boundaries (schemas.CHUNK_BOUNDARY) to token ranges relative to their document's first token.
 
-    Raises `SchemaViolation` for a chunk that overlaps no token, or whose level does not fit.
+    Raises `SchemaViolation` if a chunk overlaps no token, or its level is too large.
     """
     owner = chunks.owner
     starts, ends = _overlap(chunks, owner, spans)
@@ -69,7 +70,8 @@ def token_chunks(chunks: Ragged, spans: Spans) -> TokenChunks:
 def _overlap(chunks: Ragged, owner: NDArray[np.int64], spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     begin, end = (struct_field(chunks.values, name).astype(np.int64) for name in ("char_offset", "char_end"))
     _require((0 <= begin) & (begin < end), "characters 0 <= char_offset < char_end", begin, end)
-    # One sorted axis for all documents: each has its own stretch, longer than any offset within it.
+    # One sorted axis for all documents: each document has its own range, which is longer than any offset in it. So one
+    # binary search serves the whole batch.
     stretch = int(max(spans.ends.max(initial=0), end.max(initial=0))) + 1
     base = spans.repeat(np.arange(len(spans.offsets) - 1) * stretch)
     first = np.searchsorted(base + spans.ends, owner * stretch + begin, side="right") - spans.offsets[owner]
@@ -81,7 +83,7 @@ def _overlap(chunks: Ragged, owner: NDArray[np.int64], spans: Spans) -> tuple[ND
 def _strictly_increasing(
     starts: NDArray[np.int64], ends: NDArray[np.int64], owner: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts by the rule of this module, and the indices of the chunks that are not lost."""
+    """Return (starts by the rule of this module, indices of the chunks that are not lost)."""
     shared = (np.diff(starts) == 0) & (np.diff(owner) == 0)
     if not shared.any():
         return starts, np.arange(len(starts))
@@ -96,8 +98,10 @@ def _strictly_increasing(
 
 
 def _kinds(values: pa.StructArray) -> NDArray[np.uint8]:
-    """Structure category ids; a kind without one is `other`."""
-    known = pa.array(STRUCTURE_CATEGORIES)  # not at import: Arrow would load pandas, in whoever only lists stages
+    """Return the structure category of each chunk; an unknown kind is `other`."""
+    known = pa.array(
+        STRUCTURE_CATEGORIES
+    )  # not at import: Arrow would load pandas in every process that lists the stages
     found = pc.index_in(pc.utf8_lower(values.field("kind")), value_set=known)
     return np.asarray(pc.fill_null(found, _UNKNOWN_KIND).to_numpy(zero_copy_only=False)).astype(np.uint8)
 
@@ -109,7 +113,7 @@ def _levels(values: pa.StructArray) -> NDArray[np.uint16]:
 
 
 def token_dep_levels(chunks: TokenChunks, spans: Spans) -> NDArray[np.uint16]:
-    """Per token the level of the last chunk that starts at or before it; 0 before a document's first chunk."""
+    """Return, per token, the level of the last chunk that starts at or before it; 0 before the first chunk."""
     documents = spans.offsets[:-1]
     places = np.concatenate([documents, chunks.starts + np.repeat(documents, np.diff(chunks.offsets))])
     levels = np.concatenate([np.zeros(len(documents), dtype=np.uint16), chunks.dep_levels])
@@ -118,10 +122,10 @@ def token_dep_levels(chunks: TokenChunks, spans: Spans) -> NDArray[np.uint16]:
 
 
 def token_edges(edges: Ragged, ends: tuple[str, str], chunks: TokenChunks) -> Ragged:
-    """Edges between input chunks as an (n, 2) uint16 array of (from, to) indices of token chunks.
+    """Convert edges between input chunks to an (n, 2) uint16 array of (from, to) indices of token chunks.
 
     `ends` names the struct fields that become `from` and `to`. Edges of a lost chunk are dropped. Raises
-    `SchemaViolation` for an edge that names no chunk of its document.
+    `SchemaViolation` if an end of an edge is not a chunk of its document.
     """
     owner = edges.owner
     count = np.diff(chunks.input_offsets)[owner]

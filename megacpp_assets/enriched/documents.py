@@ -1,6 +1,6 @@
-"""Enrichment of one document (docs/contracts.md): a character-level document in, a token-level one out.
+"""Enriches single documents (docs/contracts.md): a character-level document comes in, a token-level one comes out.
 
-Each name is a step of `materialize_table` for one document, on plain lists; tables of documents go through that.
+Each function is a step of `materialize_table` for one document, on plain lists.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TokenEdge = TypedDict("TokenEdge", {"from": int, "to": int})
 
 
 class TokenOffsets(NamedTuple):
-    """The chunks of a document over tokens, and of each given chunk its index among them: None where it was lost."""
+    """The token chunks of a document, and for each input chunk the index of its token chunk, None if it was lost."""
 
     chunks: list[TokenChunk]
     index_of: list[int | None]
@@ -98,7 +98,7 @@ def _required(doc: Mapping[str, Any], number: int, name: str) -> Any:
 
 
 def _column(docs: Sequence[Mapping[str, Any]], field: pa.Field) -> pa.Array:
-    """A character-level column as given; what says where a document is from is nobody's business here."""
+    """Return a character-level column of the documents. Provenance columns are filled with placeholders."""
     if field.name == c.DOC_ID:
         return pa.array([f"{number} of a batch" for number in range(len(docs))])
     if field.name in CHANGE_TYPES:
@@ -112,7 +112,7 @@ def _column(docs: Sequence[Mapping[str, Any]], field: pa.Field) -> pa.Array:
 
 
 def _chars_to_tokens_structure_ids(values: Sequence[int], spans: Sequence[Any]) -> list[int]:
-    """The value of each token's first character; 0 for one that covers none or begins beyond `values`."""
+    """Return the value of each token's first character; 0 if the token covers no character or begins after `values`."""
     if not _is_token_value_sequence(values):
         raise SchemaViolation("character values", expected="a sequence of whole numbers", found=repr(values)[:80])
     chars = np.asarray(values, dtype=np.int64)
@@ -121,9 +121,9 @@ def _chars_to_tokens_structure_ids(values: Sequence[int], spans: Sequence[Any]) 
 
 
 def _chunk_boundaries_to_token_offsets(boundaries: Sequence[Mapping[str, Any]], spans: Sequence[Any]) -> TokenOffsets:
-    """Chunks as the tokens that overlap them, stably in the order of their first token, starts strictly increasing.
+    """Convert chunks to token spans by the rule of `enriched.chunks`.
 
-    Of chunks that begin in one token the first keeps it. `SchemaViolation` for a chunk that overlaps no token.
+    Raises `SchemaViolation` if a chunk overlaps no token.
     """
     whole = [{name: chunk.get(name) for name in CHUNK_BOUNDARY.names} for chunk in boundaries]
     given = Ragged(np.array([0, len(whole)]), pa.array(whole, CHUNK_BOUNDARY))
@@ -135,20 +135,20 @@ def _chunk_boundaries_to_token_offsets(boundaries: Sequence[Mapping[str, Any]], 
 
 
 def _compute_token_dep_levels(chunks: Sequence[TokenChunk], tokens: int) -> list[int]:
-    """Per token the level of the last chunk that starts at or before it; 0 before the first."""
+    """Return, per token, the level of the last chunk that starts at or before it; 0 before the first chunk."""
     made: list[int] = token_dep_levels(_token_chunks(chunks), _spans([(0, 0)] * tokens)).tolist()
     return made
 
 
 def _remap_token_edges(edges: Sequence[Span], index_of: Sequence[int | None]) -> list[TokenEdge]:
-    """Edges between given chunks as edges between their token chunks; those of a lost chunk are dropped."""
+    """Convert edges between input chunks to edges between token chunks. Edges of a lost chunk are dropped."""
     given = Ragged(np.array([0, len(edges)]), pa.array([{"from": a, "to": b} for a, b in edges], _EDGE))
     made = token_edges(given, ("from", "to"), _token_chunks([], index_of)).values.tolist()
     return [{"from": start, "to": end} for start, end in made]
 
 
 def _is_token_value_sequence(values: object) -> bool:
-    """Whether `values` is a sequence of whole numbers, such as a column of token values."""
+    """Return whether `values` is a sequence of whole numbers, such as a column of token values."""
     if isinstance(values, np.ndarray):
         return values.ndim == 1 and values.dtype.kind in "iu"
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
@@ -157,7 +157,7 @@ def _is_token_value_sequence(values: object) -> bool:
 
 
 def _extract_span_bounds(span: object) -> Span:
-    """(start, end) of a mapping with these keys or of a sequence of two; `SchemaViolation` for anything else."""
+    """Return (start, end) of a mapping with these keys or of a sequence of two. Raises `SchemaViolation` otherwise."""
     bounds: object = span
     if isinstance(span, Mapping):
         bounds = [span.get("start"), span.get("end")]
@@ -170,7 +170,7 @@ _EDGE: Final = pa.struct([("from", pa.int32()), ("to", pa.int32())])
 
 
 def _spans(spans: Sequence[Any]) -> Spans:
-    """The spans of the tokens of one document."""
+    """Return the spans of the tokens of one document."""
     bounds = np.array([_extract_span_bounds(span) for span in spans], dtype=np.int64).reshape(-1, 2)
     starts, ends = bounds.T
     misfits = (starts < 0) | (starts > ends)

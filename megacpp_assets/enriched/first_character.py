@@ -14,15 +14,18 @@ from megacpp_assets.storage.ragged import Ragged
 
 @dataclass(frozen=True, slots=True)
 class FirstCharacters:
-    """Of each token the place of its first character among those of all documents, whose `offsets` these are; `none`
-    are the tokens without one: BOS, and what starts beyond the characters."""
+    """The first character of each token, in the concatenated characters of all documents.
+
+    `offsets` (documents + 1,) has the boundaries of documents among the characters, `place` (tokens,) the index of each
+    token's first character. `none` has the tokens without one: BOS, and tokens that start after the characters.
+    """
 
     offsets: NDArray[np.int64]
     place: NDArray[np.int64]
     none: NDArray[np.int64]
 
     def values(self, chars: NDArray[Any], fill: int = 0) -> NDArray[Any]:
-        """One value per token, of the dtype of `chars`, from one value per character; `fill` for `none`."""
+        """Return one value per token from one value per character, with its dtype; `fill` for the tokens `none`."""
         if not len(chars):
             return np.full(len(self.place), fill, dtype=chars.dtype)
         found: NDArray[Any] = chars.take(self.place)
@@ -31,7 +34,7 @@ class FirstCharacters:
 
 
 def first_characters(chars: Ragged, spans: Spans) -> FirstCharacters:
-    """Where tokens begin in `chars`. Columns with the same offsets share it."""
+    """Find the first character of each token in `chars`. Columns with the same offsets share the result."""
     covered = (spans.ends > spans.starts) & (spans.starts < spans.repeat(chars.lengths))
     place: NDArray[np.int64] = spans.repeat(chars.offsets[:-1]) + spans.starts
     none = np.flatnonzero(~covered)

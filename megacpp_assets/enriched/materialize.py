@@ -1,4 +1,4 @@
-"""Token parquet to v6 enriched: every character-level fact becomes a token-level one, the text stays as it is."""
+"""Converts token parquet to enriched parquet: character-level columns become token-level ones, text is unchanged."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _EDGES = {
     c.TOKEN_CALL_EDGES_COLUMN: (c.CALL_EDGES, ("caller_idx", "callee_idx")),
     c.TOKEN_TYPE_EDGES_COLUMN: (c.TYPE_EDGES, ("user_idx", "type_idx")),
 }
-"""Token edge column -> its source, and which of the source's ends become `from` and `to`."""
+"""Token edge column -> (source column, its fields that become `from` and `to`)."""
 
 
 def materialize_table(table: pa.Table) -> pa.Table:
-    """A table of `schemas.TOKENIZED` as a table of `schemas.ENRICHED`, rows in the same order.
+    """Return a table of `schemas.TOKENIZED` as a table of `schemas.ENRICHED`, rows in the same order.
 
     Raises `SchemaViolation` for the legacy character-level format, for tokens without spans, and for spans, chunks or
     edges that do not fit their document.
@@ -50,7 +50,7 @@ def _char_columns(table: pa.Table, spans: Spans) -> dict[str, pa.Array]:
 
 
 def _change_columns(table: pa.Table, spans: Spans) -> dict[str, pa.Array]:
-    """Change columns of tokens; those of a document without changes have the fill values."""
+    """Return the change columns of tokens. A document without changes has the fill values."""
     first: FirstCharacters | None = None
     columns: dict[str, pa.Array] = {}
     for name, kind in CHANGE_TYPES.items():

@@ -1,6 +1,6 @@
-"""Refusals: a table is only enriched if every token says which characters it covers (docs/contracts.md).
+"""Validates token spans: a table is enriched only if every token has the span of its characters (docs/contracts.md).
 
-Metadata put on the wrong token is a fault that nothing later can see, so doubt is an error here.
+Later stages cannot detect metadata on a wrong token, so every doubtful span is an error here.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ class Spans:
     text_lengths: NDArray[np.int64]
 
     def repeat(self, per_document: NDArray[Any]) -> NDArray[Any]:
-        """Each document's entry of `per_document` for each of its tokens: a third of what indexing by owner takes."""
+        """Return each document's value for each of its tokens.
+
+        This takes a third of the time of indexing by document.
+        """
         return np.repeat(per_document, np.diff(self.offsets))
 
 
 def require_tokenized(schema: pa.Schema) -> None:
-    """`SchemaViolation` unless `schema` is that of token parquet: with spans, and not the character-level format."""
+    """Raise `SchemaViolation` unless `schema` is that of token parquet, which has spans."""
     names = set(schema.names)
     spans = {c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS}
     if c.STRUCTURE_IDS in names and c.TOKEN_IDS_COLUMN not in names and not spans & names:
@@ -57,9 +60,9 @@ def require_tokenized(schema: pa.Schema) -> None:
 
 
 def token_spans(table: pa.Table) -> Spans:
-    """The spans of a table of token parquet.
+    """Return the spans of a table of token parquet.
 
-    Raises `SchemaViolation` where a document has tokens without spans, spans that step back, or spans beyond its text.
+    Raises `SchemaViolation` if a token has no span, or spans go backwards or end after the text.
     """
     require_tokenized(table.schema)
     ids = ragged(table, c.TOKEN_IDS_COLUMN)

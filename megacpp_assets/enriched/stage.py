@@ -44,7 +44,7 @@ def spec(corpus: Corpus, partition: str) -> V6EnrichedSpec:
 
 
 def target(spec: V6EnrichedSpec) -> Target:
-    """The work of enriching one repository."""
+    """Return the work of enriching one repository."""
     return Target(
         root=spec.root,
         path=enriched_path(spec.dataset, spec.repo),

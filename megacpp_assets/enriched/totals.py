@@ -60,7 +60,7 @@ class Totals:
         self.tokens_of += _counts(categories[ids != BOS_ID])
 
     def as_stats(self) -> Mapping[str, Any]:
-        """The manifest's statistics."""
+        """Return the manifest's statistics."""
         both = zip(STRUCTURE_CATEGORIES, self.bytes_of.tolist(), self.tokens_of.tolist(), strict=True)
         return {
             "documents": self.documents,
@@ -96,7 +96,7 @@ def _bytes_of_categories(table: pa.Table) -> NDArray[np.int64]:
 
 
 def _padded(categories: Ragged, lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The first `lengths` values of each document, 0 where it has fewer."""
+    """Return the first `lengths` values of each document, 0 where it has fewer."""
     if np.array_equal(categories.lengths, lengths):
         return np.asarray(categories.values)
     offsets, values = offsets_from(lengths), np.zeros(lengths.sum(), dtype=np.uint8)

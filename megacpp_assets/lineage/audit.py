@@ -24,10 +24,10 @@ class EventLog(Protocol):
     """Dagster's recorded materializations. A step is (dataset, stage, partition)."""
 
     def has(self, step: tuple[str, str, str], manifest_sha256: str) -> bool:
-        """Whether a materialization of `step` recorded the manifest with this hash."""
+        """Return whether a materialization of `step` recorded the manifest with this hash."""
 
     def count(self, step: tuple[str, str, str]) -> int:
-        """The number of materializations that Dagster recorded for `step`."""
+        """Return the number of materializations that Dagster recorded for `step`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,7 +56,7 @@ class AuditReport:
     problems: list[Problem] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as values that JSON can hold."""
+        """Return the report as values that JSON can hold."""
         return asdict(self)
 
 
@@ -118,7 +118,7 @@ class Auditor:
                 yield from self._walk(entry, entry.path, reached)
 
     def _inspect(self, reference: InputRef | None, path: str) -> tuple[Artifact | None, list[Problem]]:
-        """The artifact at `path`, None if it is broken, and its own problems. The result is cached."""
+        """Return the artifact at `path`, None if it is broken, and its own problems. The result is cached."""
         if path not in self._findings:
             try:
                 artifact = open_artifact(self._root, path)
@@ -144,7 +144,7 @@ class Auditor:
             yield from pin_problems(artifact) if self._quick else registry_problems(artifact)
 
     def _recorded_checkpoint(self, path: str, manifest_sha256: str) -> bool:
-        """Whether Dagster recorded this manifest for the mixture of the checkpoint at `path`.
+        """Return whether Dagster recorded this manifest for the mixture of the checkpoint at `path`.
 
         No other artifact refers to a checkpoint, so only the event log can confirm its manifest.
         """
@@ -163,12 +163,12 @@ class Auditor:
 
 
 def _dataset(checkpoint: str) -> str:
-    """The dataset in a checkpoint's path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
+    """Return the dataset in a checkpoint's path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
     return checkpoint.split("/")[1]
 
 
 def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
-    """A problem for each required stage that the chain does not reach."""
+    """Yield a problem for each required stage that the chain does not reach."""
     stages = {artifact.manifest.stage for artifact in reached.values()}
     for stage in required:
         if stage not in stages:
@@ -176,7 +176,7 @@ def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str,
 
 
 def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
-    """A problem for each identity in the checkpoint's manifest that differs from the one in the chain."""
+    """Yield a problem for each identity in the checkpoint's manifest that differs from the one in the chain."""
     made = reached.get(checkpoint)
     if made is None:
         return

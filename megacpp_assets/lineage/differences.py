@@ -31,12 +31,12 @@ class Difference:
 
 
 def stage_number(stage: str) -> int:
-    """The position of a stage on the way from sources to weights. A stage that `_FACTS` lacks is last."""
+    """Return the position of a stage on the way from sources to weights. A stage that `_FACTS` lacks is last."""
     return list(_FACTS).index(stage) if stage in _FACTS else len(_FACTS)
 
 
 def differences(first: History, second: History, before: KnownManifest, after: KnownManifest) -> list[Difference]:
-    """Each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts, and weights.
+    """Return each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts, and weights.
 
     An earlier phase that only one of the checkpoints resumes from contributes its weights alone. The two histories may
     belong to different data roots. Raises `LineageGap` if a manifest of a chain is missing.
@@ -50,7 +50,7 @@ def differences(first: History, second: History, before: KnownManifest, after: K
 
 
 def _phase_before(what: str) -> str:
-    """The earlier phase that a fact describes; "" if it describes the checkpoint itself."""
+    """Return the earlier phase that a fact describes; "" if it describes the checkpoint itself."""
     phase, found, _ = what.partition(_BEFORE)
     return phase if found else ""
 
@@ -133,7 +133,7 @@ def _nothing(_: Manifest) -> Facts:
 
 
 def _counts(manifest: Manifest) -> Facts:
-    """The facts of a stage without a function in `_FACTS`: its configuration and its statistics."""
+    """Yield the facts of a stage without a function in `_FACTS`: its configuration and its statistics."""
     yield from _keys(f"{manifest.stage} of {manifest.partition}", {**manifest.config, **manifest.stats})
 
 
@@ -154,7 +154,7 @@ _FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
 
 
 def _keys(prefix: str, section: Mapping[str, Any]) -> Facts:
-    """The leaves of a nested section, each with a dotted name."""
+    """Yield the leaves of a nested section, each with a dotted name."""
     for key in sorted(section):
         value = section[key]
         if key in _REPOSITORY_KEYS or key in _IDENTITY_KEYS:

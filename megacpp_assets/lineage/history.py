@@ -57,7 +57,7 @@ class History:
     on_disk: Mapping[str, str]
 
     def find(self, sha256: str) -> KnownManifest:
-        """The manifest with this hash. Raises `LineageGap` if the history lacks it."""
+        """Return the manifest with this hash. Raises `LineageGap` if the history lacks it."""
         if sha256 not in self.rows:
             do = "put it back from a copy of the data root, or run again what was made from it"
             raise LineageGap(f"manifest {sha256}", expected="sealed on the disk, or kept", found="neither", do=do)
@@ -65,15 +65,15 @@ class History:
         return KnownManifest(sha256, path, stage, partition, commit, tuple(InputRef(*entry) for entry in inputs))
 
     def of_stage(self, stage: str) -> Iterator[KnownManifest]:
-        """Every manifest of a stage, replaced ones included."""
+        """Return every manifest of a stage, replaced ones included."""
         return (self.find(sha256) for sha256, row in self.rows.items() if row[1] == stage)
 
     def is_on_disk(self, made: KnownManifest) -> bool:
-        """Whether the artifact with this manifest is still at its path, not replaced and not removed."""
+        """Return whether the artifact with this manifest is still at its path, not replaced and not removed."""
         return self.on_disk.get(made.path) == made.sha256
 
     def read(self, made: KnownManifest) -> Manifest:
-        """The whole manifest, from the disk or from the history folder."""
+        """Return the whole manifest, from the disk or from the history folder."""
         if self.is_on_disk(made):
             return Manifest.from_bytes((self.root / made.path / MANIFEST_FILE).read_bytes(), made.path)
         return Manifest.from_bytes(kept_manifest(self.root, made.sha256)[1], made.path)
@@ -94,7 +94,7 @@ class History:
         return reached
 
     def made_from(self, sources: Iterable[str], *, without: str = "") -> set[str]:
-        """Hashes of all manifests that were made, directly or not, from the manifests with the hashes `sources`.
+        """Return hashes of all manifests that were made, directly or not, from the manifests with the hashes `sources`.
 
         Paths through a manifest of the stage `without` do not count.
         """
@@ -124,7 +124,7 @@ class History:
 
 
 def read_history(root: Path) -> History:
-    """The history of `root`. Only its cache is written.
+    """Return the history of `root`. Only its cache is written.
 
     Raises `LineageGap` if a kept manifest does not have the hash that names it.
     """
@@ -145,7 +145,7 @@ def read_history(root: Path) -> History:
 
 
 def _seals(root: Path) -> Iterator[tuple[str, State]]:
-    """(path, state of the seal) of every artifact on the disk. Folders inside an artifact are not listed."""
+    """Yield (path, state of the seal) of every artifact on the disk. Folders inside an artifact are not listed."""
     for folder, depth in ARTIFACT_DEPTHS.items():
         for path in _below(root, folder, depth):
             with suppress(OSError):
@@ -176,7 +176,7 @@ def _sealed(root: Path, path: str) -> str:
 
 
 def _read(root: Path, sha256: str, path: str) -> list[Any]:
-    """A row of the history: path, stage, partition, commit, and (path, hash) of each input.
+    """Return a row of the history: path, stage, partition, commit, and (path, hash) of each input.
 
     `path` is "" for a manifest that is only in the history folder, which then supplies the path.
     """

@@ -45,12 +45,12 @@ class Answer:
     untraced: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as values that JSON can hold."""
+        """Return the answer as values that JSON can hold."""
         return asdict(self)
 
 
 def built_with(history: History, commit: str) -> Answer:
-    """Every dataset and checkpoint that was built with the tokenizer whose commit begins with `commit`.
+    """Return every dataset and checkpoint that was built with the tokenizer whose commit begins with `commit`.
 
     Raises `SpecError` unless exactly one tokenizer of the history matches.
     """
@@ -68,7 +68,7 @@ def built_with(history: History, commit: str) -> Answer:
 
 
 def that_saw(history: History, repository: str) -> Answer:
-    """Every checkpoint whose rows or tokenizer were made from `repository`.
+    """Return every checkpoint whose rows or tokenizer were made from `repository`.
 
     `repository` is `NAME@REF`, or `NAME` for every reference of it. Raises `SpecError` if the history lacks it.
     """
@@ -84,7 +84,7 @@ def that_saw(history: History, repository: str) -> Answer:
 
 
 def known_checkpoint(history: History, name: str) -> KnownManifest:
-    """The checkpoint at the path `name`, or the one whose manifest's hash begins with `name`.
+    """Return the checkpoint at the path `name`, or the one whose manifest's hash begins with `name`.
 
     Raises `SpecError` unless exactly one checkpoint matches.
     """
@@ -110,7 +110,7 @@ def _use(history: History, made: KnownManifest, how: str) -> Use:
 
 
 def _untraced(history: History, stage: str) -> list[str]:
-    """A line for each artifact that was made, directly or not, from a manifest that the history lacks."""
+    """Return a line for each artifact that was made, directly or not, from a manifest that the history lacks."""
     missing = history.missing()
     affected = [history.find(sha256) for sha256 in history.made_from(missing)]
     lacks = ", ".join(f"{path} ({sha256[:_DIGITS]})" for sha256, path in sorted(missing.items()))

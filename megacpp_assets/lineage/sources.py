@@ -19,7 +19,7 @@ Finding = tuple[str, str, str]
 
 
 def commit_problems(raw: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) if the bare repository lacks the pinned commit or one of its objects."""
+    """Yield (file, expected, found) if the bare repository lacks the pinned commit or one of its objects."""
     git_dir, commit = raw.directory / OBJECTS, str(raw.manifest.config.get("commit", "none"))
     try:
         found = git("rev-parse", "--verify", f"{PIN_REF}^{{commit}}", git_dir=git_dir).decode().strip()
@@ -43,7 +43,7 @@ def lock_problems(raw: Artifact) -> Iterator[Finding]:
 
 
 def read_corpus_lock(root: Path) -> tuple[LockFile, list[Finding]]:
-    """(`corpus.lock`, no problems), or (an empty lock, the reason) if the file is missing or cannot be read."""
+    """Return (`corpus.lock`, no problems), or (an empty lock, the reason) if the file is missing or cannot be read."""
     try:
         if not (root / LOCK_FILE).exists():
             return LockFile(), [(LOCK_FILE, "the pins of the corpus", "no such file")]

@@ -17,7 +17,7 @@ from megacpp_assets.tokenizer.lock import pin_of
 
 
 def tokenizer_identity(artifact: Artifact) -> dict[str, str]:
-    """The commit and sha256 that the manifest of a tokenizer artifact records."""
+    """Return the commit and sha256 that the manifest of a tokenizer artifact records."""
     pin = _manifest_pin(artifact)
     return {"commit": pin.commit, "sha256": pin.sha256}
 
@@ -34,18 +34,18 @@ def registry_problems(artifact: Artifact) -> Iterator[Finding]:
 
 
 def pin_problems(artifact: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where `corpus.lock` differs from the artifact's manifest. Git is not called."""
+    """Yield (file, expected, found) where `corpus.lock` differs from the artifact's manifest. Git is not called."""
     yield from _lock_problems(artifact, _manifest_pin(artifact))
 
 
 def _manifest_pin(artifact: Artifact) -> TokenizerPin:
-    """The tokenizer's commit and sha256 in the artifact's manifest."""
+    """Return the tokenizer's commit and sha256 in the artifact's manifest."""
     sha256 = next((entry.sha256 for entry in artifact.manifest.files if entry.name == TOKENIZER_FILE), "")
     return TokenizerPin(str(artifact.manifest.stats.get("commit", "")), sha256)
 
 
 def _lock_pin(artifact: Artifact) -> tuple[TokenizerPin | None, list[Finding]]:
-    """(pin of the tokenizer's lock, no problems), or (None, the reason) if the lock cannot be read."""
+    """Return (pin of the tokenizer's lock, no problems), or (None, the reason) if the lock cannot be read."""
     try:
         return pin_of(artifact), []
     except (TokenizerDrift, LineageGap, OSError) as error:

@@ -74,7 +74,7 @@ class TokenOrigin:
     change: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The origin as values that JSON can hold."""
+        """Return the origin as values that JSON can hold."""
         return asdict(self)
 
 
@@ -101,7 +101,7 @@ def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
 
 
 def _position(place: Place, ids: Sequence[int], lengths: Sequence[int], number: int) -> int:
-    """The token's index in its document before any fill-in-the-middle rearrangement.
+    """Return the token's index in its document before any fill-in-the-middle rearrangement.
 
     Raises `SpecError` for a fill-in-the-middle marker, which is not part of the document.
     """
@@ -156,7 +156,7 @@ def _chunk(document: dict[str, Any], start: int) -> str:
 
 
 def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any], start: int) -> tuple[int, int]:
-    """(byte from 0, line from 1) of a character in its source file.
+    """Return (byte from 0, line from 1) of a character in its source file.
 
     Raises `LineageGap` if the blob does not have the document's text at that place.
     """
@@ -173,7 +173,7 @@ def _in_file(tokenized: Artifact, document: dict[str, Any], part: dict[str, Any]
 
 
 def _objects(tokenized: Artifact, part: dict[str, Any]) -> tuple[Artifact, str, Spans]:
-    """(artifact with the git objects of a constituent's file, id of its blob, spans of masked secrets)."""
+    """Return (artifact with the git objects of a constituent's file, id of its blob, spans of masked secrets)."""
     if part["blob"]:
         made = (found for stage in HISTORY_STAGES for found in _inputs(tokenized, stage))
         return _input(next(made, tokenized), "commits"), part["blob"], {}
@@ -200,7 +200,7 @@ def _row(packed: Artifact, place: Place) -> dict[str, Any]:
 
 
 def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[str, Any]]:
-    """The tokenized artifact that contains document `doc_id` of repository `name`, and the document.
+    """Return the tokenized artifact that contains document `doc_id` of repository `name`, and the document.
 
     Packed rows have the enriched artifact as input, whose input is the tokenized one. Raises `LineageGap` if no input
     has the document.
@@ -234,7 +234,10 @@ def _input(artifact: Artifact, stage: str) -> Artifact:
 
 
 def _inputs(artifact: Artifact, stage: str) -> Iterator[Artifact]:
-    """The inputs of `artifact` that `stage` made. Raises `LineageGap` if an input was replaced since it was used."""
+    """Yield the inputs of `artifact` that `stage` made.
+
+    Raises `LineageGap` if an input was replaced since it was used.
+    """
     for reference in artifact.manifest.inputs:
         found = open_artifact(artifact.root, reference.path)
         if found.manifest.sha256 != reference.manifest_sha256:

@@ -38,7 +38,7 @@ def read_one(root: Path, path: str) -> Examined:
 
 
 def artifact_paths(root: Path) -> Iterator[str]:
-    """Paths, relative to `root`, of the folders that hold an artifact or the remains of one."""
+    """Yield paths, relative to `root`, of the folders that hold an artifact or the remains of one."""
     for folder in ARTIFACT_FOLDERS:
         for place, folders, names in os.walk(root / folder):
             path = Path(place).relative_to(root).as_posix()
@@ -49,7 +49,7 @@ def artifact_paths(root: Path) -> Iterator[str]:
 
 
 def _unlisted_files(artifact: Artifact) -> Iterator[Finding]:
-    """A problem for each file of the artifact's folder that the manifest does not list."""
+    """Yield a problem for each file of the artifact's folder that the manifest does not list."""
     listed = {entry.name for entry in artifact.manifest.files} | _SEALS
     for place, _, names in os.walk(artifact.directory):
         for name in sorted(names):

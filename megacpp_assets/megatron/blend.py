@@ -39,7 +39,7 @@ class BlendedSamples:
         return len(self.prefix_numbers)
 
     def __getitem__(self, number: int) -> NDArray[np.int64]:
-        """The T + 1 token ids of sample `number`. Raises `IndexError` if there is no such sample."""
+        """Return the T + 1 token ids of sample `number`. Raises `IndexError` if there is no such sample."""
         chosen: Samples = self.prefixes[int(self.prefix_numbers[number])]
         return chosen[int(self.sample_numbers[number])]
 
@@ -55,7 +55,7 @@ def open_blend(
     multimodal: bool = False,
     cache: IndexCache | None = None,
 ) -> BlendedSamples:
-    """The samples of one part of the split (0 train, 1 valid, 2 test) of weighted prefixes.
+    """Return the samples of one part of the split (0 train, 1 valid, 2 test) of weighted prefixes.
 
     A `split` of None takes whole prefixes, as Megatron does for `--train-data-path`. With a `cache` the index maps are
     stored there and read again, as Megatron does.
@@ -108,7 +108,7 @@ def _open_tokens(prefix: Path, *, multimodal: bool, cache: IndexCache | None) ->
 def _blending_maps(
     cache: IndexCache | None, descriptions: Sequence[Mapping[str, Any]], weights: list[float], samples: int, part: str
 ) -> tuple[Numbers, Numbers]:
-    """(prefix, sample within the prefix) of each of `samples` samples, from the cache if there is one."""
+    """Return (prefix, sample within the prefix) of each of `samples` samples, from the cache if there is one."""
     if cache is None:
         return blending_order(weights, samples)
     description = {
@@ -130,7 +130,7 @@ def _blending_maps(
 
 
 def blending_order(weights: Sequence[float], samples: int) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """(prefix, sample within the prefix) of each of `samples` samples, both of shape (samples,).
+    """Return (prefix, sample within the prefix) of each of `samples` samples, both of shape (samples,).
 
     Each sample comes from the prefix whose count is furthest below its weight; the first one if several are equal. The
     weights must add up to 1.

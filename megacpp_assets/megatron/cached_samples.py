@@ -53,7 +53,7 @@ def cached_sample_index(
     sequences: NDArray[np.int32],
     request: SampleRequest,
 ) -> SampleIndex:
-    """The index of `request` from `sequences` of `pair`, stored under `description`.
+    """Return the index of `request` from `sequences` of `pair`, stored under `description`.
 
     `IndexCorrupt` for stored maps of other data, unless the cache is loaded fast or deferred; raises as
     `build_sample_index` too.
@@ -85,7 +85,7 @@ def _fits(
     sequences: NDArray[np.int32],
     row_tokens: int,
 ) -> bool:
-    """Whether the maps are of as many samples of just these sequences, cut where their lengths say."""
+    """Return whether the maps are of as many samples of just these sequences, cut where their lengths say."""
     documents, starts, shuffle = (_array(each) for each in (index.documents, index.starts, index.shuffle))
     if (len(documents), len(starts), len(shuffle)) != counts or not len(sequences):
         return False

@@ -30,7 +30,7 @@ _AT_ONCE: Final = 1 << 18
 
 
 def run_dtype(row_tokens: int) -> np.dtype[Any]:
-    """The type of a run's stored length (tokens minus one) in rows of `row_tokens` tokens."""
+    """Return the type of a run's stored length (tokens minus one) in rows of `row_tokens` tokens."""
     return np.dtype("<u2" if row_tokens <= 1 << 16 else "<u4")
 
 
@@ -89,7 +89,7 @@ class Runs:
             raise _broken(self.name, f"runs of {_tokens_of(rows[wrong], starts)}", "runs of another length")
 
     def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1]).
+        """Return the values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1]).
 
         Raises `IndexCorrupt` if the runs of a row do not match its number of tokens.
         """
@@ -97,7 +97,7 @@ class Runs:
         return np.asarray(self.values[self.rows[first] : self.rows[first + len(bounds) - 1]].repeat(counts))
 
     def counts(self, first: int, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The tokens of each run of these rows.
+        """Return the tokens of each run of these rows.
 
         Raises `IndexCorrupt` if the runs of a row do not add up to its tokens.
         """

@@ -78,7 +78,7 @@ class ChunkLists:
     edges: Mapping[str, tuple[NDArray[np.int64], NDArray[Any]]]
 
     def table(self) -> pa.Table:
-        """The rows as a table with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
+        """Return the rows as a table with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
         arrays = {name: _lists(self.offsets, pa.array(self.values[part])) for part, (name, _) in VALUES.items()}
         for part, name in EDGES.items():
             offsets, pairs = self.edges[part]
@@ -97,7 +97,7 @@ class ChunkFiles:
     parts: Mapping[str, NDArray[Any]]
 
     def lists(self, rows: NDArray[np.int64]) -> ChunkLists:
-        """The chunks and edges of the rows with the numbers `rows`, in that order."""
+        """Return the chunks and edges of the rows with the numbers `rows`, in that order."""
         offsets, places = _places(self.parts[CHUNK_ROWS], rows)
         edges = {}
         for part in EDGES:
@@ -169,7 +169,7 @@ def _shape(part: str, record: SidecarRecord) -> tuple[np.dtype[Any], int]:
 
 
 def _places(first: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(offsets of the rows in the result, positions of their values in the file).
+    """Return (offsets of the rows in the result, positions of their values in the file).
 
     `first` has the position of each row's first value, and the number of values at the end.
     """

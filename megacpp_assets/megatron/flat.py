@@ -39,7 +39,7 @@ class MixtureFiles:
     mixture: Mixture
 
     def source(self, split: str, suffix: str) -> Path:
-        """A file of a pair in the artifact; `LineageGap` if it differs from the manifest."""
+        """Return a file of a pair in the artifact; `LineageGap` if it differs from the manifest."""
         return self.megatron.file(prefix_name(str(self.megatron.manifest.config["dataset"]), split) + suffix)
 
     @property
@@ -53,7 +53,7 @@ class MixtureFiles:
         return f"clang_semantic_{self.mixture.phase}_v10"
 
     def prefix(self, split: str) -> str:
-        """The path of a pair below the folder, without suffix."""
+        """Return the path of a pair below the folder, without suffix."""
         return f"{PAIRS}/{prefix_name(self.name, split)}"
 
 
@@ -102,7 +102,7 @@ def place_file(source: Path, path: Path, *, copy: bool) -> None:
 
 
 def _origin(files: MixtureFiles, hashes: Mapping[str, str]) -> dict[str, object]:
-    """The facts that an experiment log should name: the hashes of the data and the commit of the tokenizer."""
+    """Return the facts that an experiment log should name: the hashes of the data and the commit of the tokenizer."""
     return {
         "dataset": files.dataset,
         "mixture": files.mixture.key,

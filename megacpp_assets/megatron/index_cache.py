@@ -105,7 +105,7 @@ def split_matrix(bounds: Iterable[tuple[float, float]]) -> list[list[float] | No
 
 
 def tokenizer_identifiers(folder: Path) -> dict[str, str]:
-    """The `unique_identifiers` of the tokenizer that Megatron-LM core_v0.16.1 builds for
+    """Return the `unique_identifiers` of the tokenizer that Megatron-LM core_v0.16.1 builds for
     `--tokenizer-type HuggingFaceTokenizer --tokenizer-model FOLDER`."""
     return {
         "class": "megatron.core.tokenizers.text.models.default_tokenizer.DefaultTokenizerText",
@@ -120,12 +120,12 @@ def tokenizer_identifiers(folder: Path) -> dict[str, str]:
 
 
 def sample_index_dtype(documents: int, longest: int) -> type[np.signedinteger[Any]]:
-    """The type in which Megatron's helper keeps places of `documents` and offsets in the `longest` of them."""
+    """Return the type in which Megatron's helper keeps places of `documents` and offsets in the `longest` of them."""
     return np.int32 if max(documents, longest) <= np.iinfo(np.int32).max else np.int64
 
 
 def shuffle_index_dtype(samples: int) -> type[np.integer[Any]]:
-    """The type in which Megatron keeps numbers of `samples` samples."""
+    """Return the type in which Megatron keeps numbers of `samples` samples."""
     return np.int64 if samples >= np.iinfo(np.uint32).max - 1 else np.uint32
 
 

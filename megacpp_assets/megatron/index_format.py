@@ -39,7 +39,7 @@ ROW_DTYPE: Final = np.dtype("<i8")
 
 
 def token_code(vocabulary_size: int, token_dtype: str) -> int:
-    """The dtype code of tokens below `vocabulary_size`, for a recipe's `megatron.token_dtype`."""
+    """Return the dtype code of tokens below `vocabulary_size`, for a recipe's `megatron.token_dtype`."""
     return NARROW_CODE if token_dtype == "narrowest" and vocabulary_size < NARROW_IDS else TOKEN_CODE
 
 
@@ -68,7 +68,7 @@ class IndexHeader:
         return HEADER_BYTES + per_sequence * self.sequences + POINTER_DTYPE.itemsize * self.boundaries
 
     def to_bytes(self) -> bytes:
-        """The 34 bytes at the start of the file."""
+        """Return the 34 bytes at the start of the file."""
         return _HEADER.pack(MAGIC, INDEX_VERSION, self.code, self.sequences, self.boundaries)
 
     @staticmethod

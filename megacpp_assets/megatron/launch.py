@@ -94,7 +94,7 @@ def megatron_tokenizer(tokenizer: Artifact, folder: Path) -> Path:
 
 
 def sequence_counts(pairs: Mapping[Path, BinIdx], vocabulary_size: int) -> bytes:
-    """The JSON for `--per-dataset-sequences-path`: prefix -> [sequences, length of the document index].
+    """Return the JSON for `--per-dataset-sequences-path`: prefix -> [sequences, length of the document index].
 
     With this file Megatron reads no header, and derives the type of tokens from the vocabulary: two bytes up to 65,536
     ids, else four. Raises `SpecError` if a pair has the other type, because Megatron would silently train on wrong

@@ -97,7 +97,7 @@ def _merge_rows(
 
 
 def _rows(pair: BinIdx, sidecars: Sidecars) -> Iterator[UnpaddedRows]:
-    """The rows of a pair, in blocks."""
+    """Yield the rows of a pair, in blocks."""
     starts = token_starts(pair, sidecars.row_starts)
     for part in blocks(sidecars.record.rows, max(1, _ROW_TOKENS // sidecars.record.row_tokens)):
         first, end = int(sidecars.row_starts[part.start]), int(sidecars.row_starts[part.stop])

@@ -56,7 +56,7 @@ class Totals:
     channel_runs: Mapping[str, int] = field(default_factory=dict)
 
     def record(self, prefix: str, row_tokens: int, token_dtype: str) -> files.SidecarRecord:
-        """The record that describes the sidecars of the pair `prefix`."""
+        """Return the record that describes the sidecars of the pair `prefix`."""
         return files.SidecarRecord(
             row_tokens=row_tokens,
             rows=self.rows,

@@ -57,22 +57,22 @@ class BinIdx:
         return len(self.lengths)
 
     def sequence(self, index: int) -> NDArray[Any]:
-        """The values of one sequence, as a view that keeps the file mapped."""
+        """Return the values of one sequence, as a view that keeps the file mapped."""
         return self.values(index, index + 1)
 
     def document(self, index: int) -> NDArray[Any]:
-        """The values of all sequences of one document, as a view that keeps the file mapped."""
+        """Return the values of all sequences of one document, as a view that keeps the file mapped."""
         return self.values(int(self.boundaries[index]), int(self.boundaries[index + 1]))
 
     def values(self, first: int, end: int) -> NDArray[Any]:
-        """The values of the sequences [first, end), as one array."""
+        """Return the values of the sequences [first, end), as one array."""
         width = self.header.dtype.itemsize
         stop = int(self.pointers[end - 1]) // width + int(self.lengths[end - 1])
         return self.tokens[int(self.pointers[first]) // width : stop]
 
 
 def read_header(idx_path: Path) -> IndexHeader:
-    """The header of an .idx file. Raises `IndexCorrupt` if the file is missing or is not an index."""
+    """Return the header of an .idx file. Raises `IndexCorrupt` if the file is missing or is not an index."""
     with _require_file(idx_path).open("rb") as file:
         return IndexHeader.from_bytes(file.read(HEADER_BYTES), idx_path.name)
 
@@ -134,7 +134,7 @@ def open_counted(prefix: Path, sequences: int, boundaries: int) -> BinIdx:
 
 
 def token_starts(pair: BinIdx, row_starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first token of each packed row, and the number of tokens at the end: shape (rows + 1,) int64.
+    """Return the first token of each packed row, and the number of tokens at the end: shape (rows + 1,) int64.
 
     `row_starts` (rows + 1,) has the first sequence of each row, and the number of sequences.
     """
@@ -163,7 +163,7 @@ def _require_consistent(
     pointers: NDArray[np.int64],
     boundaries: NDArray[np.int64],
 ) -> int:
-    """The expected size of the .bin in bytes.
+    """Return the expected size of the .bin in bytes.
 
     Raises `IndexCorrupt` if the arrays of the index contradict each other.
     """

@@ -52,7 +52,7 @@ class Samples:
         return len(self.index)
 
     def __getitem__(self, number: int) -> NDArray[np.int64]:
-        """The T + 1 token ids of a sample: inputs are all but the last id, labels are all but the first.
+        """Return the T + 1 token ids of a sample: inputs are all but the last id, labels are all but the first.
 
         Raises `IndexError` if there is no such sample.
         """
@@ -77,7 +77,7 @@ class SampleRequest:
 def build_sample_index(
     lengths: NDArray[np.int32], sequences: NDArray[np.int32], *, row_tokens: int, samples: int, seed: int
 ) -> SampleIndex:
-    """The index of at least `samples` samples of `row_tokens` tokens.
+    """Return the index of at least `samples` samples of `row_tokens` tokens.
 
     Uses as many whole epochs as needed, at least one. Tokens at the end that are too few for a sample are dropped.
 
@@ -114,7 +114,10 @@ class EpochPlan:
 
 
 def plan_epochs(lengths: NDArray[np.int32], sequences: NDArray[np.int32], request: SampleRequest) -> EpochPlan:
-    """The epochs and samples that `request` needs. Raises `SpecError` if `sequences` are too short for one sample."""
+    """Return the epochs and samples that `request` needs.
+
+    Raises `SpecError` if `sequences` are too short for one sample.
+    """
     row_tokens, samples = request.row_tokens, request.samples
     epoch_tokens = int(lengths[sequences].sum(dtype=np.int64))
     if row_tokens < 1 or samples < 1 or epoch_tokens < 2:
@@ -153,7 +156,7 @@ def split_bounds(split: str) -> list[tuple[float, float]]:
 
 
 def split_sequences(sequences: int, split: str) -> list[NDArray[np.int32]]:
-    """The numbers of the sequences of train, valid and test, in file order. Raises as `split_bounds`."""
+    """Return the numbers of the sequences of train, valid and test, in file order. Raises as `split_bounds`."""
     places = [[round(share * float(sequences)) for share in bounds] for bounds in split_bounds(split)]
     return [np.arange(*pair, dtype=np.int32) for pair in places]
 
@@ -180,7 +183,7 @@ def sample_starts(lengths: NDArray[np.int32], row_tokens: int, samples: int) -> 
 
 
 def _shuffled_samples(first: int, total: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    """The samples [0, first) in shuffled order, followed by the samples [first, total) in shuffled order."""
+    """Return the samples [0, first) in shuffled order, followed by the samples [first, total) in shuffled order."""
     parts = [np.arange(first), np.arange(first, total)]
     for part in parts:
         random.shuffle(part)

@@ -63,14 +63,14 @@ class MegatronBinIdxSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> MegatronBinIdxSpec:
-    """The spec of the partition `SPECIALIST/PHASE` of `corpus`."""
+    """Return the spec of the partition `SPECIALIST/PHASE` of `corpus`."""
     mixture = corpus.mixture(partition)
     version, token_dtype = corpus.recipe.phase(mixture.phase).dataset_version, corpus.recipe.megatron.token_dtype
     return MegatronBinIdxSpec(corpus.root, corpus.dataset, mixture, version, token_dtype)
 
 
 def target(spec: MegatronBinIdxSpec) -> Target:
-    """The artifact that `spec` describes: its path, configuration and inputs."""
+    """Return the artifact that `spec` describes: its path, configuration and inputs."""
     return Target(
         root=spec.root,
         path=megatron_path(spec.dataset, spec.mixture),
@@ -130,14 +130,14 @@ class _Rows:
     documents_per_row: NDArray[np.int64]
 
     def tokens(self, column: str) -> NDArray[Any]:
-        """The values of a token-aligned column without padding."""
+        """Return the values of a token-aligned column without padding."""
         values = _flat(self.table, column).to_numpy()
         if len(values) != self.is_valid.size:
             raise SchemaViolation(f"packed rows, {column}", expected=f"{self.is_valid.size} values", found=len(values))
         return np.asarray(values[self.is_valid.reshape(-1)])
 
     def without_padding(self) -> UnpaddedRows:
-        """The rows in the form that is written."""
+        """Return the rows in the form that is written."""
         return UnpaddedRows(
             tokens=self.tokens(c.INPUT_IDS),
             lengths=self.lengths,

@@ -10,7 +10,7 @@ VOCABULARY_SIZE = "vocabulary_size"
 
 
 def vocabulary_size_of(artifact: Artifact) -> int:
-    """The vocabulary size of the one tokenizer that `artifact` was made with.
+    """Return the vocabulary size of the one tokenizer that `artifact` was made with.
 
     Raises `LineageGap` if its manifest does not state the size, and like `tokenizer_of`.
     """
@@ -18,7 +18,7 @@ def vocabulary_size_of(artifact: Artifact) -> int:
 
 
 def tokenizer_of(artifact: Artifact) -> Artifact:
-    """The one tokenizer that `artifact` was made with.
+    """Return the one tokenizer that `artifact` was made with.
 
     Raises `LineageGap` if an artifact of the chain is missing or changed, or if the chain does not have exactly one
     tokenizer.
@@ -49,7 +49,10 @@ def tokenizer_of(artifact: Artifact) -> Artifact:
 
 
 def stated_vocabulary_size(artifact: Artifact) -> int:
-    """The vocabulary size in the manifest of a tokenizer or of Megatron files. Raises `LineageGap` if it has none."""
+    """Return the vocabulary size in the manifest of a tokenizer or of Megatron files.
+
+    Raises `LineageGap` if it has none.
+    """
     for facts in (artifact.manifest.stats, artifact.manifest.config):
         size = facts.get(VOCABULARY_SIZE)
         if isinstance(size, int) and size > 0:

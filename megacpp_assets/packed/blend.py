@@ -25,13 +25,13 @@ _BATCH_DOCUMENTS = 65_536
 
 
 def shards_of_budget(artifact: Artifact, budget: DocumentSet, split: str) -> list[Path]:
-    """The data files of a document set and a split of an enriched artifact, in document order."""
+    """Return the data files of a document set and a split of an enriched artifact, in document order."""
     held = split == VALID_SPLIT
     return [file for file in shards_of(artifact, budget, ".parquet") if (file.name == c.VAL_SHARD) == held]
 
 
 def shards_of_split(artifact: Artifact, budgets: Sequence[DocumentSet], split: str) -> list[Path]:
-    """The data files of a split, one document set after the other.
+    """Return the data files of a split, one document set after the other.
 
     Validation uses the first set only: the held-out documents are the same in every set.
     """
@@ -52,7 +52,10 @@ class Origins:
 
 
 def origins(artifact: Artifact, budgets: Sequence[DocumentSet]) -> Origins:
-    """The origins of the training documents of an enriched artifact. Ids are read only if there are several sets."""
+    """Return the origins of the training documents of an enriched artifact.
+
+    Ids are read only if there are several sets.
+    """
     files = [shards_of_budget(artifact, budget, TRAIN_SPLIT) for budget in budgets]
     counts = [sum(map(count_rows, paths)) for paths in files]
     budget = np.repeat(np.arange(len(budgets), dtype=np.uint8), counts)

@@ -113,7 +113,7 @@ def _opened(folder: Path) -> Decoded:
 
 
 def _is_whole(folder: Path, key: str) -> bool:
-    """Whether `folder` has a complete entry for `key` whose files have the sealed hashes."""
+    """Return whether `folder` has a complete entry for `key` whose files have the sealed hashes."""
     try:
         seal = orjson.loads((folder / _SEAL_FILE).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):

@@ -36,7 +36,7 @@ class Clusters:
     names: Sequence[tuple[str, str]]
 
     def removed(self, duplicates: str) -> NDArray[np.bool_]:
-        """Mask of the documents that the recipe's `mixture.duplicates` leaves out.
+        """Return mask of the documents that the recipe's `mixture.duplicates` leaves out.
 
         The first repository keeps its document.
         """
@@ -44,7 +44,7 @@ class Clusters:
         return {"drop_exact": self.exact, "drop_near": self.exact | self.near}.get(duplicates, none)
 
     def lines(self) -> Iterator[bytes]:
-        """A JSON line for each document of a cluster with at least two documents, cluster by cluster."""
+        """Yield a JSON line for each document of a cluster with at least two documents, cluster by cluster."""
         sizes = np.bincount(self.cluster, minlength=len(self.cluster))
         for document in np.argsort(self.cluster, kind="stable").tolist():
             if sizes[self.cluster[document]] > 1:
@@ -54,7 +54,7 @@ class Clusters:
 
 
 def find_clusters(sources: Sequence[Sequence[Path]], share: float) -> Clusters:
-    """The clusters of the documents in `sources`, the enriched files of each repository."""
+    """Return the clusters of the documents in `sources`, the enriched files of each repository."""
     names: list[tuple[str, str]] = []
     texts: list[str] = []
     source: list[int] = []
@@ -84,7 +84,7 @@ def find_clusters(sources: Sequence[Sequence[Path]], share: float) -> Clusters:
 
 
 def _near(runs: Sequence[Shingles], source: NDArray[np.int64], share: float) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Each document with near-duplicates in earlier repositories, and the indices of these."""
+    """Yield each document with near-duplicates in earlier repositories, and the indices of these."""
     lengths = np.array([len(each) for each in runs], dtype=np.int64)
     copies = Copies(runs)
     for document in np.flatnonzero(lengths >= LEAST_RUNS).tolist():
@@ -98,7 +98,7 @@ def _near(runs: Sequence[Shingles], source: NDArray[np.int64], share: float) -> 
 
 
 def _root(cluster: NDArray[np.int64], document: int) -> int:
-    """The first document of the cluster that contains `document`."""
+    """Return the first document of the cluster that contains `document`."""
     while cluster[document] != document:
         document = int(cluster[document])
     return document

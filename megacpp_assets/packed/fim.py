@@ -45,7 +45,7 @@ class Draw:
     suffix_first: float
 
     def cut(self, name: str, epoch: int, starts: NDArray[Any], ends: NDArray[Any], tokens: int) -> Cut | None:
-        """The cut of a document, or None if it stays unchanged.
+        """Return the cut of a document, or None if it stays unchanged.
 
         It stays unchanged if the draw says so, or if no cut at chunk borders leaves a non-empty prefix and suffix.
 
@@ -74,7 +74,7 @@ class Draw:
 
 
 def order_of(cut: Cut, tokens: int) -> NDArray[np.int64]:
-    """The document's token index at each position of the rearranged document; `MARK` for a mark.
+    """Return the document's token index at each position of the rearranged document; `MARK` for a mark.
 
     Shape (tokens + 4,).
     """
@@ -88,14 +88,14 @@ def order_of(cut: Cut, tokens: int) -> NDArray[np.int64]:
 
 
 def marks_of(cut: Cut) -> NDArray[np.uint32]:
-    """The ids of the four marks in the order in which they occur, which is the same for both arrangements."""
+    """Return the ids of the four marks in the order in which they occur, which is the same for both arrangements."""
     return np.array([FIM_PREFIX_ID, FIM_SUFFIX_ID, FIM_MIDDLE_ID, EOS_ID], dtype=np.uint32)
 
 
 def moved_chunks(
     cut: Cut, tokens: int, starts: NDArray[Any], ends: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(starts, ends, chosen, index_of) of the chunks of a rearranged document, sorted by start.
+    """Return (starts, ends, chosen, index_of) of the chunks of a rearranged document, sorted by start.
 
     `chosen` has the old indices of the chunks that lie within one of the three parts, in their new order. `index_of`
     maps an old index to the new one, or to `LOST` if a border of the middle divides the chunk.

@@ -26,12 +26,12 @@ def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) ->
 
 
 def entries(count: int, weight: float) -> int:
-    """How many entries a repository of `count` documents has in a mixture: `weight * count`, rounded half up."""
+    """Return how many entries a repository of `count` documents has in a mixture: `weight * count`, rounded half up."""
     return math.floor(weight * count + 0.5)
 
 
 def repetitions(doc_ids: Iterable[str], count: int, weight: float, seed: int) -> NDArray[np.int64]:
-    """How often each of `count` documents is taken, shape (count,); the sum is `entries(count, weight)`.
+    """Return how often each of `count` documents is taken, shape (count,); the sum is `entries(count, weight)`.
 
     Each document is taken floor(weight) times. The entries that remain go to the documents with the smallest hash of
     `seed` and id, so the order of the documents does not matter. `doc_ids` is read only if entries remain. Raises

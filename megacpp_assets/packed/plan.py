@@ -24,7 +24,7 @@ class RowLimits:
 
     @staticmethod
     def of(row_tokens: int) -> RowLimits:
-        """The limits of rows of `row_tokens` tokens: the chunk cap is max(128, T // 32) (docs/contracts.md)."""
+        """Return the limits of rows of `row_tokens` tokens: the chunk cap is max(128, T // 32) (docs/contracts.md)."""
         return RowLimits(row_tokens, fixed_max_chunks(row_tokens))
 
 

@@ -55,7 +55,7 @@ def with_rearranged(
 
 
 def _cuts(spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int) -> Iterator[tuple[int, Cut]]:
-    """(entry of `taken`, cut) of each entry that the draw chooses."""
+    """Yield (entry of `taken`, cut) of each entry that the draw chooses."""
     # `taken` is ascending, so the first entry with the same document is found by bisection.
     epochs = np.arange(len(taken)) - np.searchsorted(taken, taken)
     for first in range(0, len(taken), _BATCH):
@@ -73,13 +73,16 @@ def _cuts(spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int) -
 
 
 def _split(lists: Lists, name: str, documents: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """The values of a column, one array per document."""
+    """Return the values of a column, one array per document."""
     values = lists.take(name, documents)
     return np.split(values, np.cumsum(lists.lengths(documents))[:-1])
 
 
 def _batch(spool: Spool, documents: NDArray[np.int64], cuts: list[Cut]) -> pa.RecordBatch:
-    """The rearranged `documents` with the columns of a spool. A mark has 0 in every column except the token ids."""
+    """Return the rearranged `documents` with the columns of a spool.
+
+    A mark has 0 in every column except the token ids.
+    """
     tokens = spool.tokens.lengths(documents)
     orders = [order_of(cut, int(count)) for cut, count in zip(cuts, tokens, strict=True)]
     columns: dict[str, pa.Array] = {name: spool.strings(name, documents) for name in STRING_GROUPS}
@@ -110,7 +113,7 @@ def _marked(ids: pa.ListArray, order: NDArray[np.int64], marks: NDArray[np.uint3
 
 
 def _graph_columns(spool: Spool, documents: NDArray[np.int64], cuts: list[Cut]) -> dict[str, pa.Array]:
-    """The chunk columns in the new order, and the edge columns.
+    """Return the chunk columns in the new order, and the edge columns.
 
     A chunk that a border of the middle divides is dropped, together with its edges.
     """

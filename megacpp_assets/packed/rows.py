@@ -34,7 +34,7 @@ class RowBlock:
         return len(self.offsets) - 1
 
     def sums(self, per_document: NDArray[Any]) -> NDArray[np.int64]:
-        """The sum per row of a quantity per document, shape (rows,)."""
+        """Return the sum per row of a quantity per document, shape (rows,)."""
         running = np.concatenate([[0], np.cumsum(per_document)])
         return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
 
@@ -56,7 +56,10 @@ class RowBuffers:
     _arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def array(self, column: str, rows: int) -> NDArray[Any]:
-        """An array (rows, T) for a token-aligned column of PACKED. It still has the values of the table before."""
+        """Return an array (rows, T) for a token-aligned column of PACKED.
+
+        It still has the values of the table before.
+        """
         if column not in self._arrays:
             dtype = PACKED.field(column).type.value_type.to_pandas_dtype()
             self._arrays[column] = np.empty((self.rows, self.row_tokens), dtype)
@@ -64,7 +67,7 @@ class RowBuffers:
 
 
 def gather_rows(spool: Spool, block: RowBlock, buffers: RowBuffers) -> pa.Table:
-    """The packed rows of `block` with the schema PACKED. The table is valid until `buffers` is used again."""
+    """Return the packed rows of `block` with the schema PACKED. The table is valid until `buffers` is used again."""
     row_tokens = buffers.row_tokens
     lengths = spool.tokens.lengths(block.documents)
     valid = block.sums(lengths)
@@ -92,7 +95,7 @@ def gather_rows(spool: Spool, block: RowBlock, buffers: RowBuffers) -> pa.Table:
 def _token_columns(
     spool: Spool, block: RowBlock, valid: NDArray[np.int64], buffers: RowBuffers
 ) -> dict[str, NDArray[Any]]:
-    """Every token-aligned column as an array of shape (rows, T)."""
+    """Return every token-aligned column as an array of shape (rows, T)."""
 
     def dense(source: str, fill: int, column: str) -> NDArray[Any]:
         out = buffers.array(column, block.rows)

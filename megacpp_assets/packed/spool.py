@@ -38,7 +38,7 @@ OFFSETS_FILE: Final = "offsets"
 
 
 def file_of(group: str, column: str) -> str:
-    """The name of the file of a group's column, or of its offsets if `column` is `OFFSETS_FILE`."""
+    """Return the name of the file of a group's column, or of its offsets if `column` is `OFFSETS_FILE`."""
     return f"{group}.{column}"
 
 
@@ -111,11 +111,11 @@ class Lists:
     columns: Mapping[str, Values]
 
     def lengths(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of values of each of `documents`, shape (documents,)."""
+        """Return the number of values of each of `documents`, shape (documents,)."""
         return np.asarray(self.offsets[documents + 1] - self.offsets[documents])
 
     def take(self, column: str, documents: NDArray[np.int64]) -> NDArray[Any]:
-        """A copy of the values of `column` for `documents`, one document after the other."""
+        """Return a copy of the values of `column` for `documents`, one document after the other."""
         found = np.empty((1, int(self.lengths(documents).sum())), self.columns[column].dtype)
         self.take_rows(column, documents, np.array([0, len(documents)]), fill=0, out=found)
         return np.asarray(found[0])
@@ -154,7 +154,7 @@ class Spool:
         return self.groups[CHUNK_GROUP[0]]
 
     def platforms(self, documents: NDArray[np.int64]) -> NDArray[Any]:
-        """The platforms of `documents`, shape (documents, MAX_PLATFORM_IDS), ascending, padded with 0."""
+        """Return the platforms of `documents`, shape (documents, MAX_PLATFORM_IDS), ascending, padded with 0."""
         group = self.groups[c.PLATFORM_IDS]
         return padded(group.take(c.PLATFORM_IDS, documents), group.lengths(documents), MAX_PLATFORM_IDS)
 
@@ -169,14 +169,14 @@ class Spool:
         return len(self.tokens.offsets) - 1 - self.documents
 
     def strings(self, column: str, documents: NDArray[np.int64]) -> pa.StringArray:
-        """The strings of `column` for `documents`."""
+        """Return the strings of `column` for `documents`."""
         group = self.groups[column]
         data = group.take(column, documents)
         offsets = np.concatenate([[0], np.cumsum(group.lengths(documents))]).astype(np.int32)
         return pa.StringArray.from_buffers(len(documents), pa.py_buffer(offsets), pa.py_buffer(data))
 
     def name(self, document: int) -> str:
-        """The name of a document for messages: repository and id."""
+        """Return the name of a document for messages: repository and id."""
         one = np.array([document])
         return f"document {self.strings(c.REPO, one)[0]}:{self.strings(c.DOC_ID, one)[0]}"
 
@@ -195,7 +195,7 @@ def open_spool(directory: Path) -> Spool:
 
 
 def joined(first: Spool, second: Spool) -> Spool:
-    """The documents of `first`, followed by those of `second`, which belong to no source."""
+    """Return the documents of `first`, followed by those of `second`, which belong to no source."""
     groups = {
         name: Lists(
             np.concatenate([one.offsets, one.offsets[-1] + second.groups[name].offsets[1:]]),

@@ -193,7 +193,10 @@ def _require_valid(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str
 
 
 def _every(values: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mask of the documents whose values are all true, or that have no values. `counts` has the values per document."""
+    """Return mask of the documents whose values are all true, or that have no values.
+
+    `counts` has the values per document.
+    """
     failures = np.concatenate([[0], np.cumsum(~values)])
     ends = np.cumsum(counts)
     return np.asarray(failures[ends] == failures[ends - counts])

@@ -110,7 +110,7 @@ class PackedRowsSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
-    """The spec of the partition `SPECIALIST/PHASE` of `corpus`."""
+    """Return the spec of the partition `SPECIALIST/PHASE` of `corpus`."""
     mixture = corpus.mixture(partition)
     phase, recipe = corpus.recipe.phase(mixture.phase), corpus.recipe
     return PackedRowsSpec(
@@ -130,7 +130,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
 
 
 def target(spec: PackedRowsSpec) -> Target:
-    """The artifact that `spec` describes: its path, configuration and inputs."""
+    """Return the artifact that `spec` describes: its path, configuration and inputs."""
     return Target(
         root=spec.root,
         path=packed_path(spec.dataset, spec.mixture),
@@ -203,7 +203,7 @@ class _Split:
     over: NDArray[np.bool_]
 
     def per_source(self, amounts: NDArray[np.int64]) -> list[int]:
-        """The sum per repository of a quantity per document."""
+        """Return the sum per repository of a quantity per document."""
         running = np.concatenate([[0], np.cumsum(amounts)])
         return np.diff(running[self.spool.boundaries]).tolist()  # type: ignore[no-any-return]
 
@@ -243,7 +243,7 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, exclus
 def _duplicates(
     spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]], documents: int
 ) -> NDArray[np.bool_]:
-    """Mask of the training documents that the recipe leaves out as near-duplicates across repositories.
+    """Return mask of the training documents that the recipe leaves out as near-duplicates across repositories.
 
     Their clusters are written to a file of the artifact. `documents` is the number of training documents.
     """
@@ -266,7 +266,7 @@ def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
 
 
 def _weights(spec: PackedRowsSpec, split: str) -> list[list[float]]:
-    """How often a document is taken on average, by repository and document set."""
+    """Return how often a document is taken on average, by repository and document set."""
     repos = [repository_weight(repo.name, spec.weights, split=split) for repo in spec.ordered_repos]
     return [[weight * spec.blend.get(budget, 1.0) for budget in spec.budgets] for weight in repos]
 

@@ -48,7 +48,7 @@ def times_taken(
     weights: Sequence[Sequence[float]],
     seed: int,
 ) -> NDArray[np.int64]:
-    """How often each document is taken, shape (documents,).
+    """Return how often each document is taken, shape (documents,).
 
     Args:
         spool: the documents.

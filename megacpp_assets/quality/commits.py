@@ -31,7 +31,7 @@ class _History:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`."""
+    """Return the results of all checks, in the order of `CHECKS`."""
     from megacpp_assets.repos.git import GitFailed
 
     try:

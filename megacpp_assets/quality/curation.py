@@ -31,7 +31,10 @@ class _Curated:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the pinned repository is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if the pinned repository is missing.
+    """
     from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
     from megacpp_assets.storage.git_objects import source_files
     from megacpp_assets.storage.parquet import read_table

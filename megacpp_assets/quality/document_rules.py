@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def all_rows(broken: Broken) -> Verdict:
-    """A verdict that holds if no document broke the rule."""
+    """Return a verdict that holds if no document broke the rule."""
     found = f"{broken.count} rows break the rule, first {broken.first}" if broken.count else "all rows"
     return Verdict(not broken.count, found)
 
@@ -41,7 +41,7 @@ class DocumentRule:
 
 
 def rules_of(checks: tuple[Check[RuleResults], ...], *, comparing: bool = False) -> list[Callable[[Any], Mask]]:
-    """The rules of the table `checks` whose `comparing` equals the argument."""
+    """Return the rules of the table `checks` whose `comparing` equals the argument."""
     judges = (check.judge for check in checks)
     return [judge.rule for judge in judges if isinstance(judge, DocumentRule) and judge.comparing == comparing]
 
@@ -97,7 +97,7 @@ class UpstreamFacts:
 
     @staticmethod
     def of(tokens: Artifact, partition: str) -> UpstreamFacts:
-        """The facts for the token parquet `tokens`. Raises `LineageGap` if one of its inputs is missing."""
+        """Return the facts for the token parquet `tokens`. Raises `LineageGap` if one of its inputs is missing."""
         from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
 
         lock = TokenizerLock.from_bytes(input_of(tokens, "tokenizer").file(LOCK_FILE).read_bytes())
@@ -109,7 +109,7 @@ class UpstreamFacts:
 
 
 def _listed_commits(tokens: Artifact) -> tuple[str, ...]:
-    """The listed commits from which `tokens` has documents; none if it has no dataset version (v2, v3)."""
+    """Return the listed commits from which `tokens` has documents; none if it has no dataset version (v2, v3)."""
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.jsonl import json_lines
 

@@ -22,7 +22,10 @@ _CHUNK_COLUMNS: Final = (
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if an upstream artifact is missing.
+    """
     from megacpp_assets.contract.schemas import ENRICHED
     from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, other_schemas
     from megacpp_assets.quality.reading.enriched_documents import apply_rules_with_source

@@ -34,7 +34,10 @@ class _Megatron:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the packed rows are missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if the packed rows are missing.
+    """
     from megacpp_assets.megatron.index_format import token_code
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
     from megacpp_assets.quality.reading.megatron_pairs import Pair

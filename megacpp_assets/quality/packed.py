@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an enriched artifact is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if an enriched artifact is missing.
+    """
     from megacpp_assets.quality.reading.packed_rows import check_rows, wrong_columns
     from megacpp_assets.quality.upstream import inputs_of
 

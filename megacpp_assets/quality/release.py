@@ -67,12 +67,12 @@ class Comparison:
 
 
 def compare(comparison: Comparison) -> list[CheckResult]:
-    """The results of `CHECKS`, in their order."""
+    """Return the results of `CHECKS`, in their order."""
     return run_checks(CHECKS, comparison)
 
 
 def _amount(name: str) -> Any:
-    """A judge that compares the statistic `name` of both releases."""
+    """Return a judge that compares the statistic `name` of both releases."""
 
     def judge(comparison: Comparison) -> Verdict:
         new = comparison.new.stats[name]

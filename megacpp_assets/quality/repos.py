@@ -31,7 +31,7 @@ class _Repository:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`."""
+    """Return the results of all checks, in the order of `CHECKS`."""
     try:
         return run_checks(CHECKS, _read(artifact))
     except GitFailed as error:

@@ -49,7 +49,10 @@ Record = dict[str, Any]
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if the pinned repository is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if the pinned repository is missing.
+    """
     from megacpp_assets.quality.reading.semantic_records import Rules, read_semantic
 
     judges = [check.judge for check in CHECKS if isinstance(check.judge, _Records)]
@@ -87,7 +90,7 @@ def _categories_are_known(record: Record, scan: Scan) -> bool:
 
 
 def _rule(rule: Rule) -> _Records:
-    """A judge for a rule of `documents/rules.py`, which the stage also applies before it writes a record."""
+    """Return a judge for a rule of `documents/rules.py`, which the stage also applies before it writes a record."""
     return _Records(lambda record, scan: not rule(scan.shown(record), scan.data))
 
 

@@ -38,12 +38,12 @@ class Check(Generic[Subject]):
     blocking: bool = True
 
     def result(self, verdict: Verdict) -> CheckResult:
-        """The result of this check for a verdict."""
+        """Return the result of this check for a verdict."""
         return CheckResult(self.name, verdict.holds, self.expected, verdict.found, self.blocking)
 
 
 def run_checks(checks: Sequence[Check[Subject]], subject: Subject) -> list[CheckResult]:
-    """The results of all checks, in order.
+    """Return the results of all checks, in order.
 
     A check that raises `MegacppError` fails, with the error as what was found.
     """

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if an upstream artifact is missing.
+    """
     from megacpp_assets.contract.schemas import TOKENIZED
     from megacpp_assets.quality.reading.documents import PARQUET_SUFFIX, apply_rules, other_schemas
     from megacpp_assets.quality.reading.token_documents import token_documents

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`.
+    """Return the results of all checks, in the order of `CHECKS`.
 
     If the tokenizer does not load, every check fails except the one of the registry.
     """

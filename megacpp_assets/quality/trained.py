@@ -38,7 +38,7 @@ class _Checkpoint:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. The checks also read the checkpoint's inputs."""
+    """Return the results of all checks, in the order of `CHECKS`. The checks also read the checkpoint's inputs."""
     return run_checks(CHECKS, _Checkpoint(artifact, read_config(artifact), read_metrics(artifact)))
 
 
@@ -79,7 +79,7 @@ def _finite_weights(checkpoint: _Checkpoint) -> str | None:
 
 
 def _not_finite(artifact: Artifact) -> Iterator[str]:
-    """The tensors with a value that is not finite.
+    """Yield the tensors with a value that is not finite.
 
     They are read in pieces, so that a large model needs little memory.
     """
@@ -115,7 +115,7 @@ def _tokenizer(checkpoint: _Checkpoint) -> str | None:
 
 
 def _manifests(checkpoint: _Checkpoint) -> str | None:
-    """The problem with the recorded manifests of the data; None if they are the inputs."""
+    """Return the problem with the recorded manifests of the data; None if they are the inputs."""
     # A checkpoint that training resumed from is an input too, but not data.
     own = checkpoint.artifact.path.partition("/")[0]
     data = [ref for ref in checkpoint.artifact.manifest.inputs if ref.path.partition("/")[0] != own]

@@ -7,7 +7,7 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 
 
 def inputs_of(artifact: Artifact, stage: str) -> list[Artifact]:
-    """The inputs of `artifact` that `stage` made, at least one, in the manifest's order.
+    """Return the inputs of `artifact` that `stage` made, at least one, in the manifest's order.
 
     Raises `LineageGap` if the manifest names no such input, or if one was replaced since it was used.
     """
@@ -27,5 +27,5 @@ def inputs_of(artifact: Artifact, stage: str) -> list[Artifact]:
 
 
 def input_of(artifact: Artifact, stage: str) -> Artifact:
-    """The first input of `artifact` that `stage` made. Raises `LineageGap` like `inputs_of`."""
+    """Return the first input of `artifact` that `stage` made. Raises `LineageGap` like `inputs_of`."""
     return inputs_of(artifact, stage)[0]

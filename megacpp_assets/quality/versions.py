@@ -54,12 +54,18 @@ class Scan:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """The results of all checks, in the order of `CHECKS`. Raises `LineageGap` if an upstream artifact is missing."""
+    """Return the results of all checks, in the order of `CHECKS`.
+
+    Raises `LineageGap` if an upstream artifact is missing.
+    """
     return run_checks(CHECKS, scan_of(artifact, _RULES))
 
 
 def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
-    """Apply `rules` to every record of documents of commits. Raises `LineageGap` if an upstream artifact is missing."""
+    """Return apply `rules` to every record of documents of commits.
+
+    Raises `LineageGap` if an upstream artifact is missing.
+    """
     from megacpp_assets.contract.sources.commit import COMMITS_LIST, load_commit
     from megacpp_assets.storage.budgets import budgets_of
     from megacpp_assets.storage.git_objects import blob_reader
@@ -79,12 +85,12 @@ def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
 
 
 def is_of_a_listed_change(scan: Scan, version: str, record: Record) -> bool:
-    """Whether a listed commit changed the file of the record."""
+    """Return whether a listed commit changed the file of the record."""
     return (record[c.COMMIT], record[c.FILEPATH]) in scan.changes
 
 
 def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
-    """Whether each stretch of a file is the bytes of its blob."""
+    """Return whether each stretch of a file is the bytes of its blob."""
     text = record[c.TEXT]
     return bool(record[c.CONSTITUENTS]) and all(
         scan.files.get(part["blob"]).data[part["byte_start"] : part["byte_end"]]
@@ -94,7 +100,7 @@ def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
 
 
 def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
-    """Whether a v3 record turns the version before into the version after, and back.
+    """Return whether a v3 record turns the version before into the version after, and back.
 
     A v2 record has whole files, which `_stretches_are_blobs` compares; here only its change must be listed.
     """
@@ -109,7 +115,7 @@ def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
 
 
 def changes_cover_text(scan: Scan, version: str, record: Record) -> bool:
-    """Whether each character has a change run and a role."""
+    """Return whether each character has a change run and a role."""
     lengths = sum(run[0] for run in record[c.CHANGES]), len(record[c.ROLES])
     return lengths == (len(record[c.TEXT]),) * 2
 
@@ -123,7 +129,7 @@ _RULES: Final[Mapping[str, Rule]] = {
 
 
 def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
-    """The judge of a check: no record breaks the rule `name`."""
+    """Return the judge of a check: no record breaks the rule `name`."""
 
     def judge(scan: Scan) -> Verdict:
         broken = scan.broken.get(name, [])
@@ -134,20 +140,20 @@ def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
 
 
 def documents_recorded(scan: Scan) -> Verdict:
-    """Whether each set has documents, as many as the statistics say."""
+    """Return whether each set has documents, as many as the statistics say."""
     recorded = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
     holds = recorded == dict(scan.documents) and all(recorded.values())
     return Verdict(holds, f"{dict(scan.documents)}, {recorded} in the statistics")
 
 
 def unique_ids(scan: Scan) -> Verdict:
-    """Whether no document id is repeated in a set."""
+    """Return whether no document id is repeated in a set."""
     repeated = sum(count - 1 for count in scan.ids.values())
     return Verdict(not repeated, f"{repeated} repeated")
 
 
 def one_side(scan: Scan) -> Verdict:
-    """Whether the documents of each file are all on one side of the hold-out."""
+    """Return whether the documents of each file are all on one side of the hold-out."""
     mixed = sorted(name for name, sides in scan.sides.items() if len(sides) > 1)
     return Verdict(not mixed, f"{len(mixed)} files in both splits, first {mixed[:1]}")
 

@@ -45,7 +45,7 @@ class _Windows:
         return tokens_of(self.encoder, record[c.TEXT]) <= self.limits[name]
 
     def is_prefix(self, scan: Scan, name: str, record: Record) -> bool:
-        """Whether the window of the same function in a smaller set is a prefix that ends with a chunk."""
+        """Return whether the window of the same function in a smaller set is a prefix that ends with a chunk."""
         key, text = (record[c.COMMIT], record[c.FILEPATH], record[c.BYTE_START]), record[c.TEXT]
         length, digest = self.shorter.get(key, (len(text), _digest(text)))
         self.shorter[key] = len(text), _digest(text)
@@ -59,7 +59,7 @@ class _Windows:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    """Return assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
     from megacpp_assets.tokenizer.device import load_encoder
 
     encoder = load_encoder(input_of(artifact, "tokenizer").directory)
@@ -80,7 +80,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
 
 def _target_is_whole(scan: Scan, name: str, record: Record) -> bool:
-    """Whether the lines of the modified function after the commit are all there, in order."""
+    """Return whether the lines of the modified function after the commit are all there, in order."""
     change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
     if change is None:
         return False

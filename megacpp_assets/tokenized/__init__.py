@@ -1,1 +1,1 @@
-"""Stage 3b: semantic JSONL to token parquet."""
+"""Stage 3b, `tokenized_parquet`: encodes documents and writes them as token parquet."""

@@ -22,14 +22,14 @@ from megacpp_assets.tokenized.split import Limits, cut_points
 
 @dataclass(frozen=True, slots=True)
 class TokenizedBatch:
-    """`table` has the tokenized schema; `pieces[i]` is how many rows of it document `i` of the batch became."""
+    """Encoded documents. `table` has the tokenized schema; `pieces[i]` is the number of its rows from document i."""
 
     table: pa.Table
     pieces: NDArray[np.int64]
 
 
 def tokenize(documents: pa.Table, encoder: TextEncoder, limits: Limits) -> TokenizedBatch:
-    """Encode a table of `records.DOCUMENTS`, splitting every document that exceeds `limits`.
+    """Encode a table of `records.DOCUMENTS` and split every document that exceeds `limits`.
 
     Raises `SchemaViolation` if the encoder gives no usable spans.
     """
@@ -52,7 +52,7 @@ def tokenize(documents: pa.Table, encoder: TextEncoder, limits: Limits) -> Token
 
 
 def with_tokens(documents: pa.Table, encoded: EncodedLists) -> pa.Table:
-    """`documents` with the token columns of `encoded`, in the order of the tokenized schema."""
+    """Return `documents` with the token columns of `encoded`, in the order of the tokenized schema."""
     counts = encoded.ids.value_lengths()
     spans = (encoded.char_starts, encoded.char_ends)
     if len(counts) != documents.num_rows or any(not lists.value_lengths().equals(counts) for lists in spans):

@@ -1,4 +1,4 @@
-"""Cuts a document into pieces at given offsets and carries every column along.
+"""Cuts a document into pieces at given offsets, with all its columns.
 
 One document in, its pieces out: their texts join to its text, their character columns to its columns; chunks, edges
 and constituents are shifted, clipped to the piece, and dropped where they have no part in it.
@@ -22,7 +22,7 @@ _Row = dict[str, Any]
 
 
 def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
-    """The pieces of a one-row table of `records.DOCUMENTS`, as a table of one row each.
+    """Return the pieces of a one-row table of `records.DOCUMENTS`, one row per piece.
 
     Piece `i` is text[cuts[i]:cuts[i + 1]] and is called `<doc_id>.<i as four digits>`; the other provenance columns
     stay the document's. An edge stays where both of its chunks have a part in the same piece.
@@ -40,7 +40,7 @@ def cut_document(document: pa.Table, cuts: Sequence[int]) -> pa.Table:
 
 
 def _per_character(column: pa.ChunkedArray, lengths: NDArray[np.int64]) -> pa.ListArray:
-    """The values of one document as those of its pieces; a column without values has none in any piece."""
+    """Return the values of a document divided among its pieces. A column without values has none in any piece."""
     values = column.chunk(0).flatten()
     return pa.ListArray.from_arrays(offsets_of(lengths if len(values) else np.zeros_like(lengths)), values)
 
@@ -59,7 +59,7 @@ def _piece(row: _Row, index: int, begin: int, end: int) -> _Row:
 
 
 def _chunks(chunks: list[_Row], begin: int, end: int) -> tuple[list[_Row], dict[int, int]]:
-    """The chunks with a part in [begin, end), clipped and shifted, and old index -> new index."""
+    """Return (chunks that overlap [begin, end), clipped and shifted; new index by old index)."""
     kept: list[_Row] = []
     place: dict[int, int] = {}
     for index, chunk in enumerate(chunks):
@@ -90,7 +90,10 @@ def _constituents(row: _Row, begin: int, end: int) -> list[_Row]:
 
 
 def _byte_range(part: _Row, text: str, start: int, stop: int) -> dict[str, int]:
-    """The file bytes of text[start:stop], which lies in `part`; all of the part's where it is not the file's bytes."""
+    """Return the byte range of text[start:stop] in the file of `part`.
+
+    It is the range of the whole part if the text of the part is not made of the file's bytes.
+    """
     ranges = ((part["char_start"], start), (start, stop), (stop, part["char_end"]))
     before, inside, after = (len(text[low:high].encode(part["encoding"], "replace")) for low, high in ranges)
     if before + inside + after != part["byte_end"] - part["byte_start"]:

@@ -1,4 +1,4 @@
-"""JSONL records to Arrow: a batch of them becomes one table of documents that have no tokens yet.
+"""Converts a batch of JSONL records to an Arrow table of documents without tokens.
 
 A character column has one value per character of its document's text; a record without labels (an empty list) gets the
 fill value. Change columns have one value per character, or none in a document that is not made of a commit.
@@ -22,11 +22,11 @@ from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, CONSTITUEN
 TOKEN_COLUMNS: Final = (c.TOKEN_IDS_COLUMN, c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS, c.ACTUAL_TOKEN_COUNT)
 
 DOCUMENTS: Final = pa.schema([field for field in TOKENIZED if field.name not in TOKEN_COLUMNS])
-"""The tokenized schema before there are tokens."""
+"""The tokenized schema without the token columns."""
 
 
 def documents_table(records: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Records of `schemas.JSONL_KEYS` as a table of `DOCUMENTS`.
+    """Return records of `schemas.JSONL_KEYS` as a table of `DOCUMENTS`.
 
     Raises `SchemaViolation`, naming the document or the key, for a value of another type, out of its type's range, or a
     character column whose length is not the text's.
@@ -52,7 +52,7 @@ def documents_table(records: Iterable[Mapping[str, Any]]) -> pa.Table:
 def _change_columns(
     runs: list[Sequence[Sequence[int]]], lengths: NDArray[np.int64], doc_ids: list[str]
 ) -> dict[str, pa.ListArray]:
-    """The change columns, from runs (characters, mask before, mask after, hunk, edit operation) of each document."""
+    """Return the change columns, from runs (characters, mask before, mask after, hunk, edit operation)."""
     kept = np.zeros(len(runs), dtype=np.int64)
     tables: list[NDArray[np.int32]] = [np.zeros((0, 1 + len(CHANGE_TYPES)), dtype=np.int32)]
     for index, document in enumerate(runs):
@@ -85,8 +85,10 @@ def _column(name: str, values: list[Any]) -> pa.Array:
 
 
 def _with_defaults(column: pa.ListArray) -> pa.ListArray:
-    """Constituents with what their records leave out: the blob in those of the pinned commit, the encoding in those of
-    a history, which are UTF-8."""
+    """Return constituents with the fields that records omit.
+
+    Documents of the pinned commit omit the blob. Documents of a history omit the encoding, which is UTF-8.
+    """
     parts = column.values
     fields = [parts.field(field.name) for field in CONSTITUENT]
     for name, default in (("blob", ""), ("encoding", "utf-8")):
@@ -137,7 +139,7 @@ def _integers(values: list[int], dtype: np.dtype[Any], where: str) -> NDArray[An
 
 
 def offsets_of(lengths: NDArray[Any]) -> pa.Array:
-    """List offsets (int32) of lists that have these lengths."""
+    """Return the offsets (int32) of lists with these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
     return pa.array(offsets)

@@ -1,4 +1,4 @@
-"""Tokenized documents to parquet files: training shards of a fixed number of documents, and the validation shard.
+"""Writes tokenized documents to parquet: training shards with a fixed number of documents, and a validation shard.
 
 Rows keep their order within a file; both kinds of file are there even if they have no rows.
 """
@@ -22,7 +22,7 @@ from megacpp_assets.storage.publish import Publication
 
 
 class ShardWriter:
-    """The data files of one budget, open at most two at a time: the current training shard and the validation one."""
+    """The data files of one budget. At most two are open: the current training shard and the validation shard."""
 
     def __init__(self, publication: Publication, budget: DocumentSet, shard_documents: int = SHARD_DOCUMENTS) -> None:
         self._publication = publication
@@ -42,7 +42,7 @@ class ShardWriter:
         self._validation.close(kind, error, trace)
 
     def write(self, table: pa.Table, validation: NDArray[np.bool_]) -> None:
-        """Append each row of `table` to the side that `validation` names for it."""
+        """Append each row of `table` to the validation shard if `validation` is set for it, else to training."""
         # Documents come sorted by side, so there are few stretches, and a slice copies nothing.
         ends = [*(np.flatnonzero(np.diff(validation)) + 1).tolist(), len(validation)]
         for start, end in pairwise([0, *ends]):
@@ -71,7 +71,7 @@ class ShardWriter:
 
 
 class _ShardFile:
-    """One data file being written; named and hashed when closed without an error."""
+    """A data file that is being written. It is named and hashed when it is closed without an error."""
 
     def __init__(self, publication: Publication, budget: DocumentSet, name: str) -> None:
         rows = documents_at_once(ROW_GROUP_ROWS, tokens_of(budget))

@@ -1,4 +1,4 @@
-"""Where to cut a document that exceeds its limits: at chunk boundaries, else at the best break in a chunk.
+"""Finds where to cut a document that exceeds its limits: at chunk boundaries, or at the best break in a chunk.
 
 Text, chunk spans and token spans come in, cut points (character offsets) go out; between two cuts lie at most the limit
 of tokens by the encoder's own count, BOS included, and of chunks; nothing is left out.
@@ -17,15 +17,15 @@ from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SpecError
 
 BREAKS: Final = ("\n\n", "\n", " ", "\t")
-"""Where a chunk that is too long for one piece may be cut, best first."""
+"""Where a chunk that is too long for one piece may be cut; the best places come first."""
 BREAK_WINDOW: Final = 256
-"""Characters before the limit in which a break is looked for (docs/contracts.md)."""
+"""The number of characters before the limit that are searched for a break (docs/contracts.md)."""
 SMALLEST_LIMIT: Final = 8
-"""BOS and any one character fit, whatever the encoder makes of it."""
+"""The smallest limit: BOS and any single character fit, however the encoder encodes it."""
 SMALLEST_CHUNK_LIMIT: Final = 2
-"""The rest of a chunk that was cut, and one more."""
+"""The smallest limit: the rest of a chunk that was cut, and one more chunk."""
 GUESS_SLACK: Final = 64
-"""Tokens by which cutting may shorten the encoding of a piece; a boundary farther out is not tried."""
+"""By how many tokens cutting may shorten the encoding of a piece. A more distant boundary is not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,16 @@ def cut_points(
 
 
 def _chunks_reach(chunks: NDArray[np.int64], begin: int, limit: int, length: int) -> int:
-    """Where the first chunk begins that a piece from `begin` on has no room for; chunks around `begin` all count."""
+    """Return the start of the first chunk that exceeds the limit of chunks for a piece from `begin`.
+
+    All chunks that contain `begin` count.
+    """
     beyond = np.sort(chunks[chunks[:, 1] > begin, 0])[limit:]
     return int(min(beyond[beyond > begin], default=length))
 
 
 def _boundaries(chunks: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """Chunk starts that lie inside no other chunk, and the end of the text; sorted."""
+    """Return the starts of chunks that no other chunk contains, and the end of the text, sorted."""
     order = np.argsort(chunks[:, 0], kind="stable")
     starts, ends = chunks[order, 0], chunks[order, 1]
     open_until = np.maximum.accumulate(np.concatenate([[0], ends]))[:-1]
@@ -80,13 +83,13 @@ def _boundaries(chunks: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def _reach(token_starts: NDArray[np.int32], begin: int, limit: int, length: int) -> int:
-    """Where `limit` tokens from `begin` on end, judged by the whole text's tokens."""
+    """Return where `limit` tokens from `begin` end, estimated with the tokens of the whole text."""
     after = int(np.searchsorted(token_starts, begin)) + limit - 1
     return int(token_starts[after]) if after < len(token_starts) else length
 
 
 class _Piece:
-    """The piece that begins at `begin`, in search of its end. Only the encoder's own count decides."""
+    """Finds the end of the piece that begins at `begin`. Only the encoder's own count of tokens decides."""
 
     def __init__(self, text: str, begin: int, encoder: TextEncoder, limit: int) -> None:
         self._text = text
@@ -95,18 +98,18 @@ class _Piece:
         self._limit = limit
 
     def _first_beyond(self, end: int) -> int:
-        """`end` if the piece fits, else where its first token over the limit starts."""
+        """Return `end` if the piece fits, else the start of its first token beyond the limit."""
         encoded = self._encoder.encode_arrow(pa.array([self._text[self._begin : end]]))
         starts = encoded.char_starts.flatten()
         return end if len(starts) <= self._limit else self._begin + int(starts[self._limit].as_py())
 
     def at_boundary(self, bounds: NDArray[np.int64], reach: int) -> int | None:
-        """The last boundary, at or before `reach`, up to which the piece fits."""
+        """Return the last boundary, not after `reach`, up to which the piece fits."""
         candidates = bounds[(bounds > self._begin) & (bounds <= reach)]
         return next((end for end in candidates[::-1].tolist() if self._first_beyond(end) == end), None)
 
     def at_break(self, reach: int) -> int:
-        """The last good break, at or before `reach`, up to which the piece fits."""
+        """Return the best last break, not after `reach`, up to which the piece fits."""
         end = reach
         while True:
             end = self._break_before(end)

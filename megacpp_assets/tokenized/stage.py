@@ -47,7 +47,7 @@ VERSION: Final = "11"
 _SOURCES: Final = {"commit_documents": commit_documents_path, "commit_windows": commit_windows_path}
 """Stage that makes documents of commits -> the path of its artifact."""
 BATCH_DOCUMENTS: Final = 256
-"""Documents of the least budget in memory at a time, fewer of a larger one."""
+"""How many documents of the smallest budget are in memory at a time; fewer of a larger budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
 
 
 def target(spec: TokenizedParquetSpec) -> Target:
-    """The work of tokenizing one repository; the tokenizer's identity is in the manifest of the second input."""
+    """Return the target for one repository. The tokenizer's identity is in the manifest of the second input."""
     limits = {"limits": {str(budget): limit for budget, limit in spec.limits.items()}} if spec.limits else {}
     return Target(
         root=spec.root,
@@ -126,7 +126,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
 
 
 def _stages(budgets: Sequence[DocumentSet]) -> tuple[str, ...]:
-    """The stages beside `semantic_jsonl` that made documents of the sets `budgets`."""
+    """Return the stages other than `semantic_jsonl` that made documents of the sets `budgets`."""
     return tuple(stage for stage in _SOURCES if stage in set(map(stage_of, budgets)))
 
 
@@ -136,7 +136,7 @@ def _records(documents: Artifact) -> int:
 
 @functools.lru_cache(maxsize=1)
 def _encoder(directory: Path, manifest_sha256: str) -> TextEncoder:
-    """All repositories of a corpus share one tokenizer, and a full vocabulary takes seconds to verify and load."""
+    """Load an encoder and cache it: repositories share a tokenizer, and loading a full vocabulary takes seconds."""
     return load_encoder(directory)
 
 

@@ -1,4 +1,4 @@
-"""What the token parquet holds, summed up batch by batch for its manifest: deterministic counts only."""
+"""Sums over token parquet for its manifest, added batch by batch. Only deterministic counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 
 SUMS: Final = ("documents", "tokens", "characters", "text_bytes", "val_documents", "val_tokens", "split_documents")
-"""What can be added up over several `Totals`."""
+"""The statistics that can be summed over several `Totals`."""
 _LEAST_BOUND: Final = 16
 
 
 def histogram_bounds(budget: int) -> list[int]:
-    """Inclusive upper bounds of the token histogram: 16, 32, … and at last `budget`."""
+    """Return the inclusive upper bounds of the token histogram: 16, 32, … and finally `budget`."""
     powers = range(_LEAST_BOUND.bit_length() - 1, budget.bit_length())
     return [*(2**power for power in powers if 2**power < budget), budget]
 
@@ -45,7 +45,7 @@ class Totals:
         self.histogram = np.zeros(len(self.bounds), dtype=np.int64)
 
     def add(self, table: pa.Table, validation: NDArray[np.bool_], split_documents: int) -> None:
-        """Count the rows of a tokenized table; `validation` tells its rows' side."""
+        """Count the rows of a tokenized table. `validation` (rows,) is True for a row of the validation split."""
         counts = table[c.ACTUAL_TOKEN_COUNT].to_numpy().astype(np.int64)
         self.documents += table.num_rows
         self.tokens += int(counts.sum())
@@ -58,7 +58,7 @@ class Totals:
         self.histogram += np.bincount(np.searchsorted(self.bounds, counts), minlength=len(self.bounds))
 
     def as_stats(self) -> dict[str, Any]:
-        """The manifest's statistics."""
+        """Return the statistics for the manifest."""
         histogram = zip(self.bounds, self.histogram.tolist(), strict=True)
         return {
             "documents": self.documents,

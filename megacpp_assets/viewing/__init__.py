@@ -1,1 +1,1 @@
-"""A packed row or a document as a person reads it: its text by token, in the colours of its structure."""
+"""Shows a packed row or a document to a person: its text by token, coloured by structure."""

@@ -1,4 +1,4 @@
-"""The colour of each structure category and of each edit, the same in a terminal, a page and a picture."""
+"""The colours of structure categories and edits, which terminal, page and picture share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATEGORY_COLOURS: Final = {
     "typedef": "#0e7490",
     "namespace": "#b91c1c",
 }
-"""On white: each has a contrast of 4.5 or more."""
+"""Colours on white. Each has a contrast of at least 4.5."""
 DARK_COLOURS: Final = {
     "other": "#9ca3af",
     "preamble": "#facc15",
@@ -29,9 +29,9 @@ DARK_COLOURS: Final = {
     "typedef": "#67e8f9",
     "namespace": "#fca5a5",
 }
-"""On black, as terminals mostly are."""
+"""Colours on black, the background of most terminals."""
 
 EDIT_COLOURS: Final = {INSERTED_OP: "#dcfce7", MODIFIED_OP: "#dcfce7", REMOVED_OP: "#fee2e2"}
-"""Background of what a commit added or removed; context has none."""
+"""Background of lines that a commit added or removed. Context lines have none."""
 DARK_EDIT_COLOURS: Final = {INSERTED_OP: "#14532d", MODIFIED_OP: "#14532d", REMOVED_OP: "#7f1d1d"}
-"""The same on a dark ground."""
+"""The same for a dark background."""

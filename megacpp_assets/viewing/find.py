@@ -1,4 +1,4 @@
-"""Finding what is asked for in the artifacts of a dataset, with the tokenizer that made it."""
+"""Finds a row or a document in the artifacts of a dataset, and loads its tokenizer."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _AT_ONCE: Final = 64
 
 
 class Where(NamedTuple):
-    """The split of a mixture's row; the dataset version of a document, "" for any."""
+    """Where to search: the split of a row, and the dataset version of a document ("" for any version)."""
 
     split: str = SPLITS[0]
     version: str = ""
 
 
 def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> Shown:
-    """Row `which` of the mixture SPECIALIST/PHASE, or document `which` (number or id) of NAME@REF.
+    """Return row `which` of the mixture SPECIALIST/PHASE, or document `which` (number or id) of NAME@REF.
 
-    `SpecError` where there is none, `LineageGap` where an artifact is missing or damaged.
+    Raises `SpecError` if it does not exist, and `LineageGap` if an artifact is missing or damaged.
     """
     if "@" in partition:
         enriched = open_artifact(root, enriched_path(dataset, RepoRef.parse(partition)))
@@ -43,7 +43,7 @@ def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> 
 
 
 def find_row(packed: Artifact, which: str, split: str) -> Shown:
-    """Row `which` of `split`, as for `find`."""
+    """Return row `which` of `split`. Raises like `find`."""
     what = f"row of {packed.manifest.partition}, {split}"
     files = packed.files(".parquet", split)
     rows = (row for file in files for row in _rows(file, which, c.PACK_ID))
@@ -54,7 +54,7 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
 
 
 def find_document(enriched: Artifact, which: str, version: str = "") -> Shown:
-    """Document `which`, a number or an id, as for `find`; of `version`, or of any if that is ""."""
+    """Return document `which` (number or id) of the dataset version `version`, "" for any. Raises like `find`."""
     partition = enriched.manifest.partition
     entries = _entries(enriched, version)
     expected = f"an id, or a number below {sum(entry.rows or 0 for entry in entries)}"
@@ -66,7 +66,10 @@ def find_document(enriched: Artifact, which: str, version: str = "") -> Shown:
 
 
 def _entries(artifact: Artifact, version: str) -> list[FileEntry]:
-    """The parquet files of a version, named in full (`v3_simple`) or by its first part (`v3`); `SpecError` for none."""
+    """Return the parquet files of a version, whose full name (`v3_simple`) or first part (`v3`) is given.
+
+    Raises `SpecError` if there are none.
+    """
     files = [entry for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
     found = [entry for entry in files if not version or entry.name.startswith(f"{version}_")]
     if not found:
@@ -78,7 +81,7 @@ def _entries(artifact: Artifact, version: str) -> list[FileEntry]:
 def _documents(
     artifact: Artifact, entries: Sequence[FileEntry], which: str, columns: list[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """The document `which` of enriched or token parquet, whose files and rows are the same."""
+    """Return document `which` of enriched or token parquet; both have the same files and rows."""
     if which.isdecimal() and int(which) < sum(entry.rows or 0 for entry in entries):
         return _numbered(artifact, entries, int(which), columns)
     files = (artifact.file(entry.name) for entry in entries)
@@ -99,7 +102,7 @@ def _numbered(
 
 
 def _rows(file: Path, which: str, key: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of `file` whose `key` is spelled `which`; only those are turned into Python's values."""
+    """Yield the rows of `file` whose `key`, as text, is `which`. Only these become Python objects."""
     for batch in batches(file, _AT_ONCE, columns):
         for place, value in enumerate(batch.column(key).to_pylist()):
             if str(value) == which:
@@ -119,5 +122,5 @@ def _encoder(enriched: Artifact) -> Encoder:
 
 @lru_cache(maxsize=1)
 def _load(directory: Path, _manifest: str) -> Encoder:
-    """A dataset has one tokenizer; a run that describes all of its partitions loads it once."""
+    """Load an encoder and cache it: a run that describes all partitions of a dataset needs the same one."""
     return Encoder.load(directory)

@@ -1,4 +1,4 @@
-"""Text of strangers as characters that draw themselves and do nothing else, in a terminal, a page or a picture."""
+"""Makes untrusted text harmless in a terminal, a page or a picture: control characters become visible numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 _KEPT: Final = frozenset("\n\t")
 _ACTING: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-"""Unicode categories that move a cursor, turn a line around, hide, or mean what only their sender knows."""
+"""Unicode categories of characters that move a cursor, reverse a line, are invisible, or have a private meaning."""
 
 
 def neutral(text: str) -> str:
-    """`text` with every character that acts written as its number, such as ⟨U+202E⟩; tabs become four spaces."""
+    """Return `text` with each control character replaced by its number, such as ⟨U+202E⟩. Tabs become four spaces."""
     return "".join(map(_neutral, text)).replace("\t", "    ")
 
 

@@ -1,4 +1,4 @@
-"""A row or document as one page that loads nothing and runs nothing."""
+"""Shows a row or document as one HTML page without scripts and without external files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ td { padding: 0 1rem 0 0; }
 
 
 def page(shown: Shown) -> str:
-    """The page's HTML."""
+    """Return the page as HTML."""
     return "".join(_parts(shown))
 
 

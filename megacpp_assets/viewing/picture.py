@@ -1,4 +1,4 @@
-"""The first lines of a row or document as a picture, for pages that show pictures and no HTML of ours."""
+"""Draws the first lines of a row or document as a picture, for pages that accept pictures but no HTML."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LINES: Final = 40
 _COLUMNS: Final = 110
 _LINE_HEIGHT, _CHARACTER_WIDTH = 15, 7.3
 _BARS: Final = ("#d1d5db", "#4b5563")
-"""Beside the lines of one document and the next."""
+"""Colours of the bars beside the lines; consecutive documents alternate."""
 
 
 def picture(shown: Shown, lines: int = LINES) -> str:
-    """SVG of at most `lines` lines: text in its category's colour, context pale, a bar beside each document."""
+    """Return an SVG of at most `lines` lines: text coloured by category, pale context, a bar beside each document."""
     drawn = [line for _, line in zip(range(lines), _lines(shown), strict=False)]
     width, height = int(_COLUMNS * _CHARACTER_WIDTH) + 20, (len(drawn) + 1) * _LINE_HEIGHT + 10
     body = "".join(_drawn(number, *line) for number, line in enumerate(drawn, start=1))
@@ -31,7 +31,7 @@ def picture(shown: Shown, lines: int = LINES) -> str:
 
 
 def _lines(shown: Shown) -> Iterator[tuple[int, list[Piece]]]:
-    """(number of the document, its pieces) line by line; a line ends at the picture's edge."""
+    """Yield (number of the document, pieces of the line). A line ends at the edge of the picture."""
     for number, document in enumerate(shown.documents):
         line: list[Piece] = []
         for piece in document.pieces:

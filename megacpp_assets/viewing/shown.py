@@ -1,4 +1,4 @@
-"""What is shown of a row or a document: documents of pieces, with the chunks and edges between them."""
+"""The content of a view of a row or document: documents as coloured pieces, chunks, and edges between chunks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ ROLE_NAMES = {ROOT_ROLE: "root", CONTEXT_ROLE: "context", SYNTHETIC_ROLE: "of no
 
 Decode = Callable[[Sequence[int]], bytes]
 _TextOf = Callable[[int, int], str]
-"""The text of tokens [start, end), asked in order; a character that several tokens share is of the last of them."""
+"""A function that returns the text of tokens [start, end) and is called in order.
+
+A character that several tokens share belongs to the last of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text of neighbouring tokens of one category, one role and one edit operation, safe to draw."""
+    """Text of consecutive tokens with the same category, role and edit operation. It is safe to draw."""
 
     text: str
     category: str
@@ -32,7 +35,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """`title` says which it is; `tokens` counts its BOS too."""
+    """A document of a view. `title` names it; `tokens` includes its BOS."""
 
     title: str
     tokens: int
@@ -41,7 +44,7 @@ class ShownDocument:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Tokens [start, end) of the row or document, a category as kind, and its distance from the roots."""
+    """A chunk: its tokens [start, end) of the row or document, its category, and its dependency level."""
 
     start: int
     end: int
@@ -51,7 +54,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row or a document; edges are pairs of indices of `chunks`: (caller, callee), (user, type)."""
+    """The view of a row or document. Edges are pairs of indices in `chunks`: (caller, callee) and (user, type)."""
 
     title: str
     documents: tuple[ShownDocument, ...]
@@ -62,7 +65,7 @@ class Shown:
 
 
 def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
-    """A packed row: its documents in order, each with the name of its repository, then the pads."""
+    """Return the view of a packed row: its documents in order, each with its repository, then the padding."""
     documents, start = [], 0
     sources = zip(row[c.SOURCE_REPOS], row[c.SOURCE_DOC_IDS], row[c.SOURCE_DOC_TOKEN_LENGTHS], strict=True)
     for number, (repo, doc_id, tokens) in enumerate(sources):
@@ -74,10 +77,10 @@ def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
 
 
 def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> Shown:
-    """An enriched document; `starts` are the characters of its text where its tokens begin."""
-    told = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
+    """Return the view of an enriched document. `starts` has the first character of each token."""
+    platform_names = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
     place = f"{row[c.FILEPATH]} at {row[c.COMMIT]}"
-    named = neutral(f"{row[c.DOC_ID]}: {place} ({row[c.LICENSE]}, {row[c.SPLIT]}; {told})")
+    named = neutral(f"{row[c.DOC_ID]}: {place} ({row[c.LICENSE]}, {row[c.SPLIT]}; {platform_names})")
     whole = slice(0, row[c.ACTUAL_TOKEN_COUNT])
     return _shown(title, [_document(named, row, whole, _spanned(row[c.TEXT], starts))], 0, row)
 
@@ -115,7 +118,7 @@ def _pieces(styles: Iterable[tuple[int, int, int]], text_of: _TextOf) -> Iterato
 
 
 def _decoded(ids: Sequence[int], decode: Decode) -> _TextOf:
-    """Texts by what tokens say; what is no text is a replacement character."""
+    """Return a function that decodes tokens to text. Bytes that are not UTF-8 become replacement characters."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     return lambda start, end: decoder.decode(decode(ids[start:end]), final=end == len(ids))
 

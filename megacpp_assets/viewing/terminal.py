@@ -1,4 +1,4 @@
-"""A row or document for a terminal."""
+"""Prints a row or document to a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from megacpp_assets.viewing.shown import Piece, Shown
 
 
 def print_shown(shown: Shown, console: Console) -> None:
-    """Documents under a rule each, coloured by category; context dim, what is of no file underlined; then chunks."""
+    """Print each document below a line with its title, then the chunks and edges.
+
+    Text is coloured by category; context is dim, and synthetic text is underlined.
+    """
     console.print(_legend())
     for document in shown.documents:
         console.rule(Text(f"{document.title}, {document.tokens} tokens"), align="left", characters="─")

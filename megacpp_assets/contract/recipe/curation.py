@@ -101,7 +101,7 @@ def _require(name: str, value: str, words: Sequence[str]) -> None:
 
 
 def benchmark_set(line: str) -> tuple[str, str]:
-    """(sha256, path) of a benchmark set, given as sha256sum writes it; `SpecError` for another line."""
+    """Return (sha256, path) of a benchmark set, given as sha256sum writes it; `SpecError` for another line."""
     match = _SET.fullmatch(line)
     if match is None:
         do = "write what sha256sum PATH prints"

@@ -54,7 +54,7 @@ class PhaseRecipe:
 
 
 def standard_phases() -> dict[str, PhaseRecipe]:
-    """The phases that every recipe has; it may change them and add others."""
+    """Return the phases that every recipe has; it may change them and add others."""
     tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
     return {name: PhaseRecipe(row_tokens=each, document_tokens=each) for name, each in tokens.items()}
 

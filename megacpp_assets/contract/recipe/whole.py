@@ -235,5 +235,5 @@ def _require_stand_ins(stand_ins: Mapping[str, tuple[str, ...]], repos: set[str]
 
 
 def as_config(section: Any) -> dict[str, Any]:
-    """A recipe section as manifest configuration."""
+    """Return a recipe section as manifest configuration."""
     return asdict(section)

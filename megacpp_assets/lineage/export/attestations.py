@@ -31,13 +31,13 @@ _BUILDER: Final = "https://pypi.org/project/megacpp-assets"
 
 
 def attestation(link: Link, key: Ed25519PrivateKey | None) -> bytes:
-    """The statement about an artifact as canonical JSON; with a key, a signed envelope around the statement."""
+    """Return the statement about an artifact as canonical JSON; with a key, a signed envelope around the statement."""
     payload = canonical_json(_statement(link))
     return canonical_json(_envelope(payload, key)) if key is not None else payload
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """The private key in the file that `MEGACPP_SIGNING_KEY` names; None if the variable is not set.
+    """Return the private key in the file that `MEGACPP_SIGNING_KEY` names; None if the variable is not set.
 
     Raises `EnvironmentLacks` if the file cannot be read or holds no such key.
     """
@@ -54,7 +54,7 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 
 def _no_key(found: str) -> EnvironmentLacks:
-    """The error for a file without a usable key. It never shows the content of the file, which may be secret."""
+    """Return the error for a file without a usable key. It never shows the content of the file, which may be secret."""
     do = f"openssl genpkey -algorithm ed25519 -out KEY.pem, or unset {KEY_VARIABLE} to export without a signature"
     return EnvironmentLacks(KEY_VARIABLE, expected="the file of an ed25519 private key in PEM", found=found, do=do)
 

@@ -57,7 +57,7 @@ _CONTEXT: Final = {
 
 
 def dataset_card(chain: Chain) -> bytes:
-    """The card as canonical JSON-LD. Hashes and counts come from the manifest, whose hash is in the version."""
+    """Return the card as canonical JSON-LD. Hashes and counts come from the manifest, whose hash is in the version."""
     packed, sources = chain.packed, attributions(chain)
     version = packed.sha256[:12]
     card = {
@@ -89,7 +89,10 @@ def _description(chain: Chain) -> str:
 
 
 def _licences(sources: Sequence[Attribution]) -> list[str]:
-    """Addresses of the licences of all repositories and of their files. The format requires addresses, not names."""
+    """Return addresses of the licences of all repositories and of their files.
+
+    The format requires addresses, not names.
+    """
     stated = {name for each in sources for name in (each.license, *each.file_licenses) if name}
     return sorted({address for name in stated - {UNKNOWN} for address in licence_addresses(name)})
 
@@ -148,7 +151,7 @@ def _field(split: str, field: pa.Field) -> dict[str, Any]:
 
 
 def _nested(split: str, field: pa.Field) -> dict[str, Any]:
-    """A field for a list of structures. Each member of the structure becomes a subfield."""
+    """Return a field for a list of structures. Each member of the structure becomes a subfield."""
     identity = f"{split}/{field.name}"
     members = [
         {

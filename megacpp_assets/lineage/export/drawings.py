@@ -22,7 +22,7 @@ _STYLE: Final = (
 
 
 def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str] = (), *, image: bool = False) -> str:
-    """An SVG element with a horizontal bar for each (name, number); `colours`, if given, has one colour per bar.
+    """Return an SVG element with a horizontal bar for each (name, number); `colours`, if given, has one colour per bar.
 
     With `image` the SVG can be a file of its own: it contains its title and its style.
     """
@@ -43,7 +43,7 @@ def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str]
 
 
 def curve(points: Sequence[tuple[float, float]], title: str, across: str, up: str, *, image: bool = False) -> str:
-    """An SVG element with a line through `points`, sorted by x, at least one. `across` and `up` name the axes.
+    """Return an SVG element with a line through `points`, sorted by x, at least one. `across` and `up` name the axes.
 
     `image` has the same meaning as for `bars`.
     """

@@ -31,7 +31,7 @@ _RUNS: Final = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 
 
 def run_events(chain: Chain) -> bytes:
-    """One JSON line per artifact; each comes after its inputs. Equal chains give equal bytes."""
+    """Return one JSON line per artifact; each comes after its inputs. Equal chains give equal bytes."""
     when = _when()
     return "".join(f"{Serde.to_json(_event(chain, link, when))}\n" for link in chain.links).encode()
 

@@ -42,7 +42,7 @@ class Chain:
         return self.links[-1]
 
     def of(self, stage: str) -> Iterator[Link]:
-        """The links that a stage made."""
+        """Return the links that a stage made."""
         return (link for link in self.links if link.manifest.stage == stage)
 
     @property
@@ -57,6 +57,6 @@ class Chain:
 
 
 def read_chain(history: History, checkpoint: KnownManifest) -> Chain:
-    """The chain of `checkpoint`. Raises `LineageGap`, which names the first missing manifest."""
+    """Return the chain of `checkpoint`. Raises `LineageGap`, which names the first missing manifest."""
     made = sorted(history.chain(checkpoint).values(), key=lambda each: (stage_number(each.stage), each.path))
     return Chain(tuple(Link(each.path, each.sha256, history.read(each)) for each in made))

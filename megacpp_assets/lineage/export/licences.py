@@ -22,7 +22,7 @@ class Attribution:
 
 
 def attributions(chain: Chain) -> list[Attribution]:
-    """Each repository of the chain. A repository that only the tokenizer was trained on has 0 documents."""
+    """Return each repository of the chain. A repository that only the tokenizer was trained on has 0 documents."""
     stats = chain.packed.manifest.stats
     return [_attribution(link, stats) for link in chain.of("pinned_repos")]
 

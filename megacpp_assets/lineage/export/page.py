@@ -32,7 +32,7 @@ Cell = str | int
 
 
 def audit_page(chain: Chain, steps: Sequence[StepMetrics], listed: Sequence[str]) -> bytes:
-    """The page as UTF-8 HTML.
+    """Return the page as UTF-8 HTML.
 
     `steps` has the loss of each step; it is empty if the checkpoint's files were removed. `listed` names the other
     exported files in the folder of the page.
@@ -183,7 +183,7 @@ def _word(value: Cell) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """An HTML table. `head` is plain text; cells of type str are HTML already."""
+    """Return an HTML table. `head` is plain text; cells of type str are HTML already."""
     titles = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f"<table><tr>{titles}</tr>{''.join(lines)}</table>"
@@ -194,7 +194,7 @@ def _cell(value: Cell) -> str:
 
 
 def _hash(text: str) -> str:
-    """The first digits of a hash as HTML. The exported statements contain the whole hash."""
+    """Return the first digits of a hash as HTML. The exported statements contain the whole hash."""
     return f'<code class="h">{escape(text[:_DIGITS])}</code>'
 
 

@@ -47,7 +47,7 @@ def write_exports(history: History, checkpoint: KnownManifest, folder: Path) -> 
 
 
 def page_of(history: History, checkpoint: KnownManifest) -> bytes:
-    """The audit page of `checkpoint` without the other exports. Raises `LineageGap` if a manifest is missing."""
+    """Return the audit page of `checkpoint` without the other exports. Raises `LineageGap` if a manifest is missing."""
     return _page(history, checkpoint, read_chain(history, checkpoint), [])
 
 
@@ -66,5 +66,5 @@ def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:
 
 
 def _losses(history: History, link: Link, made: KnownManifest) -> Sequence[StepMetrics]:
-    """The losses of a checkpoint, from a file that is compared with the manifest; empty if it was removed."""
+    """Return the losses of a checkpoint, from a file that is compared with the manifest; empty if it was removed."""
     return read_metrics(open_artifact(history.root, link.path)) if history.is_on_disk(made) else []

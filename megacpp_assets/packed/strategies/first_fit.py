@@ -53,7 +53,7 @@ class _FreeSpace:
         return row
 
     def _first(self, size: int, parts: int) -> int | None:
-        """The leaf of the first row with enough space; None if the tree has too few leaves."""
+        """Return the leaf of the first row with enough space; None if the tree has too few leaves."""
         waiting = [1]
         while waiting:
             node = waiting.pop()
@@ -73,7 +73,7 @@ class _FreeSpace:
 
 
 def _doubled(tree: list[int], all_space: int) -> list[int]:
-    """A tree with twice as many leaves. The rows of the new half are unused."""
+    """Return a tree with twice as many leaves. The rows of the new half are unused."""
     wide, width = [all_space, all_space], 1
     while width < len(tree):
         wide += tree[width : 2 * width] + [all_space] * width

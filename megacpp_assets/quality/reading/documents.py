@@ -58,7 +58,7 @@ class Documents:
         return int(self.batch.num_rows)
 
     def lists(self, name: str) -> Ragged:
-        """A list column; `column.field` names a field of its structs.
+        """Return a list column; `column.field` names a field of its structs.
 
         A missing value becomes one outside every range.
         """
@@ -71,11 +71,11 @@ class Documents:
         return self._lists[name]
 
     def lengths(self, name: str) -> NDArray[np.int64]:
-        """The length of each document's list; 0 for a missing list."""
+        """Return the length of each document's list; 0 for a missing list."""
         return list_lengths(self.batch.column(name))
 
     def incomplete(self, name: str) -> Mask:
-        """Documents whose list `name` is missing or has a missing value."""
+        """Return documents whose list `name` is missing or has a missing value."""
         column = self.batch.column(name)
         missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
         if column.values.null_count:
@@ -83,19 +83,19 @@ class Documents:
         return missing
 
     def number(self, name: str) -> NDArray[np.int64]:
-        """An integer column; -1 for a missing value."""
+        """Return an integer column; -1 for a missing value."""
         return np.asarray(self.batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
 
     def other_than(self, name: str, value: str) -> Mask:
-        """Documents whose `name` differs from `value` or is missing."""
+        """Return documents whose `name` differs from `value` or is missing."""
         return ~true_of(pc.equal(self.batch.column(name), value))
 
     def none_of(self, name: str, values: Sequence[str]) -> Mask:
-        """Documents whose `name` is not in `values` or is missing."""
+        """Return documents whose `name` is not in `values` or is missing."""
         return ~true_of(pc.is_in(self.batch.column(name), value_set=pa.array(values, pa.string())))
 
     def empty(self, name: str) -> Mask:
-        """Documents whose `name` is empty or missing."""
+        """Return documents whose `name` is empty or missing."""
         return ~true_of(pc.not_equal(self.batch.column(name), ""))
 
     @property
@@ -120,7 +120,7 @@ class Documents:
         return _int64(pc.binary_length(self.batch.column(c.TEXT)))
 
     def invalid_platforms(self) -> Mask:
-        """Documents whose platforms do not ascend, are out of range, missing, or too many."""
+        """Return documents whose platforms do not ascend, are out of range, missing, or too many."""
         ids = self.lists(c.PLATFORM_IDS)
         before = np.append(0, ids.values[:-1])[: len(ids.values)]
         rising = (ids.position == 0) | (ids.values > before)
@@ -128,7 +128,7 @@ class Documents:
         return ids.any(outside | ~rising) | (ids.lengths > MAX_PLATFORM_IDS) | self.incomplete(c.PLATFORM_IDS)
 
     def uneven(self, names: Sequence[str], lengths: NDArray[np.int64]) -> Mask:
-        """Documents in which a list of `names` does not have the length in `lengths`, or has a missing value."""
+        """Return documents in which a list of `names` does not have the length in `lengths`, or has a missing value."""
         wrong = np.zeros(self.count, dtype=np.bool_)
         for name in names:
             wrong |= (self.lengths(name) != lengths) | self.incomplete(name)
@@ -136,12 +136,12 @@ class Documents:
 
 
 def _out_of_range(kind: pa.DataType) -> int:
-    """A value that breaks every rule about ranges: -1, or the largest value of an unsigned type."""
+    """Return a value that breaks every rule about ranges: -1, or the largest value of an unsigned type."""
     return -1 if pa.types.is_signed_integer(kind) else int(np.iinfo(kind.to_pandas_dtype()).max)
 
 
 def true_of(flags: pa.BooleanArray) -> Mask:
-    """The flags as a mask; a missing flag is False."""
+    """Return the flags as a mask; a missing flag is False."""
     return np.asarray(flags.fill_null(False).to_numpy(zero_copy_only=False))
 
 
@@ -179,7 +179,7 @@ class RuleResults:
 
 
 def apply_rules(artifact: Artifact, batches: Iterable[Documents], rules: Sequence[Rule]) -> RuleResults:
-    """Apply every rule to all documents of `artifact`, which come in `batches`."""
+    """Return apply every rule to all documents of `artifact`, which come in `batches`."""
     found = RuleResults(artifact, {rule: Broken() for rule in rules})
     keys: dict[DocumentSet, list[NDArray[np.uint64]]] = defaultdict(list)
     for documents in batches:
@@ -199,7 +199,7 @@ def _apply_to_batch(documents: Documents, rules: Sequence[Rule], found: RuleResu
 def document_batches(
     artifact: Artifact, budget: DocumentSet, columns: list[str] | None = None, *, validation: bool | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """All documents of a budget in batches, in order.
+    """Yield all documents of a budget in batches, in order.
 
     `validation` selects the validation split (True) or the training split (False); None selects both.
     """
@@ -209,7 +209,7 @@ def document_batches(
 
 
 def file_batches(file: Path, budget: DocumentSet, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The documents of one file in batches; the batch size depends on the tokens of `budget`."""
+    """Yield the documents of one file in batches; the batch size depends on the tokens of `budget`."""
     yield from batches(file, documents_at_once(_BATCH_DOCUMENTS, tokens_of(budget)), columns)
 
 

@@ -20,7 +20,7 @@ from megacpp_assets.quality.reading import _fingerprints
 def fingerprints(
     columns: Sequence[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """One fingerprint per document. Document i has the values [starts[i], ends[i]) of each of `columns`.
+    """Return one fingerprint per document. Document i has the values [starts[i], ends[i]) of each of `columns`.
 
     At each position the values of all columns are multiplied by an odd constant of their column, summed and mixed. The
     fingerprint is the sum over positions, each weighted with a power of another odd constant, modulo 2**64.
@@ -39,7 +39,7 @@ def fingerprints(
 
 
 def text_keys(texts: pa.Array) -> NDArray[np.uint64]:
-    """A 64-bit key for each string; a missing string has the key of the empty one."""
+    """Return a 64-bit key for each string; a missing string has the key of the empty one."""
     encoded = pc.cast(texts.fill_null(""), pa.large_binary())
     offsets = np.frombuffer(encoded.buffers()[1], np.int64)[encoded.offset : encoded.offset + len(encoded) + 1]
     data = encoded.buffers()[2]

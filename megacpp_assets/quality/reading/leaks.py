@@ -45,7 +45,7 @@ class LeakDetector:
         self._held.see(text, RUN_TOKENS)
 
     def leaked(self) -> Leak:
-        """The held-out roots found in the training texts so far."""
+        """Return the held-out roots found in the training texts so far."""
         found = self._held.found()
         first = next((name for name, is_found in zip(self._names, found, strict=True) if is_found), "")
         return Leak(int(self._sizes[found].sum()), int(self._sizes.sum()), first)
@@ -60,7 +60,7 @@ class _Root(NamedTuple):
 
 
 def _roots(document: Mapping[str, Any]) -> Iterator[_Root]:
-    """The roots of `document` that are long enough to compare: too short a root has no run of tokens."""
+    """Yield the roots of `document` that are long enough to compare: too short a root has no run of tokens."""
     for part in document[c.CONSTITUENTS]:
         size = part["byte_end"] - part["byte_start"]
         if part["role"] == ROOT_ROLE:

@@ -90,7 +90,7 @@ class Pair:
         self.tokens = _map(self.path(files.BIN), self.dtype)
 
     def path(self, suffix: str) -> Path:
-        """The file of the pair that ends with `suffix`."""
+        """Return the file of the pair that ends with `suffix`."""
         return self.prefix.with_name(self.prefix.name + suffix)
 
     @property
@@ -114,7 +114,7 @@ class Pair:
         return self.path(files.BIN).stat().st_size, self.total * self.dtype.itemsize
 
     def header(self) -> tuple[IndexHeader, bool]:
-        """The header, and whether it has the expected token type and one more boundary than sequences.
+        """Return the header, and whether it has the expected token type and one more boundary than sequences.
 
         Raises `IndexCorrupt` if the bytes are not a Megatron header.
         """
@@ -127,23 +127,23 @@ class Pair:
         return running and np.array_equal(self.boundaries, np.arange(self.documents + 1))
 
     def ids_outside(self, limit: int) -> int:
-        """The number of tokens that are negative, or not below `limit`."""
+        """Return the number of tokens that are negative, or not below `limit`."""
         return sum(int(((part < 0) | (part >= limit)).sum()) for part in self._token_blocks())
 
     def bos(self) -> tuple[int, int]:
-        """(BOS tokens in the whole file, documents that start with BOS)."""
+        """Return (BOS tokens in the whole file, documents that start with BOS)."""
         starts = self.starts[:-1]
         at_start = int((self.tokens[starts[starts < len(self.tokens)]] == BOS_ID).sum())
         return sum(int((part == BOS_ID).sum()) for part in self._token_blocks()), at_start
 
     def uneven_channels(self) -> Iterator[str]:
-        """A problem for each channel that does not have one value per token."""
+        """Yield a problem for each channel that does not have one value per token."""
         if self._record.tokens != self.total:
             yield f"a record of {self._record.tokens} tokens for {self.total}"
         yield from (str(error) for error in self._channels.values() if isinstance(error, IndexCorrupt))
 
     def rows_cover(self) -> bool:
-        """Whether row starts rise from 0 to the document count, and no row has more than `row_tokens` tokens."""
+        """Return whether row starts rise from 0 to the document count, and no row has more than `row_tokens` tokens."""
         rows = np.fromfile(self.path(files.ROWS), ROW_DTYPE)
         rising = len(rows) > 1 and rows[0] == 0 and rows[-1] == self.documents and bool((np.diff(rows) > 0).all())
         return rising and int(np.diff(self.starts[rows]).max()) <= self.row_tokens
@@ -249,7 +249,7 @@ class Pair:
 
 
 def _prefixes(column: pa.ListArray, counts: NDArray[np.int64]) -> NDArray[Any]:
-    """The first counts[i] values of row i, for all rows, as one array. All rows have the same length."""
+    """Return the first counts[i] values of row i, for all rows, as one array. All rows have the same length."""
     rows = column.flatten().to_numpy().reshape(len(counts), -1)
     return np.concatenate([row[:count] for row, count in zip(rows, counts, strict=True)])
 
@@ -268,6 +268,6 @@ def _same_lists(one: pa.ListArray, other: pa.ListArray) -> bool:
 
 
 def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The values of a file, mapped. Extra bytes at its end are ignored here: another check compares the size."""
+    """Return the values of a file, mapped. Extra bytes at its end are ignored here: another check compares the size."""
     whole = path.stat().st_size // dtype.itemsize
     return np.memmap(path, dtype, "r", shape=(whole,)) if whole else np.empty(0, dtype)

@@ -53,7 +53,7 @@ class Block:
         return self._first + next((row for row, block in enumerate(one_row_blocks) if rule(block)), 0)
 
     def name_of(self, key: np.uint64) -> str:
-        """Text with id, repository and row of the first document that has this key."""
+        """Return text with id, repository and row of the first document that has this key."""
         batch = self._all if len(self.names) else self._batch
         place = int(np.flatnonzero(_names(batch) == key)[0])
         repos, doc_ids = batch.column(c.SOURCE_REPOS), batch.column(c.SOURCE_DOC_IDS)
@@ -61,30 +61,33 @@ class Block:
         return f"document {doc_ids.flatten()[place]} of {repos.flatten()[place]}, row {row}"
 
     def number(self, name: str) -> NDArray[np.int64]:
-        """An integer column, one value per row; -1 for a missing value."""
+        """Return an integer column, one value per row; -1 for a missing value."""
         return np.asarray(self._batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
 
     def tokens(self, name: str) -> NDArray[Any]:
-        """A token column, of shape (rows, width)."""
+        """Return a token column, of shape (rows, width)."""
         if name not in self._tokens:
             values = self._batch.column(name).flatten().to_numpy()
             self._tokens[name] = values.reshape(self.rows, self.width)
         return self._tokens[name]
 
     def lists(self, name: str) -> Ragged:
-        """A column of integer lists of any length; a missing list is empty."""
+        """Return a column of integer lists of any length; a missing list is empty."""
         return tolerant(self._batch.column(name))
 
     def lengths(self, name: str) -> NDArray[np.int64]:
-        """The length of each row's list `name`."""
+        """Return the length of each row's list `name`."""
         return list_lengths(self._batch.column(name))
 
     def nulls(self, name: str) -> int:
-        """The number of missing values in a list column."""
+        """Return the number of missing values in a list column."""
         return int(self._batch.column(name).flatten().null_count)
 
     def edges(self, name: str) -> Ragged:
-        """The larger end of each edge of an edge column: if it is in range, both ends are. A missing end is 65535."""
+        """Return the larger end of each edge of an edge column: if it is in range, both ends are.
+
+        A missing end is 65535.
+        """
         column = self._batch.column(name)
         ends = column.flatten()
         values = np.maximum(*(ends.field(end).fill_null(0xFFFF).to_numpy() for end in ("from", "to")))
@@ -106,7 +109,7 @@ class Block:
         return np.flatnonzero(~self.valid)
 
     def documents(self) -> Documents:
-        """Keys and fingerprints of the documents that the rows list, cut at the listed lengths.
+        """Return keys and fingerprints of the documents that the rows list, cut at the listed lengths.
 
         Empty if the lists of a row disagree in length; another check reports that.
         """
@@ -134,7 +137,7 @@ class Block:
 def _restored(
     columns: list[NDArray[Any]], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """Columns in which each document has its original token order, and the documents' starts and ends in them.
+    """Return columns in which each document has its original token order, and the documents' starts and ends in them.
 
     Fill-in-the-middle rearranged some documents of rows and added marks. Their sources are not rearranged, so the
     original order is restored before fingerprints are compared.
@@ -149,7 +152,7 @@ def _restored(
 
 
 def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
-    """Rows whose token columns are all `width` long and without nulls."""
+    """Return rows whose token columns are all `width` long and without nulls."""
     even = np.ones(batch.num_rows, dtype=np.bool_)
     for name in c.PACKED_ROWS_TOKEN_ALIGNED_COLUMNS:
         column = batch.column(name)
@@ -177,12 +180,15 @@ def platform_prints(platforms: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def keys_of(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:
-    """A 64-bit key for each pair of repository and document id. Two different pairs collide with probability 2**-64."""
+    """Return a 64-bit key for each pair of repository and document id.
+
+    Two different pairs collide with probability 2**-64.
+    """
     return text_keys(repos) * np.uint64(0x9E3779B97F4A7C15) + text_keys(doc_ids)
 
 
 def _names(batch: pa.RecordBatch) -> NDArray[np.uint64]:
-    """Keys of the documents that rows list; empty if a row does not list one repository per document."""
+    """Return keys of the documents that rows list; empty if a row does not list one repository per document."""
     repos, doc_ids = (batch.column(name) for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS))
     same_lengths = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
     return keys_of(repos.flatten(), doc_ids.flatten()) if same_lengths else np.empty(0, dtype=np.uint64)

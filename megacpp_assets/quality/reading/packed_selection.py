@@ -23,7 +23,7 @@ _BLOCK_DOCUMENTS = 256
 
 
 def budgets_of(packed: Artifact, split: str) -> tuple[DocumentSet, ...]:
-    """The document sets of `split`: the mixture's own, and in training the blended ones in their fixed order."""
+    """Return the document sets of `split`: the mixture's own, and in training the blended ones in their fixed order."""
     own, blend = int(packed.manifest.config["document_tokens"]), packed.manifest.config["blend"]
     return (own, *sorted(map(named_set, blend), key=order_of)) if split == TRAIN_SPLIT else (own,)
 
@@ -41,7 +41,7 @@ def mean_times_taken(packed: Artifact, source: Artifact, split: str) -> list[flo
 
 
 def left_out_by_source(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
-    """One mask per source: True for each document of `split` that the mixture leaves out.
+    """Return one mask per source: True for each document of `split` that the mixture leaves out.
 
     In training these are near-duplicates of held-out documents, documents that another document set has too, and
     near-duplicates across repositories if the recipe removes them. In both splits they are the documents that are too
@@ -61,7 +61,7 @@ def left_out_by_source(packed: Artifact, inputs: Sequence[Artifact], split: str)
 
 
 def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
-    """The documents of the files `paths` that have more tokens or more chunks than a row can hold."""
+    """Return the documents of the files `paths` that have more tokens or more chunks than a row can hold."""
     tokens, chunks = (int(packed.manifest.config[key]) for key in ("row_tokens", "max_chunks"))
     parts = [np.zeros(0, dtype=np.bool_)]
     for path in paths:
@@ -74,7 +74,7 @@ def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
 def near_duplicates(
     packed: Artifact, inputs: Sequence[Artifact], split: str
 ) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
-    """(one mask per source, files of each source) of `split`.
+    """Return (one mask per source, files of each source) of `split`.
 
     A mask is True for each document that is left out of training as a near-duplicate of a held-out document. Validation
     leaves out none.
@@ -90,5 +90,5 @@ def near_duplicates(
 
 
 def clusters_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
-    """The clusters of near-duplicates among the documents of `files`, one sequence of files per source."""
+    """Return the clusters of near-duplicates among the documents of `files`, one sequence of files per source."""
     return find_clusters(files, float(packed.manifest.config["near_copy"]))

@@ -27,7 +27,7 @@ _SHOWN_CHARS = 200
 
 
 def duplicates_problem(packed: Artifact, inputs: Sequence[Artifact]) -> str:
-    """The first problem with the file of near-duplicate clusters; "" if there is none."""
+    """Return the first problem with the file of near-duplicate clusters; "" if there is none."""
     recorded = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
     if packed.manifest.config["duplicates"] == "ignore":
         return "clusters that the recipe does not ask for" if recorded else ""
@@ -43,7 +43,7 @@ def _shorten(line: bytes | None) -> str:
 
 
 def overflow_problems(packed: Artifact, inputs: Sequence[Artifact], split: str) -> Iterator[str]:
-    """A problem for each line of the overflow file that differs from the expected document.
+    """Yield a problem for each line of the overflow file that differs from the expected document.
 
     The expected lines are the documents that are too long for a row, whole and in the order of the sources, except for
     near-duplicates, which the mixture leaves out anyway.
@@ -62,7 +62,7 @@ def overflow_problems(packed: Artifact, inputs: Sequence[Artifact], split: str) 
 
 
 def _flagged(paths: Sequence[Path], flags: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
-    """The documents of the files `paths` whose flag is set. `flags` has one flag per document of all files."""
+    """Yield the documents of the files `paths` whose flag is set. `flags` has one flag per document of all files."""
     done = 0
     for path in paths:
         for batch in batches(path, _BLOCK_DOCUMENTS):

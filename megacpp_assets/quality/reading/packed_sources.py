@@ -77,7 +77,7 @@ class Sources:
             self.first[fault] = block.name_of(keys[0])
 
     def misfits(self) -> NDArray[np.uint64]:
-        """The keys of the documents that rows contain too seldom or too often.
+        """Return the keys of the documents that rows contain too seldom or too often.
 
         A weight of 2.3 allows 2 or 3 times.
         """
@@ -85,7 +85,7 @@ class Sources:
         return self.known.keys[outside]
 
     def _find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """(index of each key in `known`, whether it is known). The index is valid only for a known key."""
+        """Return (index of each key in `known`, whether it is known). The index is valid only for a known key."""
         if not len(self.known.keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
         place = np.minimum(np.searchsorted(self.known.keys, keys), len(self.known.keys) - 1)
@@ -115,7 +115,7 @@ class Sources:
         return np.bincount(self.group, minlength=len(self.weights))
 
     def bounds(self) -> tuple[int, int]:
-        """(least, most) tokens that the rows of this split may contain."""
+        """Return (least, most) tokens that the rows of this split may contain."""
         return int((self.tokens * self._least).sum()), int((self.tokens * self._most).sum())
 
 
@@ -134,7 +134,7 @@ class Upstream:
 
     @staticmethod
     def of(packed: Artifact, inputs: Sequence[Artifact]) -> Upstream:
-        """The key for the rows `packed` and their enriched `inputs`."""
+        """Return the key for the rows `packed` and their enriched `inputs`."""
         config = packed.manifest.config
         decisive = {name: config[name] for name in ("document_tokens", "blend", "near_copy", "duplicates")}
         if config["packing"]["overflow"] == "file":
@@ -145,14 +145,14 @@ class Upstream:
 
 @lru_cache(maxsize=1)
 def left_out_and_leaks(upstream: Upstream) -> tuple[Mapping[str, Sequence[NDArray[np.bool_]]], LeakDetector]:
-    """(by split one mask per source of the documents left out, the leak detector after it saw all documents)."""
+    """Return (by split one mask per source of the documents left out, the leak detector after it saw all documents)."""
     left_out = {split: left_out_by_source(upstream.packed, upstream.inputs, split) for split in SPLITS}
     return left_out, _leaks(upstream.packed, upstream.inputs, left_out)
 
 
 @lru_cache(maxsize=len(SPLITS))
 def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32], NDArray[np.int64]]:
-    """(documents of `split` sorted by key, number of each document's group, tokens of each group).
+    """Return (documents of `split` sorted by key, number of each document's group, tokens of each group).
 
     Documents that the mixture leaves out are not included.
     """
@@ -179,14 +179,14 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
 
 
 def sources_of(upstream: Upstream, split: str) -> Sources:
-    """The source documents of `split`, with all counts 0."""
+    """Return the source documents of `split`, with all counts 0."""
     known, group, tokens = _known(upstream, split)
     weights = np.array([mean_times_taken(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
     return Sources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
 
 
 def first_source_document(upstream: Upstream, split: str, keys: NDArray[np.uint64]) -> str:
-    """Text that names the first source document of `split` whose key is in `keys`."""
+    """Return text that names the first source document of `split` whose key is in `keys`."""
     for source in upstream.inputs:
         for file in shards_of_split(source, budgets_of(upstream.packed, split), split):
             for batch in batches(file, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID]):
@@ -221,7 +221,7 @@ def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> 
 def _leaks(
     artifact: Artifact, inputs: Sequence[Artifact], left_out: Mapping[str, Sequence[NDArray[np.bool_]]]
 ) -> LeakDetector:
-    """A leak detector that saw all documents of the mixture, of both splits."""
+    """Yield a leak detector that saw all documents of the mixture, of both splits."""
 
     def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
         budgets = budgets_of(artifact, split)
@@ -241,7 +241,7 @@ def _leaks(
 
 
 def _kept(files: Sequence[Path], most: int, columns: list[str], left: NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-    """The documents of `files` in batches of at most `most`, without those `left` out."""
+    """Yield the documents of `files` in batches of at most `most`, without those `left` out."""
     done = 0
     for path in files:
         for batch in batches(path, most, columns):

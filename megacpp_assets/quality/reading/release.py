@@ -14,14 +14,14 @@ _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
 
 
 def failed_files(semantic: Artifact) -> dict[str, str]:
-    """The reason of each file of a semantic artifact that could not be indexed, by path."""
+    """Return the reason of each file of a semantic artifact that could not be indexed, by path."""
     tables = row_groups(semantic.file(FILES_FILE), ["filepath", "status", "reason"])
     rows = (row for table in tables for row in table.to_pylist())
     return {row["filepath"]: row["reason"] for row in rows if row["status"] == "failed"}
 
 
 def empty_columns(enriched: Artifact) -> set[str]:
-    """The token columns that have the same value everywhere, and the edge columns without an edge."""
+    """Return the token columns that have the same value everywhere, and the edge columns without an edge."""
     # A column is dropped at its second distinct value, so a usual artifact is read only in its first row groups.
     left = {name: set[int]() for name in (*c.TOKEN_METADATA_COLUMNS, *_EDGES)}
     for file in enriched.files(".parquet"):
@@ -36,7 +36,10 @@ def empty_columns(enriched: Artifact) -> set[str]:
 
 
 def _some_values(table: pa.Table, name: str) -> set[int]:
-    """The smallest and the largest value in a list column. For an edge column {0, 1} if it has an edge, else {0}."""
+    """Return the smallest and the largest value in a list column.
+
+    For an edge column {0, 1} if it has an edge, else {0}.
+    """
     if name in _EDGES:
         return {0, 1} if pc.sum(pc.list_value_length(table[name])).as_py() else {0}
     bounds = pc.min_max(pc.list_flatten(table[name])).as_py()

@@ -147,13 +147,13 @@ class Scan:
         return [self.standards.get(head[c.FILEPATH], ""), [[path, *self._content(path)] for path in files]]
 
     def _content(self, path: str) -> list[Any]:
-        """The identity of a file's bytes: its path's blob, and the spans of masked secrets if there are any."""
+        """Return the identity of a file's bytes: its path's blob, and the spans of masked secrets if there are any."""
         blob = self._blob_of.get(path)
         spans = self._blobs.spans.get(blob) if blob else None
         return [blob, list(spans)] if spans else [blob]
 
     def _facts(self, record: Record) -> RecordFacts:
-        """Hashes of the texts of long roots, and the distinct symbol ids of `record`."""
+        """Return hashes of the texts of long roots, and the distinct symbol ids of `record`."""
         roots: list[bytes] = []
         for part in record[c.CONSTITUENTS]:
             place = part["byte_start"], part["byte_end"]
@@ -172,14 +172,17 @@ class Scan:
         return not broken
 
     def leaked(self) -> Leak:
-        """The held-out roots that training documents contain."""
+        """Return the held-out roots that training documents contain."""
         leaks = LeakDetector(self._held)
         for text in self._trained:
             leaks.add_training_text(text)
         return leaks.leaked()
 
     def shown(self, record: Record) -> Shown:
-        """The record in the form that the rules of `documents/rules.py` take. Several rules ask for the same record."""
+        """Return the record in the form that the rules of `documents/rules.py` take.
+
+        Several rules ask for the same record.
+        """
         if self._shown_record is not record:
             self._shown_record = record
             edges = [(edge["caller_idx"], edge["callee_idx"]) for edge in record[c.CALL_EDGES]]
@@ -190,11 +193,11 @@ class Scan:
         return self._shown
 
     def has(self, path: str) -> bool:
-        """Whether the pinned commit has the file `path`."""
+        """Return whether the pinned commit has the file `path`."""
         return path in self._blob_of
 
     def data(self, path: str) -> bytes:
-        """The bytes of a file of the pinned commit; empty if the commit lacks the file."""
+        """Return the bytes of a file of the pinned commit; empty if the commit lacks the file."""
         if path not in self._data:
             blob = self._blob_of.get(path)
             self._data[path] = self._blobs.read(blob) if blob else b""
@@ -226,7 +229,7 @@ class LeftOut:
 
 
 def _distinct(values: NDArray[Any]) -> list[int]:
-    """One value for each run of equal values. This shortens a column before its values are put into a set."""
+    """Return one value for each run of equal values. This shortens a column before its values are put into a set."""
     ends = np.flatnonzero(values[1:] != values[:-1])
     return [*values[ends].tolist(), *values[-1:].tolist()]
 
@@ -292,7 +295,7 @@ class Semantic:
         ]
 
     def lost_definitions(self) -> tuple[list[str], int]:
-        """(definitions and bodies that are in no document of a budget and not skipped, number of symbols)."""
+        """Return (definitions and bodies that are in no document of a budget and not skipped, number of symbols)."""
         lost = [
             f"{found} at {budget} tokens"
             for budget, accounted in self._accounted.items()
@@ -301,7 +304,7 @@ class Semantic:
         return [*lost, *self.lost_bodies], self._symbols.num_rows
 
     def unnamed_symbols(self) -> tuple[int, list[str]]:
-        """(number of symbol ids in the columns, problems of the ids that the symbol table does not name)."""
+        """Return (number of symbol ids in the columns, problems of the ids that the symbol table does not name)."""
         used = self.scan.symbols - {0}
         return len(used), list(unnamed_symbols(self._symbols, used))
 

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 
 def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[str]:
-    """Definitions that no `placed` range of their file contains. Ranges that touch are joined first.
+    """Return definitions that no `placed` range of their file contains. Ranges that touch are joined first.
 
     Namespaces are left out, which are larger than any document, and macros, as an include guard is in no document.
     """
@@ -35,7 +35,7 @@ def lost_definitions(symbols: pa.Table, placed: Mapping[str, Ranges]) -> list[st
 
 
 def unnamed_symbols(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
-    """A problem for each id of `used` without a row, and for each row whose id is not the hash of its name."""
+    """Yield a problem for each id of `used` without a row, and for each row whose id is not the hash of its name."""
     ids = np.array(sorted(used), dtype=np.int64)
     missing = ids[~np.isin(ids, symbols["symbol_id"].to_numpy())]
     yield from (f"{number} has no row" for number in missing.tolist())
@@ -46,6 +46,6 @@ def unnamed_symbols(symbols: pa.Table, used: Iterable[int]) -> Iterator[str]:
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The rows as tuples. Dictionaries would take twice as long."""
+    """Yield the rows as tuples. Dictionaries would take twice as long."""
     for batch in table.to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

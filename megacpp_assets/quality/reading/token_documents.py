@@ -26,7 +26,7 @@ class TokenDocuments(Documents):
     """A batch of documents with the character span of each token."""
 
     def spans_misaligned(self) -> Mask:
-        """Documents whose spans do not cover the text in order and without gaps.
+        """Return documents whose spans do not cover the text in order and without gaps.
 
         A token starts where the token before it ends. A character of several bytes may be split between two tokens;
         then the second one starts one character earlier, at the shared character.
@@ -47,7 +47,7 @@ class TokenDocuments(Documents):
 
 
 def token_documents(artifact: Artifact, facts: UpstreamFacts) -> Iterator[TokenDocuments]:
-    """All documents of a token parquet artifact, in batches."""
+    """Yield all documents of a token parquet artifact, in batches."""
     for budget in budgets_of(artifact):
         yield from (TokenDocuments(batch, facts, budget) for batch in document_batches(artifact, budget))
 
@@ -102,7 +102,7 @@ class _Stream:
 
 
 def _joined(texts: Iterator[Text]) -> Iterator[Text]:
-    """Documents joined from their pieces, which are consecutive."""
+    """Yield documents joined from their pieces, which are consecutive."""
     for name, pieces in groupby(((_base(doc_id), text) for doc_id, text in texts), key=itemgetter(0)):
         yield name, "".join(text for _, text in pieces)
 
@@ -114,7 +114,7 @@ def _pieces(artifact: Artifact, budget: DocumentSet, held_out: bool) -> Iterator
 
 
 def _base(doc_id: str) -> str:
-    """The id without the number of a piece, `.0001`.
+    """Return the id without the number of a piece, `.0001`.
 
     Both upstream ids and ids of pieces pass through here, so an upstream id that ends like a piece causes no error.
     """

@@ -40,12 +40,12 @@ class Sample:
         return Sample(tuple(texts), encoder.encode_batch(texts))
 
     def ids(self, index: int) -> list[int]:
-        """The token ids of document `index`."""
+        """Return the token ids of document `index`."""
         ids: list[int] = self.encoded.ids[self.encoded.offsets[index] : self.encoded.offsets[index + 1]].tolist()
         return ids
 
     def specials(self) -> tuple[int, int]:
-        """(number of special tokens, number of documents that start with BOS)."""
+        """Return (number of special tokens, number of documents that start with BOS)."""
         ids = self.encoded.ids
         return int((ids < SPACE_ID).sum()), int((ids[self.encoded.offsets[:-1]] == BOS_ID).sum())
 
@@ -75,7 +75,7 @@ class CheckedTokenizer:
             return str(error)
 
     def count_reference_mismatches(self) -> int:
-        """The number of texts whose ids or character spans differ from those of HuggingFace tokenizers."""
+        """Return the number of texts whose ids or character spans differ from those of HuggingFace tokenizers."""
         reference = tokenizers.Tokenizer.from_file(str(self.artifact.file(TOKENIZER_FILE)))
         encoded = self.sample.encoded
         spans = list(zip(encoded.char_starts.tolist(), encoded.char_ends.tolist(), strict=True))
@@ -86,7 +86,7 @@ class CheckedTokenizer:
         )
 
     def count_round_trip_changes(self) -> int:
-        """The number of texts that change when they are encoded and decoded."""
+        """Return the number of texts that change when they are encoded and decoded."""
         decode, ids = self.encoder.decode, self.sample.ids
         return sum(decode(ids(index)) != text.encode() for index, text in enumerate(self.sample.texts))
 

@@ -60,7 +60,7 @@ class ValidRecords:
         self._used: dict[int, None] = {}
 
     def find(self, key: bytes) -> RecordFacts | None:
-        """The facts about the record with `key` if it is known to be valid, else None."""
+        """Return the facts about the record with `key` if it is known to be valid, else None."""
         if key in self._fresh:
             return self._fresh[key]
         place = self._places.get(key)
@@ -92,7 +92,7 @@ class ValidRecords:
 
 
 def record_key(head: Mapping[str, Any], rest: bytes, context: Any) -> bytes:
-    """The sha256 key of a record.
+    """Return the sha256 key of a record.
 
     Args:
         head: the decoded fields at the start of the record's line; `REFERENCE_FIELDS` do not count.
@@ -107,7 +107,7 @@ def record_key(head: Mapping[str, Any], rest: bytes, context: Any) -> bytes:
 
 
 def is_described_by_head(head: Mapping[str, Any], rest: bytes, record: Mapping[str, Any]) -> bool:
-    """Whether the decoded `record` has the values of its `head`, now and with any other reference.
+    """Return whether the decoded `record` has the values of its `head`, now and with any other reference.
 
     JSON allows a key twice, and the last value wins. If `rest` repeated a field of the reference, a key that ignores
     the head's value would not identify the record.
