@@ -207,7 +207,7 @@ def test_a_failed_check_of_documents_names_the_first_of_them(packed: Artifact) -
 
     planted = _plant(packed, change)
     told = _found(planted, "documents_are_whole_and_unchanged")
-    assert told == "1 documents otherwise; the first is document {} of {}, row {} of train".format(*last)
+    assert told == "1 documents break the rule; the first is document {} of {}, row {} of train".format(*last)
     planted = _plant(planted, lambda rows: rows[-1][c.SOURCE_DOC_IDS].__setitem__(-1, "nobody"))
     told = _found(planted, "documents_are_taken_as_the_mixture_says")
     assert told.endswith(f"; the first is document nobody of {last[1]}, row {last[2]} of train")
