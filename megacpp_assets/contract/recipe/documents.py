@@ -61,7 +61,7 @@ class SemanticRecipe:
     )
     replication: float = key(
         1.5,
-        "Most text of a document, as a multiple of the text of its roots; 0 sets no limit.",
+        "Most text of a document, as a multiple of its roots, without what they need to compile; 0 sets no limit.",
         allowed="0, or 1 to 100",
     )
     small_share: float = key(

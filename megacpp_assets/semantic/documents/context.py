@@ -11,80 +11,26 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from functools import cache
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
 
+from megacpp_assets.semantic.documents.growth import (
+    ALL,
+    HEAD,
+    LONGEST_STAND_IN,
+    SEPARATOR_CHARS,
+    SHORT_CLASS,
+    Closure,
+    Context,
+    Growth,
+    Offer,
+    Reach,
+    Room,
+)
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.members import OPENING, Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.graph.repository import Repository
-
-SEPARATOR_CHARS = 2
-_LONGEST_STAND_IN = 200
-"""Of a definition that is barred, a signature up to so many characters may stand in."""
-_HEAD, _ALL = -2, -1
-
-
-@dataclass(slots=True)
-class Room:
-    """The characters and chunks that are left for context."""
-
-    chars: int
-    chunks: int
-
-    def try_reserve(self, chars: int, chunks: int) -> bool:
-        """Reserve that much and return True, or return False if it is not left."""
-        if chars > self.chars or chunks > self.chunks:
-            return False
-        self.chars -= chars
-        self.chunks -= chunks
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How many edges from a root declarations and bodies may come from."""
-
-    declarations: int
-    bodies: int
-
-
-@dataclass(slots=True)
-class Context:
-    """What was chosen: of each item the bodies shown; `heads`, classes of which the head alone is, or the head and some
-    `members`, by number; `distance` of items, roots included, from the nearest root."""
-
-    whole: dict[Item, set[int]] = field(default_factory=dict)
-    heads: set[Item] = field(default_factory=set)
-    members: dict[Item, set[int]] = field(default_factory=dict)
-    distance: dict[Item, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """A context as it grows by one distance, within a room, and what may not be shown in it."""
-
-    context: Context
-    room: Room
-    barred: AbstractSet[Item]
-    distance: int
-
-
-class _Offer(NamedTuple):
-    """What may be shown of an item: a member by its number, its shortest form (_HEAD) or all members (_ALL)."""
-
-    item: Item
-    number: int
-
-
-class _Closure(NamedTuple):
-    """Items that come together or not at all, and what they take."""
-
-    items: tuple[Item, ...]
-    chars: int
-    chunks: int
 
 
 class Surroundings:
@@ -103,17 +49,24 @@ class Surroundings:
         self._members_need = cache(self._needed_by_members)
         self._body_needs = cache(self._needed_by_body)
 
-    def choose(self, roots: Collection[Item], room: Room, barred: AbstractSet[Item] = frozenset()) -> Context:
-        """Context for `roots`, ranges of chunk numbers, within `room`. Of items that are `barred` a short signature may
-        stand in, no more."""
+    def choose(
+        self, roots: Collection[Item], room: Room, needed_room: Room, barred: AbstractSet[Item] = frozenset()
+    ) -> Context:
+        """Context for `roots`, ranges of chunk numbers.
+
+        First, within `needed_room`, what they are wrong without: the classes of methods, base classes, macros. Then,
+        within `room`, what they use. Of items that are `barred` a short signature may stand in, no more.
+        """
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
         frontier = [number for root in roots for number in range(*root)]
         wanted = self._wanted(roots)
+        needed = self._show_needed(roots, Growth(context, needed_room, barred, 1))
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reached(frontier)
-            growth = _Growth(context, room, barred, distance)
-            fresh = self._show_cheapest(reached, wanted if distance == 1 else {}, growth)
+            growth = Growth(context, room, barred, distance)
+            fresh = needed if distance == 1 else []
+            fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, growth)
             for item in self._order(reached):
                 fresh += self._open_class(item, growth)
                 if distance <= self._reach.bodies:
@@ -122,6 +75,84 @@ class Surroundings:
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
         return context
+
+    def _show_needed(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
+        """Show the classes of the methods among `roots`, the bases of their classes, and the macros that they name."""
+        fresh: list[Item] = []
+        items = dict.fromkeys(self._items.of[number] for root in roots for number in range(*root))
+        for item in items:
+            fresh += self._show_class(item, growth)
+        for item in items:
+            fresh += self._show_bases(item, growth) if self._items.head_chars(item) else []
+        for item in items:
+            fresh += self._show_used(item, growth)
+        for item in items:
+            named = [target for number in range(*item) for target in self._macros_of(number)]
+            closure = self._closure(self._by_use(named), growth)
+            fresh += closure.items if self._take(closure, growth) else ()
+        return fresh
+
+    def _show_used(self, item: Item, growth: Growth) -> list[Item]:
+        """Show of the classes that a root uses the members that it names, and define those that it needs complete."""
+        fresh: list[Item] = []
+        wanted, text = self._mentions.used(item), self._items.text(item)
+        reached = self._order(self._reached(range(*item)))
+        holders = (each if self._items.head_chars(each) else self._items.holder(each) for each in reached)
+        for used in dict.fromkeys(each for each in holders if each is not None and each != item):
+            fresh += self._show_head(used, growth)
+            offers = [offer for offer, _, _ in self._members_of([used], wanted, growth)]
+            if used in growth.context.heads and (offers or self._items.is_complete_in(text, used[0])):
+                for offer in [self._definition(used), *offers]:
+                    fresh += self._show_offer(offer, growth)
+        return fresh
+
+    def _definition(self, item: Item) -> Offer:
+        """The least that defines a class: without members, or whole if it is short or cannot be cut."""
+        is_short = self._items.declared_chars(item) <= SHORT_CLASS
+        return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
+
+    def _macros_of(self, number: int) -> Iterator[int]:
+        """The macros that the text of chunk `number` names."""
+        for target in self._items.used(number):
+            if self._items.is_macro(target) and self._items.spells(number, target):
+                yield target
+
+    def _show_class(self, item: Item, growth: Growth) -> list[Item]:
+        """Show the class that `item` is defined outside of as a member: its declaration there first, then the members
+        that it names."""
+        holder = self._items.holder(item)
+        if holder is None:
+            return []
+        fresh = self._show_class(holder, growth) if self._items.is_inner(holder) else []
+        fresh += self._show_head(holder, growth)
+        for wanted in (Counter(self._members.own(item)), self._mentions.used(item)):
+            for offer, _, _ in list(self._members_of([holder], wanted, growth)):
+                fresh += self._show_offer(offer, growth)
+        return fresh
+
+    def _show_head(self, item: Item, growth: Growth) -> list[Item]:
+        closure = self._closure([item], growth)
+        return list(closure.items) if closure.items and self._take(closure, growth) else []
+
+    def _show_offer(self, offer: Offer, growth: Growth) -> list[Item]:
+        closure = self._offered(offer, growth)
+        return [*closure.items, *self._note(offer, growth)] if self._take(closure, growth) else []
+
+    def _show_bases(self, item: Item, growth: Growth) -> list[Item]:
+        """Define the classes that have to be complete where a class is shown: its bases with those of their virtual
+        functions that it overrides, and the types of its fields."""
+        fresh: list[Item] = []
+        shown = growth.context.members.get(item, set()) if item in growth.context.heads else None
+        names = self._members.called(item, shown)
+        for base in self._members.completes(item, shown):
+            fresh += self._show_head(base, growth)
+            if base not in growth.context.heads or base in growth.barred:
+                continue
+            offers = [self._definition(base), *(Offer(base, each) for each in self._members.virtual(base, names))]
+            for offer in offers:
+                if base in growth.context.heads and offer.number not in growth.context.members.get(base, ()):
+                    fresh += self._show_offer(offer, growth)
+        return fresh
 
     def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
         """The entities that roots use, each with how many do; and methods defined outside of their classes, once."""
@@ -147,12 +178,12 @@ class Surroundings:
         return reached
 
     def _show_cheapest(
-        self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: _Growth
+        self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: Growth
     ) -> list[Item]:
         """Declare what is used most for what it costs with all that it names beyond what stands there already, and of
         classes that are declared show the members that are `wanted`. Which items are new."""
         fresh: list[Item] = []
-        uses = {_Offer(item, _HEAD): used.total() for item, used in reached.items()}
+        uses = {Offer(item, HEAD): used.total() for item, used in reached.items()}
         waiting = [self._ranked(offer, used, self._least_chars(offer.item)) for offer, used in uses.items()]
         heapify(waiting)
         while waiting:
@@ -162,22 +193,20 @@ class Surroundings:
             if waiting and -worth > max(rank, waiting[0][0]):
                 heappush(waiting, (-worth, level, offer))
             elif self._take(closure, growth):
-                self._note(offer, growth)
-                fresh += closure.items
-                for more, used, chars in (
-                    *self._members_of(closure.items, wanted, growth),
-                    *self._bases_of(offer, growth),
+                fresh += (*closure.items, *self._note(offer, growth))
+                for more, used, chars in self._members_of(
+                    {offer.item, *closure.items} if offer.number == HEAD else closure.items, wanted, growth
                 ):
                     uses[more] = used
                     heappush(waiting, self._ranked(more, used, chars))
         return fresh
 
-    def _ranked(self, offer: _Offer, uses: int, chars: int) -> tuple[float, int, _Offer]:
+    def _ranked(self, offer: Offer, uses: int, chars: int) -> tuple[float, int, Offer]:
         return -uses / self._cost(chars), self._repository.unit_level(offer.item), offer
 
     def _members_of(
-        self, items: Iterable[Item], wanted: Mapping[int, int], growth: _Growth
-    ) -> Iterator[tuple[_Offer, int, int]]:
+        self, items: Iterable[Item], wanted: Mapping[int, int], growth: Growth
+    ) -> Iterator[tuple[Offer, int, int]]:
         """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
         enumeration, which has no excerpts, all together."""
         for item in growth.context.heads.intersection(items) - growth.barred if wanted else ():
@@ -185,43 +214,41 @@ class Surroundings:
             offers = (
                 [(number, member.ids, member.chars) for number, member in enumerate(excerpt.members)]
                 if excerpt
-                else [(_ALL, self._members.declared(item), self._items.declared_chars(item))]
+                else [(ALL, self._members.declared(item), self._items.declared_chars(item))]
             )
             for number, ids, chars in offers:
                 if used := sum(wanted.get(each, 0) for each in ids):
-                    yield _Offer(item, number), used, chars
+                    yield Offer(item, number), used, chars
 
-    def _bases_of(self, offer: _Offer, growth: _Growth) -> Iterator[tuple[_Offer, int, int]]:
-        """The classes named in the opening of a class that shows members: a base is to be more than declared."""
-        needed = self._members.needs(offer.item, OPENING) if offer.number not in (_HEAD, _ALL) else ()
-        named = {self._items.of[number] for number in needed}
-        for item in named & growth.context.heads - growth.barred:
-            yield _Offer(item, _ALL), 1, self._items.declared_chars(item)
-
-    def _offered(self, offer: _Offer, growth: _Growth) -> _Closure:
+    def _offered(self, offer: Offer, growth: Growth) -> Closure:
         """What an offer takes, with all that it names."""
         item, number = offer
-        if number == _HEAD:
+        if number == HEAD:
             return self._closure([item], growth)
+        if item not in growth.context.heads:
+            return Closure((), 0, 0)
         shown = growth.context.members.get(item, set())
-        if number == _ALL:
-            return self._opened(item, growth) if item in growth.context.heads else _Closure((), 0, 0)
+        if number == ALL:
+            return self._opened(item, growth)
         more = self._members.with_named(item, number) - shown
         chars = self._members.chars(item, shown | more) - self._members.chars(item, shown)
         places = more if shown else {OPENING, *more}
         named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
         return self._closure(self._by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
 
-    def _note(self, offer: _Offer, growth: _Growth) -> None:
-        """What is shown of a class from now on."""
+    def _note(self, offer: Offer, growth: Growth) -> list[Item]:
+        """Record what is shown of a class from now on, and show its bases if it is more than its head."""
         item, number = offer
-        if number == _ALL:
+        if number == HEAD or item not in growth.context.heads:
+            return []
+        if number == ALL:
             growth.context.heads.discard(item)
             growth.context.members.pop(item, None)
-        elif number != _HEAD:
+        else:
             growth.context.members.setdefault(item, set()).update(self._members.with_named(item, number))
+        return self._show_bases(item, growth)
 
-    def _closure(self, items: Iterable[Item], growth: _Growth, chars: int = 0, chunks: int = 0) -> _Closure:
+    def _closure(self, items: Iterable[Item], growth: Growth, chars: int = 0, chunks: int = 0) -> Closure:
         """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
         there is room, and with `chars` in `chunks` what they take."""
         taken: dict[Item, None] = {}
@@ -235,13 +262,13 @@ class Surroundings:
             chars += least + SEPARATOR_CHARS + self._items.around_chars(item) if least else 0
             chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
             pending.extend(self._needed(item))
-        return _Closure(tuple(taken), chars, chunks)
+        return Closure(tuple(taken), chars, chunks)
 
     @staticmethod
     def _cost(chars: int) -> int:
         return chars + SEPARATOR_CHARS
 
-    def _take(self, closure: _Closure, growth: _Growth) -> bool:
+    def _take(self, closure: Closure, growth: Growth) -> bool:
         """Show `closure` if there is room for all of it: a part would name what is missing."""
         if not growth.room.try_reserve(closure.chars, closure.chunks):
             return False
@@ -257,10 +284,10 @@ class Surroundings:
         leads = [-1 - item[0]] if self._items.head_chars(item) else self._short_leads(item, ())
         return [*([] if holder is None else [holder]), *self._order(self._reached(leads))]
 
-    def _is_refused(self, item: Item, growth: _Growth) -> bool:
+    def _is_refused(self, item: Item, growth: Growth) -> bool:
         """Whether `item` is barred and has no short signature that may stand in."""
         head, chars = self._items.head_chars(item), self._least_chars(item)
-        short = 0 < chars <= _LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
+        short = 0 < chars <= LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
         return item in growth.barred and not short
 
     def _by_use(self, chunks: Iterable[int]) -> list[Item]:
@@ -269,17 +296,16 @@ class Surroundings:
             reached[self._items.of[number]][number] += 1
         return self._order(reached)
 
-    def _open_class(self, item: Item, growth: _Growth) -> list[Item]:
+    def _open_class(self, item: Item, growth: Growth) -> list[Item]:
         """Show the members of a class whose head stands there, if they and what they name fit; where to go on from."""
         if item not in growth.context.heads or item in growth.barred:
             return []
         opened = self._opened(item, growth)
         if not self._take(opened, growth):
             return []
-        self._note(_Offer(item, _ALL), growth)
-        return [item, *opened.items]
+        return [item, *opened.items, *self._note(Offer(item, ALL), growth)]
 
-    def _opened(self, item: Item, growth: _Growth) -> _Closure:
+    def _opened(self, item: Item, growth: Growth) -> Closure:
         """What all members of a class take beyond those that are shown, with all that they name."""
         shown = self._members.chars(item, growth.context.members.get(item, ()))
         more = self._items.declared_chars(item) - self._least_chars(item) - shown
@@ -290,13 +316,17 @@ class Surroundings:
         """Chunks that the head of a class takes where no more of it is shown."""
         return int(self._least_chars(item) > 0)
 
-    def _show_bodies(self, item: Item, used: Counter[int], growth: _Growth) -> list[Item]:
+    def _show_bodies(self, item: Item, used: Counter[int], growth: Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, if they and what they name fit; gives where to go on."""
         fresh: list[Item] = []
         if item not in growth.context.whole or item in growth.barred or item in growth.context.heads:
             return fresh
         for number in (number for number in self._items.bodies(item) if used[number]):
             hidden = self._items.declared_chars(item) == 0
+            if hidden:
+                fresh += self._show_class(item, growth)
+                if not self._is_defined(self._items.holder(item), growth):
+                    continue
             cost = self._items.body_chars(item, number)
             if hidden:
                 cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
@@ -305,6 +335,11 @@ class Surroundings:
                 growth.context.whole[item].add(number)
                 fresh += [item, *shown.items]
         return fresh
+
+    def _is_defined(self, item: Item | None, growth: Growth) -> bool:
+        """Whether more than the head of a class is shown, or there is no class."""
+        heads, members = growth.context.heads, growth.context.members
+        return item is None or (item in growth.context.distance and (item not in heads or bool(members.get(item))))
 
     def _needed_by_members(self, item: Item) -> list[Item]:
         return self._order(self._reached(self._short_leads(item, ())))

@@ -12,8 +12,9 @@ from pathlib import Path
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.clusters import GroupSizes
-from megacpp_assets.semantic.documents.context import SEPARATOR_CHARS, Context, Reach, Room, Surroundings
+from megacpp_assets.semantic.documents.context import Surroundings
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
+from megacpp_assets.semantic.documents.growth import SEPARATOR_CHARS, Context, Reach, Room
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.included import Included
 from megacpp_assets.semantic.documents.items import Item, Items
@@ -35,6 +36,8 @@ _FILLED_SHARE = 0.9
 _LEAST_CONTEXT = DOCUMENT_TOKENS // 14
 """Tokens of context, by estimate, that a document of few characters may have, whatever the replication: its class and
 the types that it names are no shorter for it."""
+_LEAST_NEEDED = 8
+"""The classes of its methods and their bases may take one part in so many of a document, or as much as its roots."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _LEAST_BELOW = 3
@@ -191,7 +194,8 @@ class _Assembly:
         head = max(0, room.chars) // _HEAD_SHARE
         room.chars -= head
         barred = frozenset[Item]() if validate else self._barred
-        context = Context() if bare else self._surroundings.choose(items, room, barred)
+        most = Room(0, 0) if bare else self._needed_room(roots)
+        context = Context() if bare else self._surroundings.choose(items, room, most, barred)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)
         self._layout.write(writer, pieces)
@@ -203,13 +207,26 @@ class _Assembly:
 
     def _room(self, roots: Sequence[PlacedRoot]) -> Room:
         """What the context of `roots` may take, include directives among it."""
-        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
-        chars = (
-            self._most - own - sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
-        )
+        room = self._left(roots)
         if self._replication:
-            chars = min(chars, max(self._least_context, int(own * (self._replication - 1))))
-        return Room(chars, self._chunks - sum(end - start for start, end in (place.unit for place in roots)))
+            own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
+            room.chars = min(room.chars, max(self._least_context, int(own * (self._replication - 1))))
+        return room
+
+    def _needed_room(self, roots: Sequence[PlacedRoot]) -> Room:
+        """What the context that `roots` are wrong without may take beside the replication that the recipe allows."""
+        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
+        room = self._left(roots)
+        return Room(
+            min(room.chars, max(self._most // _LEAST_NEEDED, own)) if self._replication else room.chars, room.chunks
+        )
+
+    def _left(self, roots: Sequence[PlacedRoot]) -> Room:
+        """What `roots` leave of the budget."""
+        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
+        own += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
+        chunks = sum(end - start for start, end in (place.unit for place in roots))
+        return Room(self._most - own, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
         """Whether a document that begins with `place` is C."""

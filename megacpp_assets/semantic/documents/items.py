@@ -17,6 +17,8 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
+_POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
+"""What does not follow the name of a class that has to be complete."""
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -149,6 +151,23 @@ class Items:
             return {node.chunk.name.rpartition("::")[2]}
         text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
+
+    def is_complete_in(self, text: str, number: int) -> bool:
+        """Whether `text` names the class of chunk `number` where a declaration of it is not enough."""
+        name = re.escape(self._repository.nodes[number].chunk.name.rpartition("::")[2])
+        found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b{name}\b{_POINTS}", text)
+        return any(match["key"] is None for match in found)
+
+    def text(self, item: Item) -> str:
+        """The text of an item as it stands in its file."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        return self._repository.files[first.file].source.text[first.char_start : last.char_end]
+
+    def is_macro(self, number: int) -> bool:
+        """Whether chunk `number` defines a macro."""
+        node = self._repository.nodes[number]
+        text = self._repository.files[node.file].source.text
+        return node.chunk.kind == "preamble" and DEFINES.search(text, node.char_start, node.char_end) is not None
 
     def shown(self, item: Item, whole: Iterable[int]) -> list[int]:
         """Chunks of `item` of which all text is shown if the bodies `whole` are."""

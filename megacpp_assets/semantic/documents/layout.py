@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
-from megacpp_assets.semantic.documents.context import Context
 from megacpp_assets.semantic.documents.document import DocumentWriter
+from megacpp_assets.semantic.documents.growth import Context
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
 from megacpp_assets.semantic.documents.order import Piece, ordered
@@ -172,7 +172,7 @@ class Layout:
             return
         begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
         label = ""
-        for member in (excerpt.members[number] for number in piece.members):
+        for member in (excerpt.members[number] for number in piece.members if number != OPENING):
             if member.label != label:
                 label = member.label
                 writer.synthetic(f"\n {label}:")

@@ -24,18 +24,22 @@ OPENING = -1
 _ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _BRACE = re.compile(rb"(?:" + _ASIDE.pattern + rb"|[^{};/]|/(?![/*]))*?\{", re.S)
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
+_VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _ENUM = re.compile(r"enum\b")
 
 
 class Member(NamedTuple):
     """A declaration in a class: its text, or a function's signature, which needs `closing`; the access label above it
-    ("" for none), the ids of what it declares, and its names if other members may be declared by them."""
+    ("" for none), the ids of what it declares, its names if other members may be declared by them, and the name of a
+    function ("" for others)."""
 
     span: Span
     closing: str
     label: str
     ids: AbstractSet[int]
     names: AbstractSet[str]
+    called: str
+    is_virtual: bool
 
     @property
     def chars(self) -> int:
@@ -51,6 +55,8 @@ class _Cut(NamedTuple):
     label: str
     ids: AbstractSet[int]
     names: AbstractSet[str]
+    called: str
+    is_virtual: bool
 
 
 class Excerpt(NamedTuple):
@@ -106,13 +112,20 @@ class Members:
                 continue
             ids = frozenset(symbol_id(each.name) for each in (first, *held))
             names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
+            is_function = first.kind == FUNCTION
+            called = first.name.rpartition("::")[2] if is_function else ""
+            is_virtual = is_function and _VIRTUAL.search(text) is not None
             if first.form & Form.BODY:
-                yield _Cut((first.start, declared_end(code, first.start, first.end)), ";", label, ids, frozenset())
+                end = declared_end(code, first.start, first.end)
+                yield _Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
             else:
-                yield _Cut((first.start, first.end), "", label, ids, names if first.kind != FUNCTION else frozenset())
+                names = frozenset() if is_function else names
+                yield _Cut((first.start, first.end), "", label, ids, names, called, is_virtual)
 
     def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
         excerpt = self.of(item)
+        if number == OPENING:
+            return {OPENING}
         found, pending = {number}, [number]
         while pending and excerpt is not None:
             words = self._words(item, excerpt.members[pending.pop()].span)
@@ -121,9 +134,12 @@ class Members:
             pending += fresh
         return found
 
-    def _words(self, item: Item, span: Span) -> AbstractSet[str]:
+    def _text(self, item: Item, span: Span) -> str:
         text = self._repository.files[self._repository.nodes[item[0]].file].source.text
-        return set(WORD.findall(text, span.char_start, span.char_end))
+        return text[span.char_start : span.char_end]
+
+    def _words(self, item: Item, span: Span) -> AbstractSet[str]:
+        return set(WORD.findall(self._text(item, span)))
 
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
         excerpt = self.of(item)
@@ -134,15 +150,42 @@ class Members:
         return tuple(target for target in targets if not words.isdisjoint(self._items.names(target)))
 
     def chars(self, item: Item, numbers: Collection[int]) -> int:
-        """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form."""
+        """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING among
+        them takes none: each excerpt has it."""
         excerpt = self.of(item)
         if excerpt is None or not numbers:
             return 0
         opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + len(CLOSING)
-        labels = {excerpt.members[number].label for number in numbers}
-        return (
-            opening + sum(excerpt.members[number].chars for number in numbers) + sum(len(each) + 3 for each in labels)
-        )
+        members = [excerpt.members[number] for number in numbers if number != OPENING]
+        labels = {member.label for member in members}
+        return opening + sum(member.chars for member in members) + sum(len(each) + 3 for each in labels)
+
+    def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
+        """The classes that must be complete where a class is shown with the members `numbers`, or with all if that is
+        None: its bases, and the types of its fields that are no pointers and no references."""
+        excerpt = self.of(item)
+        found = dict.fromkeys(self._items.of[target] for target in self.needs(item, OPENING))
+        members = excerpt.members if excerpt else ()
+        for number in range(len(members)) if numbers is None else sorted(numbers):
+            if number != OPENING and not members[number].called:
+                text = self._text(item, members[number].span)
+                needed = self.needs(item, number)
+                found |= dict.fromkeys(
+                    self._items.of[each] for each in needed if self._items.is_complete_in(text, each)
+                )
+        return [each for each in found if each != item and self._items.head_chars(each)]
+
+    def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """The names of the functions among the members `numbers` of a class, of all if that is None."""
+        excerpt = self.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
+
+    def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """The members of a class that are virtual functions with one of `names`."""
+        excerpt = self.of(item)
+        members = enumerate(excerpt.members) if excerpt else ()
+        return [number for number, member in members if member.is_virtual and member.called in names]
 
     def declared(self, item: Item) -> AbstractSet[int]:
         """The ids of what a class declares between its braces."""
@@ -151,14 +194,15 @@ class Members:
         return self._mentions.declared(first.file, start, last.char_end)
 
     def own(self, unit: Item) -> list[int]:
-        """The id of the method that `unit` defines outside of its class."""
+        """The id of the member that `unit` defines outside of its class."""
         chunk = self._repository.nodes[unit[0]].chunk
-        return [symbol_id(chunk.name)] if self._items.owner(self._items.of[unit[0]]) is not None else []
+        return [symbol_id(chunk.name)] if self._items.holder(self._items.of[unit[0]]) is not None else []
 
     def chunks(self, item: Item, numbers: Collection[int]) -> list[int]:
         """The chunks of `item` that hold some of the members `numbers`."""
         excerpt = self.of(item)
-        starts = [excerpt.members[number].span.start for number in numbers] if excerpt else []
+        shown = [number for number in numbers if number != OPENING]
+        starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
 
