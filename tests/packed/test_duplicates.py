@@ -82,4 +82,4 @@ def test_a_cluster_that_is_not_told_is_seen(spec: PackedRowsSpec, tmp_path: Path
     write_lines(artifact.file(c.DUPLICATES_FILE), [])
     (failed,) = (result for result in check(seal(artifact)) if not result.passed)
     assert failed.name == "duplicates_recorded"
-    assert "line 1 first: nothing for {" in failed.found and "a-text" in failed.found
+    assert "line 1 is the first that differs: nothing, expected {" in failed.found and "a-text" in failed.found
