@@ -45,8 +45,6 @@ _ON_TPU: Final = {
     "parallel": DDP,
     "optimizer": "adamw",
     "state_space_every": 0,
-    "relation_bias": False,
-    "tree_steps": 0,
 }
 """Fields whose other values have no form for TPUs."""
 

@@ -1,4 +1,4 @@
-"""Attention within documents: JAX's splash kernel on TPUs, a dense mask where XLA computes on a CPU.
+"""Attention within documents: JAX's splash kernel on TPUs, a dense mask on CPUs and for scores with a bias.
 
 Documents are told to the kernel as numbers (`SegmentIds`), values of the batch and not of the graph: any number of
 them, of any length, takes the kernel that was compiled first.
@@ -6,24 +6,43 @@ them, of any length, takes the kernel that was compiled first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.attention.dense import MAX_TOKENS
+
 ROWS: Final = "rows"
 """The axis of a mesh of devices over which the rows of a batch are spread."""
 
-Attend = Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]
-"""(B, T, heads, width) queries, keys and values of as many heads or of fewer that divide them, and (B, T) int32
-document numbers -> the queries' shape. No token sees another document, nor what comes after it."""
+
+class Attend(Protocol):
+    """Attention in which no token sees another document, nor what comes after it."""
+
+    def __call__(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        documents: jax.Array,
+        bias: jax.Array | None = None,
+    ) -> jax.Array:
+        """(B, T, heads, width) queries, keys and values of as many heads or of fewer that divide them, and (B, T) int32
+        document numbers -> the queries' shape. `bias` (B, heads, T, T) is added to the scores."""
 
 
-def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> Attend:
-    """The attention of the devices of `mesh`."""
-    if mesh.devices.flat[0].platform == "tpu":
+def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, biased: bool = False) -> Attend:
+    """The attention of the devices of `mesh`.
+
+    The splash kernel adds no bias, so `biased` scores are dense: `SpecError` for rows above `MAX_TOKENS`.
+    """
+    if biased and row_tokens > MAX_TOKENS:
+        do = "set training.relation_bias to false for these rows"
+        raise SpecError("rows of a relation bias", expected=f"at most {MAX_TOKENS} tokens", found=row_tokens, do=do)
+    if mesh.devices.flat[0].platform == "tpu" and not biased:
         return _splash(mesh, heads, row_tokens, softcap)
     return _dense(softcap)
 
@@ -42,7 +61,10 @@ def _splash(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> Attend:
     rows = PartitionSpec(ROWS)
     of_rows = jax.shard_map(jax.vmap(of_row), mesh=mesh, in_specs=(rows,) * 4, out_specs=rows, check_vma=False)
 
-    def attend(query: jax.Array, key: jax.Array, value: jax.Array, documents: jax.Array) -> jax.Array:
+    def attend(
+        query: jax.Array, key: jax.Array, value: jax.Array, documents: jax.Array, bias: jax.Array | None = None
+    ) -> jax.Array:
+        assert bias is None
         query = query * query.shape[-1] ** -0.5  # the kernel does not scale
         heads_first = (part.swapaxes(1, 2) for part in (query, key, value))
         mixed: jax.Array = of_rows(*heads_first, documents)
@@ -52,12 +74,16 @@ def _splash(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> Attend:
 
 
 def _dense(softcap: float) -> Attend:
-    def attend(query: jax.Array, key: jax.Array, value: jax.Array, documents: jax.Array) -> jax.Array:
+    def attend(
+        query: jax.Array, key: jax.Array, value: jax.Array, documents: jax.Array, bias: jax.Array | None = None
+    ) -> jax.Array:
         shared = query.shape[2] // key.shape[2]
         key, value = (jnp.repeat(part, shared, axis=2) for part in (key, value))
         scores = jnp.einsum("bqhd,bkhd->bhqk", query, key).astype(jnp.float32) * query.shape[-1] ** -0.5
         if softcap:
             scores = softcap * jnp.tanh(scores / softcap)
+        if bias is not None:
+            scores = scores + bias
         tokens = jnp.arange(documents.shape[1])
         seen = (documents[:, :, None] == documents[:, None, :]) & (tokens[:, None] >= tokens[None, :])
         shares: Any = jax.nn.softmax(jnp.where(seen[:, None], scores, -jnp.inf), axis=-1)

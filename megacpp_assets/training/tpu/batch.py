@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.loader.chunks import chunk_relation_mask, token_chunk_ids
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.model import ModelConfig, loss_weights
@@ -18,7 +19,8 @@ Arrays = dict[str, NDArray[np.generic]]
 def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arrays:
     """(B, T) int32 `input_ids`, `target_ids`, `positions`, `documents` (from 1, 0 for padding) and each channel of the
     structure by its name, float32 `weights`, which are 0 where there is no loss, (B, T, tables) int32 `ngrams`, and
-    (B, D, MAX_PLATFORM_IDS) int32 `platforms` of documents.
+    (B, D, MAX_PLATFORM_IDS) int32 `platforms` of documents. With chunks (B, T) int32 `chunk_ids`, C where a token is in
+    no chunk, and (B, R, C, C) bool `relations`.
 
     N-grams are hashed here: it takes 64 bits, which a TPU does not have.
     """
@@ -39,9 +41,22 @@ def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arra
             do = "open the rows with their platforms"
             raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
         found["platforms"] = batch.platforms
+    if config.relation_bias or config.tree_steps:
+        found |= _chunks(batch)
     if config.ngrams.heads:
         found["ngrams"] = _ngram_places(batch.input_ids, positions, config.ngrams)
     return found
+
+
+def _chunks(batch: RowBatch) -> Arrays:
+    if batch.chunks is None:
+        do = "open the rows with their chunks"
+        raise SpecError("batch of a model that knows of chunks", expected="its chunks", found="none", do=do)
+    ids, valid = token_chunk_ids(batch.chunks)
+    return {
+        "chunk_ids": np.where(valid, ids, batch.chunks.starts.shape[1]).astype(np.int32),
+        "relations": chunk_relation_mask(batch.chunks),
+    }
 
 
 def _ngram_places(ids: NDArray[np.int32], positions: NDArray[np.int64], config: NgramConfig) -> NDArray[np.int32]:

@@ -18,6 +18,7 @@ from megacpp_assets.contract.platforms import PLATFORM_IDS
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
 from megacpp_assets.training.tpu.attention import Attend
+from megacpp_assets.training.tpu.chunks import enriched, relation_bias
 
 Weights = Mapping[str, jax.Array]
 Batch = Mapping[str, jax.Array]
@@ -61,9 +62,14 @@ def hidden(weights: Weights, batch: Batch, config: ModelConfig, attend: Attend) 
 
     if config.structure.platform_embed_enabled:
         x = x + _platforms(weights["platforms.table"], batch)
+    if config.tree_steps:
+        x = x + enriched(weights, x, batch, config.tree_steps)
+    # The bias is small by chunk and large by token, so each block computes it again from the table.
+    table = weights["relation_bias.table"] if config.relation_bias else None
 
     def attended(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-        return attend(_rotate(query, turned), _rotate(key, turned), value, batch["documents"])
+        bias = None if table is None else relation_bias(table, batch)
+        return attend(_rotate(query, turned), _rotate(key, turned), value, batch["documents"], bias)
 
     # What a block computes is computed again for its gradients: only the stream between blocks is kept.
     block = jax.checkpoint(partial(_block, config=config, attended=attended))

@@ -71,7 +71,7 @@ def compile_step(
     `jax.ShapeDtypeStruct` where nothing is to be computed.
     """
     row_tokens = batch["input_ids"].shape[-1]
-    attend = attention_for(where.mesh, config.heads, row_tokens, config.softcap)
+    attend = attention_for(where.mesh, config.heads, row_tokens, config.softcap, biased=config.relation_bias)
 
     def of_part(weights: Weights, part: Mapping[str, jax.Array]) -> jax.Array:
         return summed_loss(weights, part, config, attend)

@@ -20,9 +20,11 @@ from megacpp_assets.training.processes.ranks import Ranks  # noqa: E402
 from megacpp_assets.training.stepper import Stepper, TorchStepper  # noqa: E402
 from megacpp_assets.training.tpu.attention import attention_for  # noqa: E402
 from megacpp_assets.training.tpu.batch import arrays_of  # noqa: E402
+from megacpp_assets.training.tpu.chunks import enriched, relation_bias  # noqa: E402
 from megacpp_assets.training.tpu.network import hidden  # noqa: E402
 from megacpp_assets.training.tpu.step import placement  # noqa: E402
 from megacpp_assets.training.tpu.stepper import TpuStepper  # noqa: E402
+from tests.training.chunked import with_chunks  # noqa: E402
 from tests.training.platformed import with_platforms  # noqa: E402
 from tests.training.world import ROW_TOKENS, VOCABULARY, batch_of, tiny_recipe  # noqa: E402
 
@@ -31,6 +33,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "all channels": {"structure_components": "all", "layers": 2},
     "shared keys, bounded scores, n-grams": {"kv_heads": 1, "softcap": 5.0, "ngram_heads": 2, "ngram_table": 1000},
     "platforms": {"platform_embedding": True},
+    "chunks": {"tree_steps": 2, "relation_bias": True, "softcap": 5.0, "kv_heads": 1},
     "parts of a batch": {"batch_rows": 4, "accumulate": 2, "context_loss": 0.5},
 }
 
@@ -52,6 +55,7 @@ def parts_of(recipe: TrainingRecipe, seed: int, row_tokens: int = ROW_TOKENS) ->
             [document() for _ in range(int(rng.integers(1, 4)))] for _ in range(recipe.batch_rows // recipe.accumulate)
         ]
         batch = with_platforms(batch_of(*rows, row_tokens=row_tokens, structure_seed=seed), seed)
+        batch = with_chunks(batch, seed) if recipe.needs_chunks else batch
         batch.roles[:] = rng.integers(0, 2, batch.roles.shape)
         parts.append(batch)
     return parts
@@ -63,7 +67,7 @@ def made(recipe: TrainingRecipe) -> tuple[GPT, AdamW]:
     model = GPT(model_config(recipe, VOCABULARY))
     with torch.no_grad():
         for name, each in model.named_parameters():
-            if name.endswith(".up") or name == "platforms.table":
+            if name.endswith(".up") or name in ("platforms.table", "relation_bias.table"):
                 each.normal_(std=0.1)
     return model, AdamW(dict(model.named_parameters()), recipe.weight_decay)
 
@@ -119,7 +123,7 @@ def test_no_gradient_of_a_document_reaches_another() -> None:
 
 
 def test_twenty_batches_of_every_kind_take_one_compilation_and_another_shape_is_refused() -> None:
-    recipe = recipe_of(structure_components="all", ngram_heads=1, ngram_table=100)
+    recipe = recipe_of(structure_components="all", ngram_heads=1, ngram_table=100, tree_steps=1, relation_bias=True)
     stepper = TpuStepper(recipe, *made(recipe))
     compiled: list[str] = []
 
@@ -147,3 +151,24 @@ def test_rows_that_cannot_be_shared_evenly_are_refused() -> None:
     devices = jax.devices("cpu")[:1] * 4
     with pytest.raises(SpecError, match=r"training.batch_rows; expected a multiple of 1 parts x 4 devices; found 2"):
         placement(devices, recipe_of())
+
+
+def test_chunks_lower_to_products_alone_with_their_gradients() -> None:
+    recipe = recipe_of(tree_steps=2, relation_bias=True)
+    model, _ = made(recipe)
+    weights = {name: each.detach().numpy() for name, each in model.named_parameters()}
+    arrays = arrays_of(parts_of(recipe, 1)[0], model.config, 1.0)
+    x = np.ones((*arrays["input_ids"].shape, recipe.hidden), np.float32)
+
+    def total(weights: Any, x: Any) -> Any:
+        return enriched(weights, x, arrays, 2).sum() + relation_bias(weights["relation_bias.table"], arrays).sum()
+
+    text = jax.jit(jax.grad(total, (0, 1))).lower(weights, x).as_text()
+    assert "dot_general" in text
+    assert [word for word in ("top_k", "scatter", "sort", "gather", "nonzero", "while") if word in text] == []
+
+
+def test_a_relation_bias_of_rows_too_long_for_dense_scores_is_rejected() -> None:
+    mesh = placement(jax.devices("cpu")[:1], recipe_of()).mesh
+    with pytest.raises(SpecError, match="rows of a relation bias; expected at most 8192 tokens"):
+        attention_for(mesh, 2, 16_384, 0.0, biased=True)
