@@ -110,10 +110,10 @@ def row(chunks: list[Chunk], calls: list[tuple[int, int]] | None = None) -> dict
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (row([(0, 5, 2, 0), (3, 8, 2, 0)]), "one behind the other"),
-        (row([(0, 5, 2, 0), (0, 1, 2, 0)]), "one behind the other"),
-        (row([(3, 3, 2, 0)]), "one behind the other"),
-        (row([(0, T + 1, 2, 0)]), "one behind the other"),
+        (row([(0, 5, 2, 0), (3, 8, 2, 0)]), "in ascending order"),
+        (row([(0, 5, 2, 0), (0, 1, 2, 0)]), "in ascending order"),
+        (row([(3, 3, 2, 0)]), "in ascending order"),
+        (row([(0, T + 1, 2, 0)]), "in ascending order"),
         (row([(0, 5, 2, 0)], [(0, 1)]), "0 to 1 in a row of 1"),
         (row([], [(0, 0)]), "0 to 0 in a row of 0"),
         (row([(0, 5, 2, 0)] * 129), "at most 128 chunks"),
