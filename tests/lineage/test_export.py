@@ -20,6 +20,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap, SpecErr
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.lineage.export.attestations import KEY_VARIABLE, signed_bytes
 from megacpp_assets.lineage.export.events import TIME_VARIABLE
+from megacpp_assets.lineage.export.facts import read_chain
 from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, write_exports
 from megacpp_assets.lineage.history import History, read_history
 from megacpp_assets.lineage.queries import known_checkpoint
@@ -165,6 +166,19 @@ def test_licences_name_each_repository_with_its_commit_and_what_it_gave(export: 
     assert "| folly | 2 | `commit-of-folly@2` | MIT |" in told and "- absl 1, commit commit-of-absl@1" in told
 
 
+def test_rows_are_those_of_the_checkpoints_own_phase(world: World) -> None:
+    """The chain of a later phase holds the rows of the phases before too."""
+    later = world.checkpoint(
+        "base/64k", f"tokenizer/{DATASET}", f"enriched/{DATASET}/folly@2", goes_on_from=[CHECKPOINT]
+    )
+    history = read_history(world.root)
+    chain = read_chain(history, known_checkpoint(history, later))
+    assert [link.path for link in chain.of("packed_rows")] == [
+        f"packed/{DATASET}/base/{name}" for name in ("4k", "64k")
+    ]
+    assert chain.packed.path == f"packed/{DATASET}/base/64k"
+
+
 class _Page(HTMLParser):
     """Text of a page, and every tag and address in it."""
 
@@ -214,7 +228,7 @@ def test_a_checkpoint_whose_files_are_gone_is_exported_without_its_losses(world:
     world.checkpoint("base/4k", f"tokenizer/{DATASET}", f"enriched/{DATASET}/folly@2", weights=b"other")
     history = read_history(world.root)
     write_exports(history, known_checkpoint(history, before), tmp_path / "out")
-    assert b"not in this data root any more" in (tmp_path / "out" / PAGE).read_bytes()
+    assert b"no longer in this data root" in (tmp_path / "out" / PAGE).read_bytes()
 
 
 def test_nothing_is_written_for_a_chain_that_lacks_a_manifest(world: World, export: Export, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from roots import megacpp_here, succeed
 
+import megacpp_assets
 from megacpp_assets.contract import columns as c
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -48,6 +49,12 @@ def test_its_rows_have_the_length_of_the_phase_and_each_repository_by_its_weight
         assert once[repo] == math.floor(category * count + 0.5) > 0
         assert taken[repo] == math.floor(weight * category * count + 0.5)
     assert special.stats["valid_documents"] == base.stats["valid_documents"]
+
+
+def test_its_files_open_under_the_name_of_its_dataset_version(root: Path) -> None:
+    mixture = megacpp_assets.open(root, "low_level/8k")
+    assert mixture.megatron_prefix().name == "mine_8k_v1_train"
+    assert mixture.rows().row_tokens == 8192
 
 
 def test_dagster_shows_its_phase_and_its_specialist(root: Path) -> None:

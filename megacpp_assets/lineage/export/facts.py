@@ -47,8 +47,9 @@ class Chain:
 
     @property
     def packed(self) -> Link:
-        """The first packed rows of the chain."""
-        return next(self.of("packed_rows"))
+        """The packed rows of the checkpoint's own phase. The chain also has those of the phases before."""
+        partition = self.checkpoint.manifest.partition
+        return next(link for link in self.of("packed_rows") if link.manifest.partition == partition)
 
     @property
     def tokenizer_commit(self) -> str:
