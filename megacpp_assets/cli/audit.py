@@ -14,8 +14,10 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.cli.screen.words import counted
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.lineage.audit import Auditor, AuditReport
+from megacpp_assets.storage.layout import checkpoint_path
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import read_lock
 from megacpp_assets.storage.remote import SCHEME
@@ -118,16 +120,18 @@ def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
     raise SpecError(
         f"checkpoint {text}",
         expected="…/checkpoints/DATASET/SPECIALIST/PHASE[/step_N], or SPECIALIST/PHASE of the active dataset",
-        found=f"no checkpoint there; the active dataset has {', '.join(_made(data_root)) or 'none'}",
+        found=f"no checkpoint there; {_made(resolve_root(data_root))}",
         do="name its folder, or the data root with --data-root",
     )
 
 
-def _made(data_root: str | None) -> list[str]:
-    """Return SPECIALIST/PHASE of each checkpoint of the active dataset."""
-    root = resolve_root(data_root)
-    dataset = root / "checkpoints" / read_lock(root).active if root.is_dir() else root
-    return sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
+def _made(root: Path) -> str:
+    """Return in words which checkpoints the active dataset of `root` has."""
+    if not root.is_dir():
+        return f"there is no data root {root}"
+    dataset = root / "checkpoints" / read_lock(root).active
+    names = sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
+    return f"the active dataset of {root} has {', '.join(names) or 'none'}"
 
 
 def _places(text: str, data_root: str | None) -> Iterator[Path]:
@@ -141,13 +145,31 @@ def _places(text: str, data_root: str | None) -> Iterator[Path]:
 
 
 def _with_step(folder: Path) -> Path | None:
-    """Return the folder of a step, or of the last step below it."""
+    """Return the folder of a step: `folder` itself, else that of the recipe's last step, else the last one below it."""
     if not folder.name.startswith("step_"):
         steps = sorted(path for path in folder.glob("step_*") if path.is_dir())
         if not steps:
             return None
-        folder = steps[-1]
+        last = _last_step(folder) if len(folder.parts) >= _DEPTH else ""
+        folder = next((path for path in steps if path.name == last), steps[-1])
     return folder if len(folder.parts) > _DEPTH else None
+
+
+def _last_step(folder: Path) -> str:
+    """Return the name of the last step that the recipe of the dataset of `folder` trains; "" if the recipe is unknown.
+
+    Steps of an earlier recipe may be beside it. A recipe of another release cannot be read.
+    """
+    from megacpp_assets.pipeline.corpus import open_corpus
+
+    root, (above, dataset, specialist, phase) = folder.parents[_DEPTH - 2], folder.parts[1 - _DEPTH :]
+    if above != "checkpoints" or dataset not in read_lock(root).datasets:
+        return ""
+    try:
+        steps = open_corpus(root, dataset).recipe.training.steps
+    except LineageGap:
+        return ""
+    return Path(checkpoint_path(dataset, Mixture(specialist, phase), steps)).name
 
 
 @contextmanager

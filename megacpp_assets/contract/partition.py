@@ -47,7 +47,8 @@ class RepoRef:
         name, at, ref = key.replace(_IN_KEY, _SLASH).partition("@")
         if not at or not _NAME.fullmatch(name) or not _REF.fullmatch(ref) or ".." in key:
             expected = "NAME@REF of letters, digits, '.', '_', '+', '-', in REF also '/'"
-            raise SpecError(f"partition key {key!r}", expected=expected, found=repr(key))
+            do = "write for example fmt@11.0.0"
+            raise SpecError(f"partition key {key!r}", expected=expected, found=repr(key), do=do)
         return RepoRef(name, ref)
 
 

@@ -11,15 +11,30 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.lineage.sources import Finding, commit_problems
 from megacpp_assets.lineage.tokenizers import registry_problems
 from megacpp_assets.storage.artifact import Artifact, Examined, open_artifact
-from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, LOCK_FILE, REGISTRY
+from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, LOCK_FILE, RECEIPTS, REGISTRY
+from megacpp_assets.storage.work import WORK_SUFFIX
 
 _SEALS = frozenset({COMPLETE_FILE, MANIFEST_FILE})
 
 
 def read_all(root: Path) -> Iterator[Examined]:
-    """Verify every artifact of a data root, in the order of paths. Problems are returned, never raised."""
+    """Verify every artifact of a data root, in the order of paths, then yield those that are missing.
+
+    Problems are returned, never raised.
+    """
+    found = set()
     for path in artifact_paths(root):
+        found.add(path)
         yield read_one(root, path)
+    for path in sorted(_checked_paths(root) - found):
+        yield Examined(path, 0, 0, ((path, "the artifact that its receipt names", "no such folder"),))
+
+
+def _checked_paths(root: Path) -> set[str]:
+    """Return the paths of all artifacts that have a receipt, which stays when somebody moves the artifact away."""
+    folder = root / RECEIPTS
+    paths = (place.relative_to(folder).as_posix().removesuffix(".json") for place in folder.rglob("*.json"))
+    return {path for path in paths if not path.endswith(WORK_SUFFIX)}
 
 
 def read_one(root: Path, path: str) -> Examined:

@@ -28,7 +28,8 @@ class Missing:
             f"{asset} {self.step.partition}",
             expected=f"its folder {self.path}",
             found="no such folder, or an incomplete one",
-            do=f"materialize partition {self.step.partition} of {asset}, or run: {command_for(self.step)}",
+            do=f"put the folder back and run megacpp run; or materialize partition {self.step.partition} of {asset}; "
+            f"or run: {command_for(self.step)}",
         )
 
 

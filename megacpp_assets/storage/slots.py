@@ -45,16 +45,22 @@ class SlotLocks:
     def held_elsewhere(self, resource: str) -> str:
         """Return in words how many slots there are and which other runs hold some; "" if none does."""
         locks = self._locks(resource)
-        others = [_last_word(self.root, lock) for lock in locks if lock not in self._held]
+        holders = (_holder_of(self.root, lock) for lock in locks if lock not in self._held)
+        others = [name for name in holders if name]
         return f"{len(locks)} in all, held by {', '.join(others)}" if others else ""
 
     def _locks(self, resource: str) -> list[str]:
         return [f"slot__{resource}__{number}" for number in range(self.counts[resource])]
 
 
-def _last_word(root: Path, lock: str) -> str:
+def _holder_of(root: Path, lock: str) -> str:
+    """Return the name of the process that holds the lock; "" if it is free, though its file names the last holder."""
     descriptor = open_lock(root, lock)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return holder(descriptor)
+    else:
+        return ""
     finally:
         os.close(descriptor)

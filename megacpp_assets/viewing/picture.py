@@ -11,8 +11,10 @@ from megacpp_assets.viewing.colours import CATEGORY_COLOURS
 from megacpp_assets.viewing.shown import Piece, Shown
 
 LINES: Final = 40
-_COLUMNS: Final = 110
-_LINE_HEIGHT, _CHARACTER_WIDTH = 15, 7.3
+_COLUMNS: Final = 70
+"""Dagster's overview of an asset shows 445 pixels of a picture on a screen of 1,440 pixels, and cuts the rest."""
+_LINE_HEIGHT, _CHARACTER_WIDTH = 13, 6.02
+_HEAD_LINES: Final = 2
 _BARS: Final = ("#d1d5db", "#4b5563")
 """Colours of the bars beside the lines; consecutive documents alternate."""
 
@@ -20,13 +22,21 @@ _BARS: Final = ("#d1d5db", "#4b5563")
 def picture(shown: Shown, lines: int = LINES) -> str:
     """Return an SVG of at most `lines` lines: text coloured by category, pale context, a bar beside each document."""
     drawn = [line for _, line in zip(range(lines), _lines(shown), strict=False)]
-    width, height = int(_COLUMNS * _CHARACTER_WIDTH) + 20, (len(drawn) + 1) * _LINE_HEIGHT + 10
-    body = "".join(_drawn(number, *line) for number, line in enumerate(drawn, start=1))
-    legend = "".join(f'<tspan fill="{colour}">{name}  </tspan>' for name, colour in CATEGORY_COLOURS.items())
+    width, height = int(_COLUMNS * _CHARACTER_WIDTH) + 20, (len(drawn) + _HEAD_LINES) * _LINE_HEIGHT + 10
+    body = "".join(_drawn(number, *line) for number, line in enumerate(drawn, start=_HEAD_LINES))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="monospace"'
-        f' font-size="12"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="14" y="{_LINE_HEIGHT}" xml:space="preserve">{legend}</text>{body}</svg>'
+        f' font-size="10"><rect width="100%" height="100%" fill="#ffffff"/>{_legend()}{body}</svg>'
+    )
+
+
+def _legend() -> str:
+    """Return the names of the categories in their colours, on two lines."""
+    names = [f'<tspan fill="{colour}">{name}  </tspan>' for name, colour in CATEGORY_COLOURS.items()]
+    half = (len(names) + 1) // _HEAD_LINES
+    return "".join(
+        f'<text x="14" y="{line * _LINE_HEIGHT}" xml:space="preserve">{"".join(part)}</text>'
+        for line, part in enumerate((names[:half], names[half:]), start=1)
     )
 
 

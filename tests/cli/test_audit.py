@@ -11,6 +11,8 @@ import pytest
 from megacpp_assets.cli.audit import find_checkpoint
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
+from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.storage.recipes import keep_recipe
 
 MIXTURE = "checkpoints/corpus/base/4k"
 LAST = f"{MIXTURE}/step_00000020"
@@ -40,6 +42,16 @@ def test_below_a_data_root_a_mixture_is_enough(root: Path, monkeypatch: pytest.M
     assert find_checkpoint(name, str(root)) == (root, LAST)
 
 
+def test_a_mixture_means_the_last_step_of_the_recipe_that_the_lock_names(root: Path) -> None:
+    """Steps of an earlier recipe stay beside it."""
+    recipe = load_recipe("sample", ["training.steps=10"])
+    lock = LockFile("corpus", {"corpus": CorpusLock("corpus", keep_recipe(root, recipe))})
+    (root / "corpus.lock").write_bytes(lock.to_bytes())
+    for name in ("base/4k", MIXTURE, str(root / MIXTURE)):
+        assert find_checkpoint(name, str(root)) == (root, f"{MIXTURE}/step_00000010")
+    assert find_checkpoint(LAST, str(root)) == (root, LAST)
+
+
 def test_a_root_that_was_moved_is_found_where_it_is_now(root: Path, tmp_path: Path) -> None:
     moved = root.rename(tmp_path / "elsewhere")
     assert find_checkpoint(str(moved / LAST), None) == (moved, LAST)
@@ -48,7 +60,7 @@ def test_a_root_that_was_moved_is_found_where_it_is_now(root: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["", "base", "base/16k", "../..", "checkpoints", "/", "step_00000020", "no\x00name"])
 def test_what_is_no_checkpoint_is_said_in_one_sentence_with_those_there_are(root: Path, name: str) -> None:
-    with pytest.raises(SpecError, match=r"checkpoints/DATASET.*; found .*the active dataset has base/4k; what to do"):
+    with pytest.raises(SpecError, match=r"checkpoints/DATASET.*; found .* dataset of .* has base/4k; what to do"):
         find_checkpoint(name, str(root))
 
 

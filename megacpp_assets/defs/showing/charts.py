@@ -8,9 +8,6 @@ from megacpp_assets.lineage.export import drawings
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS
 from megacpp_assets.viewing.neutral import neutral
 
-_NAME = 48
-"""Characters of a name that are drawn: its end, where names differ."""
-
 
 def histogram(bins: Sequence[Sequence[int]], label: str, counted: str = "documents") -> str:
     """Draw bars over `bins` of (upper bound, count)."""
@@ -33,4 +30,4 @@ def bars(values: Mapping[str, float], label: str) -> str:
     """Draw a bar for each of `values` with its number, the first on top. Names are escaped: they may come from a
     stranger.
     """
-    return drawings.bars([(neutral(name)[-_NAME:], number) for name, number in values.items()], label, image=True)
+    return drawings.bars([(neutral(name), number) for name, number in values.items()], label, image=True)

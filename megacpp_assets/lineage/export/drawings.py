@@ -7,13 +7,16 @@ from html import escape
 from itertools import pairwise
 from typing import Final
 
-_WIDTH: Final = 720
+_WIDTH: Final = 440
+"""Pixels. Dagster's overview of an asset shows no more of a picture on a screen of 1,440 pixels, and cuts the rest."""
 _BAR: Final = 22
-_LABEL: Final = 190
-_FIGURE: Final = 110
+_LABEL: Final = 120
+_FIGURE: Final = 80
 _HEIGHT: Final = 220
 _MARGIN: Final = 46
 _CHARACTER: Final = 7
+_NAME: Final = 28
+"""Characters of a name that are drawn: its end, where names differ."""
 _TITLE: Final = 26
 _STYLE: Final = (
     "<style>svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#111827}"
@@ -27,7 +30,8 @@ def bars(values: Sequence[tuple[str, float]], title: str, colours: Sequence[str]
     With `image` the SVG can be a file of its own: it contains its title and its style.
     """
     largest = max([number for _, number in values], default=0) or 1
-    left = max(_LABEL, min(_CHARACTER * max([len(name) for name, _ in values], default=0) + 16, _WIDTH // 2))
+    values = [(name if len(name) <= _NAME else f"…{name[1 - _NAME :]}", number) for name, number in values]
+    left = max(_LABEL, _CHARACTER * max([len(name) for name, _ in values], default=0) + 16)
     room = _WIDTH - left - _FIGURE
     digits = 1 if any(number % 1 for _, number in values) else 0
     fills = [f' style="fill:{colour}"' for colour in colours] or [""] * len(values)

@@ -119,6 +119,21 @@ def test_a_data_root_is_read_whole_and_everything_wrong_is_named(
     assert "damaged 2" in said
 
 
+def test_an_artifact_that_was_moved_away_is_named(
+    made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(shutil.copytree(made.root, tmp_path / "root"))
+    (root / "corpus.lock").unlink(missing_ok=True)
+    for path in (made.path, f"{made.path}.work", "packed/corpus/base/64k"):
+        receipt = root / "receipts" / f"{path}.json"
+        receipt.parent.mkdir(parents=True, exist_ok=True)
+        receipt.touch()
+    assert exit_code(monkeypatch, "verify", "--data-root", str(root)) == 1
+    said = capsys.readouterr().out
+    assert "packed/corpus/base/64k: expected the artifact that its receipt names; found no such folder" in said
+    assert "damaged 1" in said
+
+
 def test_a_path_that_does_not_exist_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
