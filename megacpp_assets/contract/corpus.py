@@ -75,11 +75,12 @@ class Corpus:
         self.lock.require_not_removed(repo.name)
         pin = self.lock.find(repo)
         if pin is None:
-            known = [other.key for other in self.known_refs]
-            do = (
-                f"megacpp lock show lists what {self.dataset} knows; megacpp backfill adds releases that exist upstream"
-            )
-            raise SpecError.unknown(f"reference of dataset {self.dataset}", key, known, do)
+            where, known = f"reference of dataset {self.dataset}", [other.key for other in self.known_refs]
+            same = [other.key for other in self.known_refs if other.name == repo.name]
+            if not same:
+                raise SpecError.unknown(where, key, known, "megacpp lock show lists what it knows")
+            do = f"if upstream has it, megacpp backfill --repo {repo.name} --tags {repo.ref!r} pins and builds it"
+            raise SpecError(f"{where} {key!r}", expected=f"one of {', '.join(same)}", found="not pinned", do=do)
         return pin
 
     def weights(self, specialist: str) -> dict[str, float]:

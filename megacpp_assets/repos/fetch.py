@@ -10,7 +10,7 @@ from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
-from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
+from megacpp_assets.repos.sources import MIRROR_VARIABLE, advice, source_url
 from megacpp_assets.repos.submodules import find_submodules
 from megacpp_assets.repos.survey import Survey, Surveyor
 from megacpp_assets.repos.upstream.again import asked_again
@@ -73,7 +73,7 @@ def fetch_reference(
             f"repository {url}",
             expected=f"{git_ref} from {source}",
             found=error.cause,
-            do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
+            do=advice(url),
         ) from error
     found = git("rev-parse", "--verify", f"{keep}^{{commit}}", git_dir=git_dir).decode().strip()
     if commit and found != commit:

@@ -50,6 +50,13 @@ def owner_of(url: str) -> str | None:
     return f"{match['host'].lower()}/{owner}".removesuffix("/")
 
 
+def advice(url: str) -> str:
+    """Return what a user can do if `url` does not answer."""
+    if local_path(url):
+        return "correct the url in the catalogue, or clone the repository to that folder"
+    return f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}"
+
+
 def given_url(text: str) -> str:
     """Return a URL that a person typed: a URL unchanged (also git's HOST:PATH), anything else as an absolute path."""
     return text if "://" in text or _SSH.match(text) else str(Path(text).resolve())

@@ -8,7 +8,7 @@ from typing import Final
 
 from megacpp_assets.contract.errors import OverLimit, SourceUnreachable
 from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
-from megacpp_assets.repos.sources import MIRROR_VARIABLE, source_url
+from megacpp_assets.repos.sources import advice, source_url
 
 MOST_REFERENCES: Final = 1_000_000
 """Linux has 900 tags. LLVM has 200,000 references, most of them of pull requests."""
@@ -52,7 +52,7 @@ def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, s
             f"repository {url}",
             expected=f"an answer from {source}",
             found=error.cause,
-            do=f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}",
+            do=advice(url),
         ) from error
 
 
