@@ -78,10 +78,11 @@ def _dataset(connection: duckdb.DuckDBPyConnection, name: str, lines: Sequence[L
     rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(said)}</td></tr>" for label, said in lines)
     yield f"<h2>{escape(name)}</h2>\n<table>{rows}</table>"
     for plot in _PLOTS:
-        query = f"SELECT * FROM ({plot.query}) ORDER BY figure DESC, 1 LIMIT {_MOST_BARS}"
-        values = [(str(label), float(number)) for label, number in connection.execute(query, [name]).fetchall()]
+        found = connection.execute(f"SELECT * FROM ({plot.query}) ORDER BY figure DESC, 1", [name]).fetchall()
+        values = [(str(label), float(number)) for label, number in found[:_MOST_BARS]]
         if values:
-            yield f"<h3>{escape(plot.title)}</h3>\n{bars(values, plot.title)}"
+            rest = f", the first {_MOST_BARS} of {len(found):,}" if len(found) > _MOST_BARS else ""
+            yield f"<h3>{escape(plot.title + rest)}</h3>\n{bars(values, plot.title)}"
 
 
 def _tests(outcomes: Sequence[Outcome]) -> str:

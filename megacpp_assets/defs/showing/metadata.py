@@ -35,6 +35,9 @@ _HEADS: Final = {
     "skipped": ("reason", "definitions"),
 }
 """Column heads of tables of numbers by name. All other tables have figures and values."""
+_DIGITS: Final = 12
+_REPO_HEADS: Final = {"left_out": "left out (near-duplicates of validation)"}
+"""Column heads of the table of repositories whose statistic does not say enough."""
 
 Metadata = dict[str, Any]
 
@@ -104,7 +107,7 @@ def _tables(stats: Mapping[str, Any]) -> Metadata:
     if by_repo:
         repos = sorted(set().union(*by_repo.values()))
         rows = [(repo, *(by_repo[name].get(repo, 0) for name in by_repo)) for repo in repos]
-        heads = ("repository", *(name.replace("_", " ") for name in by_repo))
+        heads = ("repository", *(_REPO_HEADS.get(name, name.replace("_", " ")) for name in by_repo))
         shown["repositories"] = _markdown_table(heads, rows)
     return shown
 
@@ -137,14 +140,14 @@ def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.M
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
-    """Return a table of the files, with the number of rows for files that have rows."""
+    """Return a table of the files, with the number of rows for files that have rows. `manifest.json` has whole hashes."""
     records = [
         dg.TableRecord(
             {
                 "file": entry.name,
                 "size (MB)": f"{entry.bytes / 1e6:,.3f}",
                 "rows": "" if entry.rows is None else f"{entry.rows:,}",
-                "sha256": entry.sha256,
+                "sha256": f"{entry.sha256[:_DIGITS]}…",
             }
         )
         for entry in artifact.manifest.files

@@ -130,7 +130,7 @@ def _rows(chain: Chain) -> str:
     for link in chain.of("v6_enriched"):
         found = link.manifest.stats.get("categories", {})
         categories.update({name: int(counts["tokens"]) for name, counts in found.items()})
-    parts = [_facts(sorted(stats.items()))]
+    parts = [_facts([_figure(key, value) for key, value in sorted(stats.items())])]
     if lengths:
         upto = [(f"up to {limit:,}", lengths[limit]) for limit in sorted(lengths)]
         parts.append("<h3>Documents by their tokens</h3>" + bars(upto, "documents by their tokens"))
@@ -142,6 +142,11 @@ def _rows(chain: Chain) -> str:
 def _chain(chain: Chain) -> str:
     head = ["stage", "code", "artifact", "manifest", "made from", "files", "bytes", "rows"]
     return _table(head, [_link(link) for link in chain.links])
+
+
+def _figure(name: str, value: int) -> tuple[str, Cell]:
+    """Return a statistic with its unit: parts per million are shown as per cent."""
+    return (f"{name.removesuffix('_ppm')} (%)", f"{value / 1e4:.2f}") if name.endswith("_ppm") else (name, value)
 
 
 def _link(link: Link) -> list[Cell]:
