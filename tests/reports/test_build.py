@@ -118,14 +118,15 @@ def test_totals_are_those_of_the_manifests(green: tuple[Path, str]) -> None:
 
 
 def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:
-    """Up to split documents, whose stretches may stand in several parts."""
+    """Up to split documents, whose stretches may stand in several parts, and to text that is in no file: the stage also
+    counts standard includes and the lines that close conditions as characters of documents."""
     told = "(stats -> 'budgets' -> '4096' ->> 'replication')::double"
     query = f"""
         SELECT mart.replication / ({told}) FROM marts.replication AS mart JOIN staging.stg_artifacts AS artifact
         USING (dataset, partition_key) WHERE artifact.stage = 'semantic_jsonl'
     """
     ratios = [ratio for (ratio,) in _ask(green[0], query)]
-    assert len(ratios) == 3 and all(0.95 <= ratio <= 1.05 for ratio in ratios)
+    assert len(ratios) == 3 and all(0.92 <= ratio <= 1.05 for ratio in ratios)
 
 
 def test_what_documents_are_worth_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:

@@ -140,7 +140,7 @@ def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.M
 
 
 def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
-    """Return a table of the files, with the number of rows for files that have rows. `manifest.json` has whole hashes."""
+    """Return a table of the files, with rows where they have any. `manifest.json` has the whole hashes."""
     records = [
         dg.TableRecord(
             {

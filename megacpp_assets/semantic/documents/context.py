@@ -225,7 +225,7 @@ class Surroundings:
         item, number = offer
         if number == HEAD:
             return self._closure([item], growth)
-        if item not in growth.context.heads:
+        if item not in growth.context.heads or item in growth.barred:
             return Closure((), 0, 0)
         shown = growth.context.members.get(item, set())
         if number == ALL:
@@ -239,7 +239,7 @@ class Surroundings:
     def _note(self, offer: Offer, growth: Growth) -> list[Item]:
         """Record what is shown of a class from now on, and show its bases if it is more than its head."""
         item, number = offer
-        if number == HEAD or item not in growth.context.heads:
+        if number == HEAD or item not in growth.context.heads or item in growth.barred:
             return []
         if number == ALL:
             growth.context.heads.discard(item)

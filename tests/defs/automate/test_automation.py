@@ -269,7 +269,7 @@ def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
     assert _status(root, "lib@v1.0") is AssetPartitionStatus.MATERIALIZED
     assert _status(root, "lib@v1.1") is AssetPartitionStatus.FAILED
     assert _observations(root) == [
-        "built, but its checks failed: has_sources: expected at least one C or C++ file, found 0 among its 1 entries"
+        "built, but its checks failed: has_sources: expected at least one C or C++ file, found 0 of 1 entries"
     ]
 
 
