@@ -219,7 +219,7 @@ def test_a_failed_check_says_why(opened: Page, shoot: Shoot) -> None:
     expect(opened.get_by_text("at least one C or C++ file").last).to_be_visible()
     expect(opened.get_by_text("Failed", exact=True).first).to_be_visible()
     expect(opened.get_by_text(BARE).first).to_be_visible()
-    expect(opened.get_by_text("0 of 1 entries").first).to_be_visible()
+    expect(opened.get_by_text("0 of 7 entries").first).to_be_visible()
     shoot("failed check")
 
 
