@@ -74,7 +74,7 @@ def small_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def own_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data root of a person's own recipe and catalogue, which are beside it, up to checkpoints of two mixtures."""
+    """A data root up to checkpoints of two mixtures, of a user's own recipe and catalogue in its parent folder."""
     return _made_once(tmp_path_factory, "own-line", _run_own)
 
 

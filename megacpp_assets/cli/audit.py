@@ -14,7 +14,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.cli.screen.words import counted
-from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.storage.layout import checkpoint_path
@@ -145,31 +145,29 @@ def _places(text: str, data_root: str | None) -> Iterator[Path]:
 
 
 def _with_step(folder: Path) -> Path | None:
-    """Return the folder of a step: `folder` itself, else that of the recipe's last step, else the last one below it."""
+    """Return the folder of a step: `folder` itself, or the last step below it that belongs to the active recipe."""
     if not folder.name.startswith("step_"):
         steps = sorted(path for path in folder.glob("step_*") if path.is_dir())
         if not steps:
             return None
-        last = _last_step(folder) if len(folder.parts) >= _DEPTH else ""
-        folder = next((path for path in steps if path.name == last), steps[-1])
+        folder = _last_of_recipe(steps) if len(steps) > 1 and len(folder.parts) >= _DEPTH else steps[-1]
     return folder if len(folder.parts) > _DEPTH else None
 
 
-def _last_step(folder: Path) -> str:
-    """Return the name of the last step that the recipe of the dataset of `folder` trains; "" if the recipe is unknown.
+def _last_of_recipe(steps: Sequence[Path]) -> Path:
+    """Return the last of `steps`, sorted, that the recipe of their dataset trains.
 
-    Steps of an earlier recipe may be beside it. A recipe of another release cannot be read.
+    An earlier recipe may have left later steps. A folder outside of a data root, or of a dataset that the lock does not
+    have, has no recipe: then the last step is returned. `LineageGap` if the recipe cannot be read.
     """
     from megacpp_assets.pipeline.corpus import open_corpus
 
-    root, (above, dataset, specialist, phase) = folder.parents[_DEPTH - 2], folder.parts[1 - _DEPTH :]
+    root, (above, dataset, specialist, phase) = steps[0].parents[_DEPTH - 1], steps[0].parts[-_DEPTH:-1]
     if above != "checkpoints" or dataset not in read_lock(root).datasets:
-        return ""
-    try:
-        steps = open_corpus(root, dataset).recipe.training.steps
-    except LineageGap:
-        return ""
-    return Path(checkpoint_path(dataset, Mixture(specialist, phase), steps)).name
+        return steps[-1]
+    trained = open_corpus(root, dataset).recipe.training.steps
+    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), trained)).name
+    return next((path for path in reversed(steps) if path.name <= last), steps[-1])
 
 
 @contextmanager

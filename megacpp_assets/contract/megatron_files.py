@@ -10,6 +10,7 @@ from typing import Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.manifest import Manifest
 
 BIN: Final = ".bin"
 IDX: Final = ".idx"
@@ -32,6 +33,14 @@ FORMAT = 4
 def prefix_name(dataset: str, split: str) -> str:
     """Return the file name prefix of a split, for example `clang_semantic_4k_v10_train`."""
     return f"{dataset}_{split}"
+
+
+def pairs_name(manifest: Manifest) -> str:
+    """Return the name in `NAME_train.bin` that the manifest of a `megatron_bin_idx` artifact states.
+
+    It is the recipe's `phases.PHASE.dataset_version`, or else the dataset.
+    """
+    return str(manifest.config["dataset"])
 
 
 def channel_suffix(channel: str) -> str:

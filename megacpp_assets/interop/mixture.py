@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.extras import import_or_name_extra
-from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
+from megacpp_assets.contract.megatron_files import BIN, IDX, pairs_name, prefix_name
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.loader.rows import PackedRows, open_rows
@@ -45,7 +45,14 @@ class MixtureData:
         Raises `LineageGap` for a missing or changed file and `IndexCorrupt` for files that contradict each other.
         """
         _require_split(split)
-        return open_rows(self.megatron, self.files_name, split, symbols=symbols, chunks=chunks, platforms=platforms)
+        return open_rows(
+            self.megatron,
+            pairs_name(self.megatron.manifest),
+            split,
+            symbols=symbols,
+            chunks=chunks,
+            platforms=platforms,
+        )
 
     def torch_rows(self, split: str = TRAIN_SPLIT, **channels: bool) -> RowDataset:
         """A map-style `torch.utils.data.Dataset`: row i as a dict of tensors. `channels` are the options of `rows`."""
@@ -76,7 +83,7 @@ class MixtureData:
     def megatron_prefix(self, split: str = TRAIN_SPLIT) -> Path:
         """The path of the Megatron pair of `split` without `.bin` or `.idx`, as `--data-path` takes it."""
         _require_split(split)
-        prefix = prefix_name(self.files_name, split)
+        prefix = prefix_name(pairs_name(self.megatron.manifest), split)
         for suffix in (BIN, IDX):
             self.megatron.file(prefix + suffix)
         return self.megatron.directory / prefix
@@ -86,11 +93,6 @@ class MixtureData:
         _require_split(split)
         packed = open_artifact(self.root, packed_path(self.dataset, self.mixture))
         return packed.files(".parquet", f"{split}_")
-
-    @property
-    def files_name(self) -> str:
-        """The name in `NAME_train.bin`: the recipe's `phases.PHASE.dataset_version`, or else the dataset."""
-        return str(self.megatron.manifest.config["dataset"])
 
     @property
     def megatron(self) -> Artifact:

@@ -76,6 +76,6 @@ def _unlisted_files(artifact: Artifact) -> Iterator[Finding]:
 def _git_problems(artifact: Artifact) -> Iterator[Finding]:
     if artifact.manifest.stage == "pinned_repos":
         yield from commit_problems(artifact)
-    # A folder that was copied out of its data root has no registry beside it, so there is nothing to compare with.
+    # An artifact that was copied out of its data root has no registry to be compared with.
     if artifact.manifest.stage == "tokenizer" and (artifact.root / LOCK_FILE).is_file():
         yield from registry_problems(artifact)

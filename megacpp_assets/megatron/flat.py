@@ -1,4 +1,4 @@
-"""A mixture in the flat layout that Megatron's launchers expect: pairs in one folder, the tokenizer beside it.
+"""A mixture in the flat layout that Megatron's launchers expect: one folder of pairs and one of the tokenizer.
 
 FOLDER/megatron/clang_semantic_4k_v10_{train,valid}.{bin,idx}
 FOLDER/tokenizer/tokenizer.json
@@ -17,7 +17,7 @@ from typing import Final
 from megacpp_assets.contract.canonical import canonical_json, sha256_file
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
+from megacpp_assets.contract.megatron_files import BIN, IDX, pairs_name, prefix_name
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.megatron.launch import megatron_tokenizer
@@ -40,7 +40,7 @@ class MixtureFiles:
 
     def source(self, split: str, suffix: str) -> Path:
         """Return a file of a pair in the artifact; `LineageGap` if it differs from the manifest."""
-        return self.megatron.file(prefix_name(str(self.megatron.manifest.config["dataset"]), split) + suffix)
+        return self.megatron.file(prefix_name(pairs_name(self.megatron.manifest), split) + suffix)
 
     @property
     def row_tokens(self) -> int:

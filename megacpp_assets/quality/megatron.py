@@ -45,7 +45,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     packed = input_of(artifact, "packed_rows")
     rows = {split: _row_files(packed, split) for split in SPLITS}
     expected = tuple(split for split in SPLITS if rows[split])
-    prefixes = {split: files.prefix_name(str(artifact.manifest.config["dataset"]), split) for split in SPLITS}
+    prefixes = {split: files.prefix_name(files.pairs_name(artifact.manifest), split) for split in SPLITS}
     names = [entry.name for entry in artifact.manifest.files]
     splits = tuple(split for split in SPLITS if any(name.startswith(f"{prefixes[split]}.") for name in names))
     width = int(packed.manifest.config["row_tokens"])

@@ -258,7 +258,7 @@ CHECKS: Final = (
     Check("document_ids_unique", "no document id twice in a budget", _ids),
     Check("roots_unique", "no root text of 200 bytes or more twice in a budget", _roots),
     Check(
-        "held_out_stays_out",
+        "no_validation_leak",
         "at most 0.1 % of the bytes of held-out roots of 200 bytes or more in documents that train",
         _held_out,
     ),

@@ -112,5 +112,5 @@ CHECKS: Final[tuple[Check[Scan], ...]] = (
     ),
     Check("shorter_window_is_prefix", "a prefix of the longer one that ends with a chunk", rule_verdict("prefix")),
     Check("one_side_of_the_hold_out", "all windows of a file's history train, or all validate", one_side),
-    Check("held_out_stays_out", "no file that validates in a window that trains", _held_out),
+    Check("no_validation_leak", "no file that validates in a window that trains", _held_out),
 )

@@ -47,7 +47,7 @@ class Builder:
     _blobs: dict[str, _Whole] = field(default_factory=dict)
 
     def build(self, commits: Sequence[Commit], emit: Emit, progress: Callable[[int], None]) -> None:
-        """Make every document of `commits`, which are oldest first. `progress` is told how many commits are done."""
+        """Make every document of `commits`, oldest first. `progress` receives the number of commits that are done."""
         self.left_out = {version: Counter() for version in self.versions}
         patches = patches_of(self.git_dir, commits, self.judge.recipe.context_lines)
         for done, (commit, found) in enumerate(zip(commits, patches, strict=True), start=1):

@@ -68,7 +68,7 @@ def find_document(enriched: Artifact, which: str, version: str = "") -> Shown:
 def _entries(artifact: Artifact, version: str) -> list[FileEntry]:
     """Return the parquet files of a version, whose full name (`v3_simple`) or first part (`v3`) is given.
 
-    Raises `SpecError` if there are none.
+    Raises `SpecError` if the version has no file.
     """
     files = [entry for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
     found = [entry for entry in files if not version or entry.name.startswith(f"{version}_")]

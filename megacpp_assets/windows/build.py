@@ -68,7 +68,7 @@ class Builder:
         self.graph = TreeGraph(ParsedBlobs(self.judge.files))
 
     def build(self, commits: Sequence[Commit], emit: Emit, progress: Callable[[int], None]) -> None:
-        """Make every window of `commits`, which are oldest first. `progress` is told how many commits are done."""
+        """Make every window of `commits`, oldest first. `progress` receives the number of commits that are done."""
         self.left_out = {name: Counter() for name in self.sets.limits}
         self._names = {
             name: names_of(change) for commit in commits for change in commit.changes for name in change.names

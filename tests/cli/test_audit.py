@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.cli.audit import find_checkpoint
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.storage.recipes import keep_recipe
@@ -24,8 +25,14 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path / "checkpoints" / "data"
     for step in (10, 20):
         (root / MIXTURE / f"step_{step:08d}").mkdir(parents=True)
-    (root / "corpus.lock").write_bytes(LockFile("corpus", {"corpus": CorpusLock("corpus", "")}).to_bytes())
+    _follow(root, steps=20)
     return root
+
+
+def _follow(root: Path, steps: int) -> None:
+    """Make a recipe of so many steps the one that the lock names."""
+    recipe = keep_recipe(root, load_recipe("sample", [f"training.steps={steps}"]))
+    (root / "corpus.lock").write_bytes(LockFile("corpus", {"corpus": CorpusLock("corpus", recipe)}).to_bytes())
 
 
 def test_a_folder_is_found_from_any_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,13 +49,19 @@ def test_below_a_data_root_a_mixture_is_enough(root: Path, monkeypatch: pytest.M
     assert find_checkpoint(name, str(root)) == (root, LAST)
 
 
-def test_a_mixture_means_the_last_step_of_the_recipe_that_the_lock_names(root: Path) -> None:
-    """Steps of an earlier recipe stay beside it."""
-    recipe = load_recipe("sample", ["training.steps=10"])
-    lock = LockFile("corpus", {"corpus": CorpusLock("corpus", keep_recipe(root, recipe))})
-    (root / "corpus.lock").write_bytes(lock.to_bytes())
+@pytest.mark.parametrize(("trained", "found"), [(10, 10), (15, 10), (20, 20), (40, 20)])
+def test_a_mixture_means_the_last_step_of_the_recipe_that_the_lock_names(root: Path, trained: int, found: int) -> None:
+    """Later steps are those of an earlier recipe."""
+    _follow(root, trained)
     for name in ("base/4k", MIXTURE, str(root / MIXTURE)):
-        assert find_checkpoint(name, str(root)) == (root, f"{MIXTURE}/step_00000010")
+        assert find_checkpoint(name, str(root)) == (root, f"{MIXTURE}/step_{found:08d}")
+    assert find_checkpoint(LAST, str(root)) == (root, LAST)
+
+
+def test_a_recipe_that_is_missing_is_an_error_where_a_step_must_be_chosen(root: Path) -> None:
+    shutil.rmtree(root / "recipes")
+    with pytest.raises(LineageGap, match="recipe"):
+        find_checkpoint("base/4k", str(root))
     assert find_checkpoint(LAST, str(root)) == (root, LAST)
 
 

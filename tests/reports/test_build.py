@@ -118,15 +118,27 @@ def test_totals_are_those_of_the_manifests(green: tuple[Path, str]) -> None:
 
 
 def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:
-    """Up to split documents, whose stretches may stand in several parts, and to text that is in no file: the stage also
-    counts standard includes and the lines that close conditions as characters of documents."""
+    """Up to split documents, whose stretches may stand in several parts. The stage counts all text of a document; the
+    mart counts the bytes of files, so standard includes and lines that close conditions are in the first alone."""
     told = "(stats -> 'budgets' -> '4096' ->> 'replication')::double"
     query = f"""
-        SELECT mart.replication / ({told}) FROM marts.replication AS mart JOIN staging.stg_artifacts AS artifact
-        USING (dataset, partition_key) WHERE artifact.stage = 'semantic_jsonl'
+        WITH documents AS (
+            SELECT dataset, partition_key, sum(text_bytes) AS text_bytes FROM staging.stg_documents GROUP BY ALL
+        ), pieces AS (
+            SELECT dataset, partition_key, unnest(constituent_provenance, recursive := true) FROM staging.stg_documents
+        ), placed AS (
+            SELECT dataset, partition_key, sum(byte_end - byte_start) AS bytes FROM pieces GROUP BY ALL
+        )
+        SELECT text_bytes / distinct_bytes / ({told}), placed_bytes / text_bytes, placed_bytes / placed.bytes
+        FROM marts.replication
+        JOIN staging.stg_artifacts AS artifact USING (dataset, partition_key)
+        JOIN documents USING (dataset, partition_key)
+        JOIN placed USING (dataset, partition_key)
+        WHERE artifact.stage = 'semantic_jsonl'
     """
-    ratios = [ratio for (ratio,) in _ask(green[0], query)]
-    assert len(ratios) == 3 and all(0.92 <= ratio <= 1.05 for ratio in ratios)
+    ratios = _ask(green[0], query)
+    assert len(ratios) == 3 and all(0.99 <= ratio <= 1.01 for ratio, _, _ in ratios)
+    assert all(0.9 <= of_files <= 1 and placed == 1 for _, of_files, placed in ratios)
 
 
 def test_what_documents_are_worth_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:

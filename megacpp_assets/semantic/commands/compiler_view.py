@@ -26,7 +26,7 @@ def view_arguments(tree: str) -> tuple[str, str]:
 
 
 def write_view(tree: str, visible: Mapping[str, str]) -> None:
-    """Write the view of `tree`, a real path, beside it. `visible` are the other folders in it, name -> real path."""
+    """Write the view of `tree`, a real path, into its parent folder. `visible` are other folders, name -> real path."""
     folders = {**visible, tree: tree}
     view = {
         "version": 0,

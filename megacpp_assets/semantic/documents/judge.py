@@ -43,7 +43,7 @@ class Judge:
         if not document.validates:
             whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
             if whole is not None:
-                return Fault("held_out_stays_out", where(self._repository, self._held_roots[whole]))
+                return Fault("no_validation_leak", where(self._repository, self._held_roots[whole]))
         return None
 
     def _bytes(self, path: str) -> bytes:

@@ -10,8 +10,8 @@ from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
 def scan_calls(gpu: Gpu, values: Any, sums: Any, lengths: Any, most: int) -> list[Call]:
     """Calls that replace `values` (u32) by their exclusive prefix sums.
 
-    `lengths[0]` says how many values there are, at most `most`; `lengths[1]` becomes their sum, and stays as it was
-    where there are none. `sums` is scratch with a word for each 256 values.
+    `lengths[0]` is the number of values, at most `most`. `lengths[1]` becomes their sum; without values it does not
+    change. `sums` is scratch memory with a word for each 256 values.
     """
     return [
         gpu.call("scan_pass1", [values, sums, lengths], most),

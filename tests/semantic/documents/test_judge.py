@@ -121,7 +121,7 @@ def test_a_root_that_completes_a_held_out_definition_does_not_train(tmp_path: Pa
     trained = [entry for entry in entries if isinstance(entry, Document) and not entry.validates]
     assert [entry.text for entry in trained] == [sources["one.h"].rstrip()]
     reasons = {entry.path: entry.reason for entry in entries if isinstance(entry, Skipped)}
-    assert reasons == {"two.h": f"{LEFT_OUT}held_out_stays_out: held.h:0"}
+    assert reasons == {"two.h": f"{LEFT_OUT}no_validation_leak: held.h:0"}
 
 
 def test_a_root_that_stands_in_a_held_out_file_too_validates_and_does_not_train(tmp_path: Path) -> None:
