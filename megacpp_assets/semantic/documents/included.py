@@ -17,8 +17,8 @@ from megacpp_assets.semantic.graph.spaces import Span
 class Included:
     """The includes that a document shows so far, and the characters that are left for more.
 
-    Names in angle brackets are outside of the repository. A name in quotes is shown if a root's file includes it, except
-    for the paths `present`, whose text the document shows.
+    Names in angle brackets are outside of the repository. A name in quotes is shown if a root's file includes it,
+    except for the paths `present`, whose text the document shows.
     """
 
     def __init__(self, room: int, present: AbstractSet[str], needed: AbstractSet[str] = frozenset()) -> None:

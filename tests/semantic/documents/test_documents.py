@@ -2,59 +2,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
-from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import CATEGORY_ID, CONTEXT_ROLE, DOCUMENT_TOKENS, ROOT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.documents import SHORT, Skipped, documents
-from megacpp_assets.semantic.documents.judge import Fault, Judge
-from tests.semantic.sources import Sources, assembled, by_root, index
-
-SOURCES: Sources = {
-    "lib.h": """\
-#pragma once
-#include <cstddef>
-namespace lib {
-// A pair of numbers, é.
-struct Pair { int left; /* the first one */ int right; };
-int sum(const Pair &pair);
-}
-""",
-    "lib.cc": """\
-#include "lib.h"
-namespace lib {
-static int add(int a, int b) { return a + b; }
-int sum(const Pair &pair) { return add(pair.left, pair.right); }
-}
-""",
-    "main.cc": """\
-#include "lib.h"
-using lib::Pair;
-int main() { Pair pair{1, 2}; return lib::sum(pair); }
-""",
-}
-PER_CHUNK: dict[str, Any] = {"strategy": "per_chunk", "body_depth": 5, "replication": 0}
-
-
-def _documents(
-    tree: Path, sources: Sources = SOURCES, budget: int = DOCUMENT_TOKENS, **recipe: Any
-) -> dict[str, Document]:
-    return by_root(assembled(tree, sources, SemanticRecipe(**{**PER_CHUNK, **recipe}), budget))
-
-
-def _all(tree: Path, sources: Sources = SOURCES, budget: int = DOCUMENT_TOKENS, **recipe: Any) -> list[Document]:
-    return [
-        entry for entry in assembled(tree, sources, SemanticRecipe(**recipe), budget) if isinstance(entry, Document)
-    ]
+from megacpp_assets.semantic.documents.documents import SHORT, Skipped
+from tests.semantic.documents.assembling import SOURCES, all_of, documents_of
+from tests.semantic.sources import assembled
 
 
 def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: Path) -> None:
-    document = _documents(tmp_path)["main"]
+    document = documents_of(tmp_path)["main"]
     assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
         ("preamble", ""),
         ("namespace", "lib"),
@@ -74,7 +34,7 @@ def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: 
 
 
 def test_roles_tell_roots_context_and_what_is_of_no_file(tmp_path: Path) -> None:
-    document = _documents(tmp_path)["main"]
+    document = documents_of(tmp_path)["main"]
     role = dict(zip(range(len(document.text)), document.roles.tolist(), strict=True))
     assert role[document.text.index("int main")] == ROOT_ROLE
     assert role[document.text.index("namespace lib {")] == role[document.text.index("static int add")] == CONTEXT_ROLE
@@ -85,7 +45,7 @@ def test_a_namespace_opened_again_is_no_byte_of_a_file_twice(tmp_path: Path) -> 
     text = "namespace a {\nint one() { return 1000001; }\n}\nint two() { return a::one() + 1; }\nnamespace a {\n" + (
         "int three() { return two() + one(); }\n}\n"
     )
-    document = _documents(tmp_path, {"a.cc": text.replace("namespace a {\nint three", "namespace a {\nint three")})
+    document = documents_of(tmp_path, {"a.cc": text.replace("namespace a {\nint three", "namespace a {\nint three")})
     three = document["a::three"].text
     assert three.count("namespace a {") == 2
     places = [(part.byte_start, part.byte_end) for part in document["a::three"].constituents]
@@ -94,7 +54,7 @@ def test_a_namespace_opened_again_is_no_byte_of_a_file_twice(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_byte_of_a_file_stands_twice_in_a_document(strategy: str, tmp_path: Path) -> None:
-    for document in _all(tmp_path, strategy=strategy):
+    for document in all_of(tmp_path, strategy=strategy):
         places = sorted((part.filepath, part.byte_start, part.byte_end) for part in document.constituents)
         assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(places))
 
@@ -113,7 +73,7 @@ def test_a_larger_budget_gives_longer_documents_with_the_same_roots(tmp_path: Pa
         f"int last{n}(const int *values) {{\n    int total = last{n - 1}(values);\n{lines}    return total;\n}}\n"
         for n in range(1, 60)
     }
-    small, large = (_all(tmp_path / str(budget), sources, budget=budget) for budget in (4096, 65_536))
+    small, large = (all_of(tmp_path / str(budget), sources, budget=budget) for budget in (4096, 65_536))
     assert max(len(document.text) for document in small) <= 4096 * 4
     assert 65_536 * 4 > max(len(document.text) for document in large) > 4 * 4096 * 4
     assert len(large) < len(small)
@@ -127,7 +87,8 @@ def test_a_declaration_comes_with_all_that_it_names_or_not_at_all(tmp_path: Path
     uses = "int near(int v) { return v + 1000; }\nint far(Handler handler) { return handler(1, 2, 3); }\n" + root
     sources = {"a.h": handler, "b.cc": '#include "a.h"\n' + uses}
     poor, rich = (
-        _documents(tmp_path / str(share), sources, replication=share, body_depth=0)["root"].text for share in (1.4, 2.0)
+        documents_of(tmp_path / str(share), sources, replication=share, body_depth=0)["root"].text
+        for share in (1.4, 2.0)
     )
     assert "int near(int v);" in poor and "int far(Handler handler);" not in poor and "Handler" not in poor
     assert "int near(int v);" in rich and "int far(Handler handler);" in rich and "typedef int (*Handler)" in rich
@@ -140,7 +101,7 @@ def test_functions_that_use_each_other_share_a_document(tmp_path: Path) -> None:
         "a.cc": "int used(int v) { return v + 1000; }\n",
         "z.cc": "int used(int);\nint user() { return used(1000); }\n",
     }
-    documents = _all(tmp_path, sources, budget=64, replication=1.0)
+    documents = all_of(tmp_path, sources, budget=64, replication=1.0)
     texts = [document.text for document in documents if "int user()" in document.text]
     assert len(texts) == 1 and "int used(int v)" in texts[0]
 
@@ -152,7 +113,7 @@ def test_the_share_of_text_that_the_recipe_says_stays_in_documents_of_a_quarter(
         f"int last{n}(int value) {{ {'value = value + 1; ' * (5 + n % 7)} return last{n - 1}(value); }}\n"
         for n in range(1, 60)
     }
-    documents = _all(tmp_path, sources, budget=1024, small_share=share)
+    documents = all_of(tmp_path, sources, budget=1024, small_share=share)
     own = [int((document.roles == ROOT_ROLE).sum()) for document in documents]
     small = sum(size for size in own if size <= 1024 * 4 * 0.9 / 1.5 / 4)
     assert share <= small / sum(own) < share + 0.15
@@ -165,21 +126,21 @@ def test_a_short_document_of_a_cluster_shows_what_it_uses_though_that_is_longer(
         "wide.h": f"struct Wide {{\n{fields}}};\n",
         "user.cc": '#include "wide.h"\nint user(Wide &wide) { return wide.field_number_17; }\n',
     }
-    told = {share: _all(tmp_path / str(share), sources, budget=300, small_share=share) for share in (0.0, 0.05)}
+    told = {share: all_of(tmp_path / str(share), sources, budget=300, small_share=share) for share in (0.0, 0.05)}
     shown = {share: next(d.text for d in documents if "int user(" in d.text) for share, documents in told.items()}
     assert "field_number_39" in shown[0.05] and "field_number_39" not in shown[0.0]
 
 
 def test_two_programs_do_not_share_a_document(tmp_path: Path) -> None:
     sources = {name: f"int main() {{ return {n} + 1000000; }}\n" for n, name in enumerate(("a.cc", "b.cc"))}
-    assert [document.text.count("int main") for document in _all(tmp_path, sources)] == [1, 1]
+    assert [document.text.count("int main") for document in all_of(tmp_path, sources)] == [1, 1]
 
 
 def test_context_keeps_to_the_replication_that_the_recipe_allows(tmp_path: Path) -> None:
     lines = "".join(f"int step{n}(int v) {{ return step{max(0, n - 1)}(v - 1) * {n}; }}\n" for n in range(20))
     sources = {"a.cc": f"namespace lib {{\n{lines}}}\n"}
     for replication in (1.0, 1.5, 2.0):
-        for document in _all(tmp_path / str(replication), sources, strategy="per_chunk", replication=replication):
+        for document in all_of(tmp_path / str(replication), sources, strategy="per_chunk", replication=replication):
             own = int((document.roles == ROOT_ROLE).sum())
             context = int((document.roles == CONTEXT_ROLE).sum())
             openings = sum(
@@ -189,7 +150,7 @@ def test_context_keeps_to_the_replication_that_the_recipe_allows(tmp_path: Path)
 
 
 def test_a_function_whose_body_is_too_far_comes_as_its_signature(tmp_path: Path) -> None:
-    document = _documents(tmp_path, body_depth=1)["main"]
+    document = documents_of(tmp_path, body_depth=1)["main"]
     assert "static int add(int a, int b);" in document.text
     kinds = {chunk.name: chunk.kind for chunk in document.boundaries}
     assert kinds["lib::add"] == "func_sig" and kinds["lib::sum"] == "func_body"
@@ -205,7 +166,7 @@ struct Tool {{
 }};
 int user(Tool &tool) {{ return tool.turn(); }}
 """
-    document = _documents(tmp_path, {"a.cc": text})["user"]
+    document = documents_of(tmp_path, {"a.cc": text})["user"]
     assert "int halt();" in document.text and f"int turn() {{ {body}" in document.text
     assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
         ("class_decl", "Tool"),
@@ -220,7 +181,7 @@ int user(Tool &tool) {{ return tool.turn(); }}
 def test_a_class_that_there_is_no_room_for_comes_as_its_head_without_final(word: str, tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
     text = f"class Large{word} {{\n{members}}};\nint user(Large *large) {{ return large ? 1000000 : 2000000; }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, budget=200)["user"]
+    document = documents_of(tmp_path, {"a.cc": text}, budget=200)["user"]
     assert document.text.startswith("class Large;\nint user")
 
 
@@ -231,20 +192,22 @@ def test_a_class_is_declared_once_whoever_else_declares_it(tmp_path: Path) -> No
         "user.cc": "class Large;\nint one(Large *large) { return large ? 1000000 : 2000000; }\n"
         '#include "large.h"\nint user(Large *large) { return one(large) + large->member7; }\n',
     }
-    (document,) = (entry for entry in _all(tmp_path, sources, budget=200, strategy="file") if "int user" in entry.text)
+    (document,) = (
+        entry for entry in all_of(tmp_path, sources, budget=200, strategy="file") if "int user" in entry.text
+    )
     assert document.text.count("class Large;") == 1
 
 
 def test_a_method_defined_outside_stands_behind_its_class(tmp_path: Path) -> None:
     text = "struct Box { int area() const; int side; };\nint Box::area() const { return side * side; }\n"
-    document = _documents(tmp_path, {"a.cc": text})["Box::area"]
+    document = documents_of(tmp_path, {"a.cc": text})["Box::area"]
     assert document.text.index("struct Box") < document.text.index("int Box::area() const {")
 
 
 def test_constants_and_macros_that_a_root_uses_come_along(tmp_path: Path) -> None:
     text = "#define TWICE(x) ((x) + (x))\nconst int limit = 1000;\n\nint user(int v) { return TWICE(v) < limit; }\n"
     filler = "".join(f"int filler{n}() {{ return {n} + 1000000; }}\n" for n in range(3))
-    document = _documents(tmp_path, {"a.cc": text.replace("\n\n", f"\n{filler}\n")})["user"]
+    document = documents_of(tmp_path, {"a.cc": text.replace("\n\n", f"\n{filler}\n")})["user"]
     assert "#define TWICE" in document.text and "const int limit" in document.text
     assert "filler" not in document.text
 
@@ -252,20 +215,20 @@ def test_constants_and_macros_that_a_root_uses_come_along(tmp_path: Path) -> Non
 def test_of_declarations_that_stand_together_the_one_that_is_used_comes_along(tmp_path: Path) -> None:
     declared = "class Apple;\nclass Brick;\nclass Cup;\ntypedef int Number;\ntypedef long Other;\n"
     sources = {"a.h": declared, "b.cc": '#include "a.h"\nNumber f(Brick *brick) { return brick ? 1000000 : 2; }\n'}
-    text = _documents(tmp_path, sources)["f"].text
+    text = documents_of(tmp_path, sources)["f"].text
     assert sorted(text.split("\n\n")[:-1]) == ["class Brick;", "typedef int Number;"]
 
 
 def test_small_declarations_of_one_kind_that_stand_together_share_a_chunk(tmp_path: Path) -> None:
     lines = "".join(f"extern int the_number_{n:02};\n" for n in range(40))
-    (document,) = _all(tmp_path, {"a.cc": f"{lines}typedef int Number;\n"})
+    (document,) = all_of(tmp_path, {"a.cc": f"{lines}typedef int Number;\n"})
     chunks = [(chunk.kind, chunk.char_end - chunk.char_offset) for chunk in document.boundaries]
     assert [kind for kind, _ in chunks] == ["other"] * 3 + ["typedef"]
     assert all(400 <= size < 430 for _, size in chunks[:2])
 
 
 def test_small_declarations_of_two_levels_share_no_chunk(tmp_path: Path) -> None:
-    (document,) = _all(tmp_path, {"a.cc": "typedef int First;\ntypedef First Second;\ntypedef int Third;\n"})
+    (document,) = all_of(tmp_path, {"a.cc": "typedef int First;\ntypedef First Second;\ntypedef int Third;\n"})
     assert [(chunk.name, chunk.dep_level) for chunk in document.boundaries] == [
         ("First", 0),
         ("Second", 1),
@@ -276,7 +239,7 @@ def test_small_declarations_of_two_levels_share_no_chunk(tmp_path: Path) -> None
 def test_a_declaration_comes_without_the_comment_before_it_and_a_body_with_it(tmp_path: Path) -> None:
     text = "// About the number.\ntypedef int Number;\n// About what it does.\nNumber used() { return 1000000; }\n"
     sources = {"a.cc": text, "b.cc": '#include "a.cc"\nNumber user() { return used() + 1000; }\n'}
-    whole, short = (_documents(tmp_path / str(n), sources, body_depth=n)["user"].text for n in (1, 0))
+    whole, short = (documents_of(tmp_path / str(n), sources, body_depth=n)["user"].text for n in (1, 0))
     assert "// About what it does.\nNumber used() {" in whole and "About the number" not in whole
     assert "Number used();" in short and "About" not in short
 
@@ -290,7 +253,7 @@ int inner() { return 1000000; }
 CLOSE
 int outer() { return lib::inner() + 1; }
 """
-    document = _documents(tmp_path, {"a.cc": text})["outer"]
+    document = documents_of(tmp_path, {"a.cc": text})["outer"]
     lines = [line for line in document.text.splitlines() if line]
     assert lines[-4:] == [
         "OPEN",
@@ -301,47 +264,8 @@ int outer() { return lib::inner() + 1; }
     assert lines[0].startswith("#define OPEN") and lines[1].startswith("#define CLOSE")
 
 
-def test_every_chunk_lies_apart_and_in_order(tmp_path: Path) -> None:
-    for document in _documents(tmp_path).values():
-        spans = [(chunk.char_offset, chunk.char_end) for chunk in document.boundaries]
-        assert all(start < end for start, end in spans)
-        assert all(first[1] <= second[0] for first, second in pairwise(spans))
-
-
-def test_constituents_are_the_files_bytes_and_the_rest_is_synthetic(tmp_path: Path) -> None:
-    for document in _documents(tmp_path).values():
-        joined = np.ones(len(document.text), dtype=bool)
-        for part in document.constituents:
-            data = SOURCES[part.filepath].encode()[part.byte_start : part.byte_end]
-            assert document.text[part.char_start : part.char_end].encode() == data
-            joined[part.char_start : part.char_end] = False
-        assert (joined == (document.roles == SYNTHETIC_ROLE)).all()
-        assert not any(document.chars[name][joined].any() for name in c.PAINTED_COLUMNS)
-
-
-def test_columns_are_those_of_the_files(tmp_path: Path) -> None:
-    document = _documents(tmp_path)["main"]
-    at = document.text.index("return lib::sum")
-    assert document.chars[c.STRUCTURE_IDS][at] == CATEGORY_ID["func_body"]
-    assert document.chars[c.STRUCTURE_IDS][document.text.index("/* the first")] == CATEGORY_ID["comment"]
-    assert len(document.chars) == len(document.text)
-
-
-def test_edges_join_the_documents_own_chunks(tmp_path: Path) -> None:
-    document = _documents(tmp_path)["main"]
-    names = [chunk.name for chunk in document.boundaries]
-    calls = {(names[caller], names[callee], sure) for caller, callee, sure in document.call_edges()}
-    types = {(names[type_], names[user], sure) for type_, user, sure in document.type_edges()}
-    assert calls == {("main", "lib::sum", "exact"), ("lib::sum", "lib::add", "exact")}
-    assert types == {
-        ("lib::Pair", "main", "exact"),
-        ("lib::Pair", "lib::sum", "exact"),
-        ("lib::Pair", "Pair", "overload"),
-    }
-
-
 def test_what_a_signature_hides_is_used_by_nobody(tmp_path: Path) -> None:
-    document = _documents(tmp_path, body_depth=0)["main"]
+    document = documents_of(tmp_path, body_depth=0)["main"]
     names = [chunk.name for chunk in document.boundaries]
     assert {(names[caller], names[callee]) for caller, callee, _ in document.call_edges()} == {("main", "lib::sum")}
 
@@ -349,13 +273,13 @@ def test_what_a_signature_hides_is_used_by_nobody(tmp_path: Path) -> None:
 def test_what_is_too_far_is_left_out_but_for_declarations_that_a_body_needs(tmp_path: Path) -> None:
     text = SOURCES["lib.cc"].replace("return a + b", "return twice(a) + b")
     sources = {**SOURCES, "lib.cc": text.replace("static", "static int twice(int a) { return a * 2; }\nstatic", 1)}
-    document = _documents(tmp_path, sources, dependency_depth=1)["main"]
+    document = documents_of(tmp_path, sources, dependency_depth=1)["main"]
     assert "int sum(const Pair &pair) { return" in document.text
     assert "static int add(int a, int b);" in document.text and "twice" not in document.text
 
 
 def test_a_document_keeps_within_its_tokens_and_drops_the_farthest_first(tmp_path: Path) -> None:
-    document = _documents(tmp_path, budget=64)["main"]
+    document = documents_of(tmp_path, budget=64)["main"]
     assert len(document.text) // 4 <= 64
     assert document.boundaries[-1].name == "main"
 
@@ -365,13 +289,13 @@ def test_context_leaves_room_for_what_the_estimate_misses(tmp_path: Path) -> Non
     steps = "".join(f"int step{n}(int v) {{ {long} return step{n - 1}(v); }}\n" for n in range(1, 30))
     text = f"int step0(int v) {{ return v + 1 - 1 + 0; }}\n{steps}int all(int v) {{ return step29(v); }}\n"
     recipe = {"budget": 1000, "dependency_depth": 30, "body_depth": 30}
-    document = _documents(tmp_path, {"a.cc": text}, **recipe)["all"]
+    document = documents_of(tmp_path, {"a.cc": text}, **recipe)["all"]
     assert 0.7 * 4 * 1000 < len(document.text) <= 0.9 * 4 * 1000
 
 
 def test_a_root_over_the_limit_stays_whole(tmp_path: Path) -> None:
     text = f"int big() {{ {'int x = 1; ' * 100} return 0; }}\n"
-    document = _documents(tmp_path, {"a.cc": text}, budget=10)["big"]
+    document = documents_of(tmp_path, {"a.cc": text}, budget=10)["big"]
     assert document.text == text.strip()
 
 
@@ -380,7 +304,7 @@ def test_a_circle_of_functions_ends(tmp_path: Path) -> None:
     declared = "".join(f"int ring{n}(int);\n" for n in range(count))
     rings = "".join(f"int ring{n}(int v) {{ return ring{(n + 1) % count}(v - 1); }}\n" for n in range(count))
     for number, strategy in enumerate(STRATEGIES):
-        documents = _all(tmp_path / str(number), {"a.cc": declared + rings}, strategy=strategy)
+        documents = all_of(tmp_path / str(number), {"a.cc": declared + rings}, strategy=strategy)
         assert sum(document.text.count("return ring") for document in documents) >= count
 
 
@@ -412,136 +336,10 @@ int outer() { return 200000; }
 }
 namespace c { int other() { return 300000; } }
 """
-    texts = {name: document.text for name, document in _documents(tmp_path, {"a.cc": text}).items()}
+    texts = {name: document.text for name, document in documents_of(tmp_path, {"a.cc": text}).items()}
     assert texts == {
         "a::b::inner": "namespace a {\nnamespace b {\n\nint inner() { return 100000; }\n\n"
         "}  // namespace b\n}  // namespace a",
         "a::outer": "namespace a {\n\nint outer() { return 200000; }\n\n}  // namespace a",
         "c::other": "namespace c {\n\nint other() { return 300000; }\n\n}  // namespace c",
     }
-
-
-ALTERNATIVES = """\
-#pragma once
-#if defined(NEVER_DEFINED)
-#define CHECKED_AND_TRAPPED(x) trap(x)
-#else
-#define CHECKED_AND_TRAPPED(x) (x)
-#endif
-int first(int value);
-int second(int value);
-"""
-FIRST = '#include "config.h"\nint first(int value) { return CHECKED_AND_TRAPPED(value) + 1; }\n'
-
-
-def test_arms_of_a_conditional_are_a_root_together_and_an_arm_as_context_stands_under_its_condition(
-    tmp_path: Path,
-) -> None:
-    documents = _documents(tmp_path, {"config.h": ALTERNATIVES, "a.cc": FIRST})
-    assert ALTERNATIVES.partition("\n")[2].strip() in documents["CHECKED_AND_TRAPPED"].text
-    text = " ".join(documents["first"].text.split())
-    assert "#if defined(NEVER_DEFINED) #else #define CHECKED_AND_TRAPPED(x) (x) #endif" in text
-    assert text.count("#define CHECKED_AND_TRAPPED") == 1
-
-
-def test_definitions_of_a_macro_in_two_arms_of_a_long_conditional_stand_under_their_conditions(tmp_path: Path) -> None:
-    long = ALTERNATIVES.replace("#else", "// It is far to the other arm.\n" * 200 + "#else")
-    texts = [" ".join(document.text.split()) for document in _all(tmp_path, {"config.h": long, "a.cc": FIRST})]
-    arms = "#if defined(NEVER_DEFINED) #define CHECKED_AND_TRAPPED(x) trap(x) #else #define CHECKED_AND_TRAPPED(x) (x)"
-    assert any(arms in text for text in texts)
-
-
-def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewhere(tmp_path: Path) -> None:
-    members = "".join(f"  int member{n};\n" for n in range(100))
-    sources = {
-        "large.h": f"#define EXPORT\nclass EXPORT Large {{\n{members}}};\n",
-        "user.cc": 'class Large;\nclass Other;\n#include "large.h"\n'
-        "int user(Large *large, Other *other) { return (large ? 3000000 : 4000000) + (other ? 1000000 : 2000000); }\n",
-    }
-    (document,) = (entry for entry in _all(tmp_path, sources, budget=200, strategy="file") if "int user" in entry.text)
-    assert document.text.count("class Large;") == 1 and "class EXPORT" not in document.text
-    assert document.text.index("class Large;") < document.text.index("int user")
-
-
-def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: Path) -> None:
-    hidden, named = "hidden_in_the_macro" * 2, "named_in_the_text_itself" * 8
-    sources = {
-        "macro.h": f"int {hidden}();\n#define EXPANDED {hidden}()\n",
-        "named.h": f"int {named}();\n",
-        "z.cc": f'#include "macro.h"\n#include "named.h"\nint root() {{ return EXPANDED + {named}(); }}\n',
-    }
-    text = _documents(tmp_path, sources, replication=2.0)["root"].text
-    assert "#define EXPANDED" in text and f"int {named}();" in text
-    assert f"int {hidden}();" not in text
-
-
-def test_includes_are_those_of_files_of_which_a_root_or_a_body_stands_there(tmp_path: Path) -> None:
-    body = "int seen(int v) { return v + 1000000; }\n"
-    sources = {
-        "declared.h": "#include <vector>\nint declared(int v);\n",
-        "seen.h": f"#include <map>\n{body}",
-        "z.cc": '#include <set>\n#include "declared.h"\n#include "seen.h"\n'
-        + f"int root() {{ {'return declared(1) + seen(2);'} {'int v; ' * 30} }}\n",
-    }
-    text = _documents(tmp_path, sources)["root"].text
-    assert "int declared(int v);" in text and body.strip() in text
-    assert "<set>" in text and "<map>" in text and "<vector>" not in text
-
-
-def test_a_short_document_is_no_list_of_includes(tmp_path: Path) -> None:
-    includes = "".join(f"#include <{name}>\n" for name in ("map", "set", "list", "array", "vector", "string", "memory"))
-    short = _documents(tmp_path, {"a.cc": f"{includes}typedef ::std::vector<int> Numbers;\n"})["Numbers"]
-    assert short.text.count("#include") < 2
-
-
-def test_roots_of_a_file_stand_as_in_it_where_no_use_is_seen(tmp_path: Path) -> None:
-    inner = "namespace n {\nstruct Mask { int except; };\n}\nint outer() { return 1000000; }\n"
-    arms = "#ifdef NEVER\nint never() { return n::Mask{1}.except; }\n#endif\n"
-    (document,) = _all(tmp_path, {"a.cc": f"int before() {{ return 2000000; }}\n{inner}{arms}"})
-    places = [document.text.index(word) for word in ("before", "Mask", "outer", "never")]
-    assert places == sorted(places)
-
-
-def test_what_is_left_over_of_two_files_shares_no_document(tmp_path: Path) -> None:
-    sources = {f"{name}.cc": f"int {name}(int value) {{ return value + 1000000; }}\n" for name in ("apple", "brick")}
-    both = "int cup(int value) { return value + 3000000; }\nint dish(int value) { return value + 4000000; }\n"
-    texts = [document.text for document in _all(tmp_path, {**sources, "table.cc": both})]
-    assert len(texts) == 3 and "int cup" in texts[2] and "int dish" in texts[2]
-
-
-BORDERS = {
-    "a macro's argument opens it, and another's closes it": (
-        "#define LBRACE() {\n#define RBRACE() }\n#define HIDDEN(...) __VA_ARGS__\nnamespace lib {\n"
-        "HIDDEN(namespace detail LBRACE())\nstruct Sum { int of(int a, int b) const { return a + b; } };\n"
-        "HIDDEN(RBRACE())\nstruct All : detail::Sum { int twice(int v) { return of(v, v); } };\n}\n",
-        "HIDDEN(namespace detail LBRACE())",
-    ),
-    "the macro that opens it declares what it needs": (
-        "#define SUITE_OF(d, n) namespace n { namespace in { static const char* get() { return d; } } } namespace n\n"
-        "#define SUITE(d) SUITE_OF(d, anonymous_1)\n#define CASE(f) static void f()\nint run(int value);\n"
-        'SUITE("several nodes of a graph") {\n  CASE(one) { int value = 3; run(value); }\n'
-        "  CASE(two) { int value = 4; run(value); }\n}\n"
-        "int run(int value) { return value * 1000003; }\n",
-        'SUITE("several nodes of a graph") {',
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "opening"), BORDERS.values(), ids=BORDERS.keys())
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_namespace_that_a_macro_opens_is_opened_once_and_closed(
-    strategy: str, text: str, opening: str, tmp_path: Path
-) -> None:
-    class Recording(Judge):
-        faults: ClassVar[list[Fault]] = []
-
-        def fault(self, document: Document) -> Fault | None:
-            self.faults += filter(None, [found := super().fault(document)])
-            return found
-
-    repository, store = index(tmp_path, {"a.cc": text})
-    recipe = SemanticRecipe(strategy=strategy)
-    entries = list(documents(repository, store, recipe, DOCUMENT_TOKENS, Recording(repository)))
-    texts = [entry.text for entry in entries if isinstance(entry, Document)]
-    inside = [text for text in texts if "int of(" in text or "int value = 3" in text]
-    assert inside and all(opening in text for text in inside) and not Recording.faults
