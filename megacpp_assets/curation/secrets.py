@@ -107,7 +107,7 @@ def _span(match: re.Match[bytes], offset: int) -> tuple[int, int]:
 
 
 def _lines_with(data: bytes, texts: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Yield (start, line) of each line that contains one of `texts`, in order."""
+    """Return (start, line) of each line that contains one of `texts`, in order."""
     starts: set[int] = set()
     for text in texts:
         at = data.find(text)

@@ -36,7 +36,7 @@ class Segment:
 
 
 def segments(corpus: Corpus) -> Iterator[Segment]:
-    """Return the runs of neighbouring stages of one kind; those over mixtures once for each phase of the recipe."""
+    """Yield the runs of neighbouring stages of one kind; those over mixtures once for each phase of the recipe."""
     for kind, stages in groupby(stages_of(corpus.recipe), key=lambda stage: stage.kind):
         group = tuple(stages)
         if kind is Kind.MIXTURE:

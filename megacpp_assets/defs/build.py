@@ -50,7 +50,7 @@ def build_definitions(root: Path) -> dg.Definitions:
 
 
 def _jobs(corpus: Corpus) -> Iterator[dg.JobDefinition | dg.UnresolvedAssetJobDefinition]:
-    """Return the job of the whole line, then a job for each body."""
+    """Yield the job of the whole line, then a job for each body."""
     yield line_job(corpus)
     for segment in segments(corpus):
         keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]

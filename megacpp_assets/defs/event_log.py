@@ -94,7 +94,7 @@ def _connect(database: Path) -> sqlite3.Connection:
 
 
 def _hashes(event: dict[str, Any]) -> Iterator[str]:
-    """Return the hashes of the artifact and of the checkpoints that its run saved before."""
+    """Yield the hashes of the artifact and of the checkpoints that its run saved before."""
     made = event["dagster_event"]["event_specific_data"]["materialization"]
     for entry in made["metadata_entries"]:
         if entry["label"] in (MANIFEST_METADATA, EARLIER_METADATA):

@@ -26,7 +26,7 @@ Event = tuple[DagsterEventType, Data]
 
 
 def events_of(step: Step, done: Done, tags: Mapping[str, str]) -> Iterator[Event]:
-    """Return the events of a step that ran, in order. `tags` are the tags of its materialization."""
+    """Yield the events of a step that ran, in order. `tags` are the tags of its materialization."""
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     if done.receipt.passed:
         made = dg.AssetMaterialization(key, partition=partition, metadata=describe(step.corpus, done), tags=tags)
@@ -55,7 +55,7 @@ def reported_check(result: dg.AssetCheckResult) -> Event:
 
 
 def comparison_of(step: Step) -> Iterator[Event]:
-    """Return checks that say what a promotion of the step's reference would find. They do not block."""
+    """Yield checks that say what a promotion of the step's reference would find. They do not block."""
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     repo = RepoRef.parse(step.partition)
     read = pinned_reference(step.corpus, repo)
@@ -66,7 +66,7 @@ def comparison_of(step: Step) -> Iterator[Event]:
 
 
 def _failed_events(step: Step, done: Done, key: dg.AssetKey, partition: str | None) -> Iterator[Event]:
-    """Return the events of a step whose checks failed.
+    """Yield the events of a step whose checks failed.
 
     A materialization would be shown as green whatever its checks say. A planned materialization that never came shows
     the partition as failed; an observation gives the reason and the figures.

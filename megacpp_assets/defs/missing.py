@@ -45,7 +45,7 @@ def record_missing(root: Path, instance: dg.DagsterInstance) -> int:
 
 
 def _steps(corpus: Corpus) -> Iterator[Step]:
-    """Return every step of the dataset, including references that no mixture reads."""
+    """Yield every step of the dataset, including references that no mixture reads."""
     mixtures = corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)
     steps = {step.name: step for step in planned_steps(corpus, Plan(mixtures))}
     steps |= {step.name: step for step in planned_steps(corpus, Plan((), refs=corpus.known_refs))}
@@ -91,7 +91,7 @@ def _record(instance: dg.DagsterInstance, corpus: Corpus, gone: list[Missing]) -
 
 
 def _events(missing: Missing, words: str) -> Iterator[Event]:
-    """Return planned materializations that never came: Dagster then shows the partitions as failed."""
+    """Yield planned materializations that never came: Dagster then shows the partitions as failed."""
     step = missing.step
     key, partition = key_of(step.corpus.dataset, step.stage.name, step.partition)
     yield DagsterEventType.ASSET_MATERIALIZATION_PLANNED, AssetMaterializationPlannedData(key, partition)

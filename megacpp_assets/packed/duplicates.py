@@ -36,7 +36,7 @@ class Clusters:
     names: Sequence[tuple[str, str]]
 
     def removed(self, duplicates: str) -> NDArray[np.bool_]:
-        """Return mask of the documents that the recipe's `mixture.duplicates` leaves out.
+        """Return the mask of the documents that the recipe's `mixture.duplicates` leaves out.
 
         The first repository keeps its document.
         """

@@ -48,7 +48,7 @@ def left_out(
 
 
 def _copying(files: Sequence[Path], roots: Sequence[Shingles], share: float) -> NDArray[np.bool_]:
-    """Return mask of the documents of `files` that contain a near-duplicate of one of `roots`."""
+    """Return the mask of the documents of `files` that contain a near-duplicate of one of `roots`."""
     if not roots:  # nothing to compare: the documents are only counted
         return np.zeros(sum(map(count_rows, files)), dtype=np.bool_)
     copies = Copies(roots)

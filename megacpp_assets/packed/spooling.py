@@ -193,7 +193,7 @@ def _require_valid(groups: Mapping[str, Flat], batch: pa.RecordBatch, where: str
 
 
 def _every(values: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return mask of the documents whose values are all true, or that have no values.
+    """Return the mask of the documents whose values are all true, or that have no values.
 
     `counts` has the values per document.
     """

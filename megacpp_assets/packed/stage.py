@@ -243,7 +243,7 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, exclus
 def _duplicates(
     spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]], documents: int
 ) -> NDArray[np.bool_]:
-    """Return mask of the training documents that the recipe leaves out as near-duplicates across repositories.
+    """Return the mask of the training documents that the recipe leaves out as near-duplicates across repositories.
 
     Their clusters are written to a file of the artifact. `documents` is the number of training documents.
     """

@@ -34,7 +34,7 @@ class Missing:
 
 
 def missing_artifacts(steps: Iterable[Step]) -> Iterator[Missing]:
-    """Return the steps whose artifact is missing. Steps whose path depends on a missing input are left out."""
+    """Yield the steps whose artifact is missing. Steps whose path depends on a missing input are left out."""
     for step in steps:
         try:
             path = step.target().path

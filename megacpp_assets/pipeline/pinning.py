@@ -69,7 +69,7 @@ def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:
 
 
 def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]]:
-    """Yield (what the recipe asks for, what the lock has) for each repository whose pin in the lock wins."""
+    """Return (what the recipe asks for, what the lock has) for each repository whose pin in the lock wins."""
     asked_for = {text.partition("@")[0]: text for text in recipe.repos}
     return [
         (asked, locked)

@@ -40,7 +40,7 @@ def remove(corpus: Corpus, removal: Removal, *, who: str) -> Corpus:
 
 
 def made_steps(corpus: Corpus) -> list[Step]:
-    """Yield the steps of the corpus whose artifacts exist, current or not, each after the steps that it depends on."""
+    """Return the steps of the corpus whose artifacts exist, current or not, each after the steps that it depends on."""
     if not corpus.repo_refs:
         return []
     made = {f"{artifact.manifest.stage} {artifact.manifest.partition}" for artifact in _artifacts(corpus)}

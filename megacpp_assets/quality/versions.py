@@ -62,7 +62,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
 
 def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
-    """Return apply `rules` to every record of documents of commits.
+    """Apply `rules` to every record of documents of commits.
 
     Raises `LineageGap` if an upstream artifact is missing.
     """

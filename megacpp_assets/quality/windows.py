@@ -59,7 +59,7 @@ class _Windows:
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
-    """Return assert every invariant; results in the order of `CHECKS`. `LineageGap` if an upstream artifact is gone."""
+    """Return the results of all checks in the order of `CHECKS`. `LineageGap` if an upstream artifact is missing."""
     from megacpp_assets.tokenizer.device import load_encoder
 
     encoder = load_encoder(input_of(artifact, "tokenizer").directory)

@@ -44,7 +44,7 @@ def _table(name: str, table: RawTable) -> Iterator[str]:
 
 
 def _freshness(stage: str) -> Iterator[str]:
-    """Return the freshness by the seals of the stage's artifacts. Without artifacts nothing can be outdated."""
+    """Yield the freshness by the seals of the stage's artifacts. Without artifacts nothing can be outdated."""
     where = f" where stage = '{stage}'" if stage else ""
     query = f"select coalesce(max(sealed_at), now()::timestamp) from {SCHEMA}.artifacts{where}"
     yield f"        config:\n          loaded_at_query: {json.dumps(query)}\n          freshness: {_WARN_AFTER}\n"

@@ -53,7 +53,7 @@ class Memory:
 
 
 def portions(raw: Artifact, files: Sequence[SourceFile]) -> Iterator[Portion]:
-    """Return `files` of `raw` in groups of about `PORTION_BYTES`."""
+    """Yield `files` of `raw` in groups of about `PORTION_BYTES`."""
     part: list[SourceFile] = []
     size = 0
     for file in files:

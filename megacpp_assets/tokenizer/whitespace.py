@@ -128,7 +128,7 @@ def whitespace_recipe(name: str) -> Whitespace:
 
 @cache
 def char_classes() -> tuple[tuple[int, int, int], ...]:
-    """Yield (first, last, class bits) of each range: 1 may begin an identifier, 2 may continue one, 4 may begin a
+    """Return (first, last, class bits) of each range: 1 may begin an identifier, 2 may continue one, 4 may begin a
     number.
     """
     text = resources.files("megacpp_assets.tokenizer").joinpath("char_classes.json").read_text(encoding="utf-8")

@@ -91,7 +91,7 @@ class Launcher:
         return self.run_daemon()
 
     def wait_for_assets(self, service: Service) -> None:
-        """Return when the assets are served. Raises `ServiceEnded`."""
+        """Wait until the assets are served. Raises `ServiceEnded`."""
         client = DagsterGrpcClient(socket=str(self._folder / _SOCKET))
         while not answers(client):
             service.require_running()

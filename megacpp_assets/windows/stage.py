@@ -19,7 +19,7 @@ from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 from megacpp_assets.windows.build import Builder, Sets
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 LIMITS: Final = "limits"
 """Key of the configuration: the most tokens of a window of each set."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
@@ -58,7 +58,7 @@ def ordered(graph: TreeGraph, target: Target, changed: Collection[str]) -> Itera
         path = edge.place.path
         if path == target.place.path:
             return 0, 0, abs(edge.line - target.stretch.first), edge.place
-        return 1 + (path not in changed), -_shared_folders(path, target.place.path), 0, edge.place
+        return 1 + (path not in changed), -shared_folders(path, target.place.path), 0, edge.place
 
     callers = sorted(graph.callers(target.place), key=farness)
     callees = sorted(graph.callees(target.place), key=lambda edge: (target.edits.distance(edge.line), edge.line))
@@ -70,9 +70,10 @@ def ordered(graph: TreeGraph, target: Target, changed: Collection[str]) -> Itera
                 yield edge, caller
 
 
-def _shared_folders(one: str, other: str) -> int:
+def shared_folders(one: str, other: str) -> int:
+    """Return how many folders, from the top, the paths of two files have in common."""
     pairs = zip(PurePosixPath(one).parent.parts, PurePosixPath(other).parent.parts, strict=False)
-    return next((count for count, (mine, its) in enumerate(pairs) if mine != its), len(PurePosixPath(one).parts) - 1)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def render(target: Target, contexts: Sequence[Context]) -> Pieces:

@@ -46,6 +46,6 @@ def record_reports(root: Path) -> Build:
 
 
 def _events(result: dg.MaterializeResult[None]) -> Iterator[Event]:
-    """Return the events that Dagster's executor would report for the result."""
+    """Yield the events that Dagster's executor would report for the result."""
     yield materialization(dg.AssetMaterialization(result.asset_key or "", metadata=result.metadata))
     yield from (reported_check(check) for check in result.check_results or ())

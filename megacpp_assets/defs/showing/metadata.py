@@ -82,7 +82,7 @@ def _warnings(done: Done) -> Metadata:
 
 
 def _pages(artifact: Artifact) -> Metadata:
-    """Yield pages that the stage wrote, or that are made from its statistics."""
+    """Return pages that the stage wrote, or that are made from its statistics."""
     if artifact.manifest.stage == TOKENIZER:
         return {"quality": dg.MetadataValue.md(artifact.file(PAGE_FILE).read_text(encoding="utf-8"))}
     if CATEGORIES in artifact.manifest.stats:
@@ -92,7 +92,7 @@ def _pages(artifact: Artifact) -> Metadata:
 
 
 def _tables(stats: Mapping[str, Any]) -> Metadata:
-    """Yield tables of numbers by name, such as files left out by reason. Numbers of repositories share one table."""
+    """Return tables of numbers by name, such as files left out by reason. Numbers of repositories share one table."""
     found = {
         name: value
         for name, value in stats.items()

@@ -75,7 +75,7 @@ class Documents:
         return list_lengths(self.batch.column(name))
 
     def incomplete(self, name: str) -> Mask:
-        """Return documents whose list `name` is missing or has a missing value."""
+        """Return the documents whose list `name` is missing or has a missing value."""
         column = self.batch.column(name)
         missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
         if column.values.null_count:
@@ -87,15 +87,15 @@ class Documents:
         return np.asarray(self.batch.column(name).fill_null(-1).to_numpy().astype(np.int64))
 
     def other_than(self, name: str, value: str) -> Mask:
-        """Return documents whose `name` differs from `value` or is missing."""
+        """Return the documents whose `name` differs from `value` or is missing."""
         return ~true_of(pc.equal(self.batch.column(name), value))
 
     def none_of(self, name: str, values: Sequence[str]) -> Mask:
-        """Return documents whose `name` is not in `values` or is missing."""
+        """Return the documents whose `name` is not in `values` or is missing."""
         return ~true_of(pc.is_in(self.batch.column(name), value_set=pa.array(values, pa.string())))
 
     def empty(self, name: str) -> Mask:
-        """Return documents whose `name` is empty or missing."""
+        """Return the documents whose `name` is empty or missing."""
         return ~true_of(pc.not_equal(self.batch.column(name), ""))
 
     @property
@@ -120,7 +120,7 @@ class Documents:
         return _int64(pc.binary_length(self.batch.column(c.TEXT)))
 
     def invalid_platforms(self) -> Mask:
-        """Return documents whose platforms do not ascend, are out of range, missing, or too many."""
+        """Return the documents whose platforms do not ascend, are out of range, missing, or too many."""
         ids = self.lists(c.PLATFORM_IDS)
         before = np.append(0, ids.values[:-1])[: len(ids.values)]
         rising = (ids.position == 0) | (ids.values > before)
@@ -128,7 +128,7 @@ class Documents:
         return ids.any(outside | ~rising) | (ids.lengths > MAX_PLATFORM_IDS) | self.incomplete(c.PLATFORM_IDS)
 
     def uneven(self, names: Sequence[str], lengths: NDArray[np.int64]) -> Mask:
-        """Return documents in which a list of `names` does not have the length in `lengths`, or has a missing value."""
+        """Return the documents where a list of `names` does not have the length in `lengths`, or has a missing value."""
         wrong = np.zeros(self.count, dtype=np.bool_)
         for name in names:
             wrong |= (self.lengths(name) != lengths) | self.incomplete(name)
@@ -179,7 +179,7 @@ class RuleResults:
 
 
 def apply_rules(artifact: Artifact, batches: Iterable[Documents], rules: Sequence[Rule]) -> RuleResults:
-    """Return apply every rule to all documents of `artifact`, which come in `batches`."""
+    """Apply every rule to all documents of `artifact`, which come in `batches`."""
     found = RuleResults(artifact, {rule: Broken() for rule in rules})
     keys: dict[DocumentSet, list[NDArray[np.uint64]]] = defaultdict(list)
     for documents in batches:

@@ -54,7 +54,7 @@ class EnrichedDocuments(Documents):
         return ~sound | starts.any(~(rising & inside))
 
     def wrong_levels(self) -> Mask:
-        """Return documents in which a chunk's first token does not have the chunk's dependency level.
+        """Return the documents in which a chunk's first token does not have the chunk's dependency level.
 
         Tokens before the first chunk must have level 0.
         """
@@ -78,19 +78,19 @@ class EnrichedDocuments(Documents):
         return ~true_of(pc.equal(self.batch.column(c.DOC_ID), self.source.batch.column(c.DOC_ID)))
 
     def texts_differ(self) -> Mask:
-        """Return documents whose text differs from the source's."""
+        """Return the documents whose text differs from the source's."""
         return ~true_of(pc.equal(self.batch.column(c.TEXT), self.source.batch.column(c.TEXT))) | self.ids_differ
 
     def tokens_differ(self) -> Mask:
-        """Return documents whose tokens differ from the source's."""
+        """Return the documents whose tokens differ from the source's."""
         return _differ(self.tokens, self.source.tokens) | self.ids_differ
 
     def platforms_differ(self) -> Mask:
-        """Return documents whose platforms differ from the source's."""
+        """Return the documents whose platforms differ from the source's."""
         return _differ(self.lists(c.PLATFORM_IDS), self.source.lists(c.PLATFORM_IDS)) | self.ids_differ
 
     def values_differ(self) -> Mask:
-        """Return documents with a token whose value differs from that of its first character in the source.
+        """Return the documents with a token whose value differs from that of its first character in the source.
 
         A token without a character (BOS), or of a document without the column, must have the fill value.
         """
@@ -116,7 +116,7 @@ class EnrichedDocuments(Documents):
 
 
 def _differ(one: Ragged, other: Ragged) -> Mask:
-    """Return documents whose lists differ, in length or in a value."""
+    """Return the documents whose lists differ, in length or in a value."""
     same_length = one.lengths == other.lengths
     left, right = one.keep(same_length), other.keep(same_length)
     return np.asarray(~same_length | left.any(left.values != right.values))
@@ -125,7 +125,7 @@ def _differ(one: Ragged, other: Ragged) -> Mask:
 def apply_rules_with_source(
     artifact: Artifact, source: Artifact, facts: UpstreamFacts, rules: Sequence[Rule], comparing: Sequence[Rule]
 ) -> RuleResults:
-    """Return apply `rules` to every document, and `comparing` to every document and its source.
+    """Apply `rules` to every document, and `comparing` to every document and its source.
 
     Both artifacts must have the same files with the same documents. A document that only one of them has breaks every
     rule of `comparing`.

@@ -221,7 +221,7 @@ def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> 
 def _leaks(
     artifact: Artifact, inputs: Sequence[Artifact], left_out: Mapping[str, Sequence[NDArray[np.bool_]]]
 ) -> LeakDetector:
-    """Yield a leak detector that saw all documents of the mixture, of both splits."""
+    """Return a leak detector that saw all documents of the mixture, of both splits."""
 
     def documents(split: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
         budgets = budgets_of(artifact, split)

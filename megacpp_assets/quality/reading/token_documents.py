@@ -26,7 +26,7 @@ class TokenDocuments(Documents):
     """A batch of documents with the character span of each token."""
 
     def spans_misaligned(self) -> Mask:
-        """Return documents whose spans do not cover the text in order and without gaps.
+        """Return the documents whose spans do not cover the text in order and without gaps.
 
         A token starts where the token before it ends. A character of several bytes may be split between two tokens;
         then the second one starts one character earlier, at the shared character.

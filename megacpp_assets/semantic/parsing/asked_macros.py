@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 def steps(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[Step]:
-    """Return what the directives of a file do, in their order."""
+    """Yield what the directives of a file do, in their order."""
     asked: Sequence[bytes] = ()
     guard = guard_of(lines)
     for word, rest in lines:

@@ -296,7 +296,7 @@ class _Headers:
                 yield result
 
     def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
-        """Yield those of an audit's `results` that may be cached: none that depend on an unproven header."""
+        """Return those of an audit's `results` that may be cached: none that depend on an unproven header."""
         calls, differing = _measured(results)
         proven = _is_proven(results)
         self.report = replace(

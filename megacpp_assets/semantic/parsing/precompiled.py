@@ -88,7 +88,7 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
 def _agreeing(
     layer: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps
 ) -> Iterator[tuple[Sequence[Unit], list[str]]]:
-    """Return the units of a layer with what they share.
+    """Yield the units of a layer with what they share.
 
     If a header disagrees with others about a macro, the units that include it form a group of their own if they are
     enough. Otherwise it is not shared.
@@ -252,7 +252,7 @@ class _Search:
 
 
 def _lines(targets: Collection[str]) -> Iterator[str]:
-    """Return the include lines, the toolchain's headers first: their order does not matter, and the tree's headers
+    """Yield the include lines, the toolchain's headers first: their order does not matter, and the tree's headers
     may need them.
     """
     for target in sorted(targets, key=lambda target: (not target.startswith("<"), target)):

@@ -24,13 +24,14 @@ from megacpp_assets.storage.history import keep_manifest
 from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, RECEIPTS
 from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import remove_artifact
+from megacpp_assets.storage.work import WORK_SUFFIX
 
 REFERENCES: Final = "references/"
 ARTIFACTS: Final = "artifacts/"
 _FORMAT: Final = 1
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _PART: Final = re.compile(r"[^/\\\0]+")
-_SIDE_FILES: Final = (".json", ".work.json")
+_SIDE_FILES: Final = (".json", f"{WORK_SUFFIX}.json")
 """The receipt, and the counts of the run that made the artifact (storage/work.py)."""
 
 

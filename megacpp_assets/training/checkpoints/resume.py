@@ -52,7 +52,7 @@ def remove(artifacts: Iterable[Artifact]) -> None:
 
 
 def sealed_checkpoints(spec: TrainedCheckpointSpec, steps: Iterable[int]) -> Iterator[Artifact]:
-    """Return the sealed checkpoints of this work among `steps`, in that order. No data file is read."""
+    """Yield the sealed checkpoints of this work among `steps`, in that order. No data file is read."""
     root = str(spec.root)
     for step in steps:
         # Long runs have many steps and few checkpoints. One system call rules out most steps.
