@@ -128,7 +128,7 @@ class Documents:
         return ids.any(outside | ~rising) | (ids.lengths > MAX_PLATFORM_IDS) | self.incomplete(c.PLATFORM_IDS)
 
     def uneven(self, names: Sequence[str], lengths: NDArray[np.int64]) -> Mask:
-        """Return the documents where a list of `names` does not have the length in `lengths`, or has a missing value."""
+        """Return the documents where a list of `names` does not have the length in `lengths`, or misses a value."""
         wrong = np.zeros(self.count, dtype=np.bool_)
         for name in names:
             wrong |= (self.lengths(name) != lengths) | self.incomplete(name)

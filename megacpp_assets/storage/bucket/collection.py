@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.contract.errors import LostRace, SpecError
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.bucket.binding import Location
 from megacpp_assets.storage.bucket.objects import Entry, Objects, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import ARTIFACTS, REFERENCES, artifact_object, read_reference
 from megacpp_assets.storage.bucket.root import require_format
-from megacpp_assets.storage.bucket.transfer import TRUSTED
+from megacpp_assets.storage.bucket.transfer import TRUSTED, rewrite
 
 SHORTEST_GRACE: Final = 2 * TRUSTED
 _CLOCK: Final = "gc"
@@ -100,11 +100,6 @@ def _named_manifests(objects: Objects) -> set[str]:
 
 def _bucket_time(objects: Objects) -> datetime:
     """Return the time by the bucket's clock: that of this machine may be wrong by hours."""
-    while True:
-        before = objects.describe(_CLOCK)
-        try:
-            # Different bytes each time, or a lost race would return the old entry.
-            data = str(before.generation if before else 0).encode()
-            return objects.swap(_CLOCK, data, before.generation if before else 0).updated
-        except LostRace:
-            continue
+    # Different bytes each time, or a lost race would return the old entry.
+    _, now = rewrite(objects, _CLOCK, lambda before: str(before.generation if before else 0).encode())
+    return now.updated

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -33,7 +33,7 @@ from megacpp_assets.storage.locks import in_turn
 
 TRUSTED: Final = timedelta(hours=24)
 """Files of an unfinished upload are relied on for this long. `gc` keeps them for at least twice as long."""
-_TRIES: Final = 3
+_TRIES: Final = 10
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -95,15 +95,28 @@ def upload(objects: Objects, artifact: Artifact) -> None:
 
 
 def announce(objects: Objects, sha256: str, manifest: bytes) -> timedelta | None:
-    """Write the object of a manifest anew, which keeps `gc` away; return how old it was, or None if it was missing."""
+    """Write the object of a manifest anew, which keeps `gc` away; return how old it was, or None if it was missing.
+
+    `LostRace` if other machines change the object again and again.
+    """
     name = artifact_object(sha256, MANIFEST_FILE)
-    while True:
+    before, now = rewrite(objects, name, lambda _: manifest)
+    return None if before is None else now.updated - before.updated
+
+
+def rewrite(objects: Objects, name: str, data_after: Callable[[Entry | None], bytes]) -> tuple[Entry | None, Entry]:
+    """Write an object over whatever it is now; return how it was described before, None if it was missing, and after.
+
+    `data_after` returns the bytes for the description before. `LostRace` if the object changes before each try.
+    """
+    for left in reversed(range(_TRIES)):
         before = objects.describe(name)
         try:
-            now = objects.swap(name, manifest, before.generation if before else 0)
-        except LostRace:
-            continue  # removed since it was described
-        return None if before is None else now.updated - before.updated
+            return before, objects.swap(name, data_after(before), before.generation if before else 0)
+        except LostRace:  # changed or removed since it was described
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def _upload_file(
