@@ -46,9 +46,15 @@ def test_an_unknown_reference_lists_the_newest_tags(entry: CatalogueEntry, root:
         pin(entry, "v9", root)
 
 
-def test_an_unreachable_source_names_both_ways_out(root: Path, tmp_path: Path) -> None:
-    gone = CatalogueEntry("lib", str(tmp_path / "nowhere"), "v1")
+def test_an_unreachable_url_names_both_ways_out(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", f"{tmp_path}/{{owner}}/{{name}}")
     with pytest.raises(SourceUnreachable, match=r"check the network.*MEGACPP_GIT_MIRROR"):
+        pin(CatalogueEntry("lib", "https://github.com/nobody/lib", "v1"), "v1", root)
+
+
+def test_a_local_path_without_a_repository_is_to_be_corrected_or_cloned(root: Path, tmp_path: Path) -> None:
+    gone = CatalogueEntry("lib", str(tmp_path / "nowhere"), "v1")
+    with pytest.raises(SourceUnreachable, match=r"correct the url.*, or clone the repository to that folder"):
         pin(gone, "v1", root)
 
 

@@ -85,8 +85,9 @@ def test_more_releases_than_any_repository_has_are_refused_with_the_way_to_say_w
 def test_a_mirror_that_is_gone_or_never_answers_is_named(
     entry: CatalogueEntry, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", f"{tmp_path}/{{owner}}/{{name}}")
     with pytest.raises(SourceUnreachable, match="MEGACPP_GIT_MIRROR"):
-        upstream_tags(CatalogueEntry("lib", str(tmp_path / "gone"), "v1"), root)
+        upstream_tags(CatalogueEntry("lib", "https://github.com/nobody/lib", "v1"), root)
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
