@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from _arguments import positive, run
 from _cores import choose, hold
@@ -96,7 +97,14 @@ def measure_windows(history: History, every: int) -> None:
     """Print the line of v4. `SystemExit` where a window of the peer is not ours."""
     encoder, made, meter = encoder_of(history), Counter[str](), Meter()
     ours, peer = (
-        windows.Builder(history.git_dir, windows.Sets(LIMITS, encoder), history.origin, history.judge) for _ in range(2)
+        windows.Builder(
+            history.git_dir,
+            windows.Sets(LIMITS, encoder),
+            history.origin,
+            history.judge,
+            TreeGraph(ParsedBlobs(history.files)),
+        )
+        for _ in range(2)
     )
     for builder in (ours, peer):
         builder.left_out = {name: Counter() for name in LIMITS}
@@ -118,14 +126,15 @@ def _in_turn(
     for number, (commit, tree, found) in enumerate(zip(history.commits, trees, patches, strict=True)):
         mine: list[bytes] = []
         theirs: list[bytes] = []
-        ours.graph.apply(tree)
+        cast(TreeGraph, ours.graph).apply(tree)
         ours.commit(commit, found, lambda _, line, mine=mine: mine.append(line))
         made["windows"] += len(mine)
         paths |= dict(tree)
         if (number + 1) % every == 0:
             with meter.peer():
-                peer.graph = TreeGraph(ParsedBlobs(history.files))
-                peer.graph.apply(TreeChange(path, blob) for path, blob in paths.items() if blob)
+                anew = TreeGraph(ParsedBlobs(history.files))
+                anew.apply(TreeChange(path, blob) for path, blob in paths.items() if blob)
+                peer.graph = anew
                 peer.commit(commit, found, lambda _, line, theirs=theirs: theirs.append(line))
             made["commits of the peer"] += 1
             if mine != theirs:

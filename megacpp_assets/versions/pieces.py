@@ -45,6 +45,8 @@ class Pieces:
     _chunks: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)
     """Call edges between chunks, by their numbers."""
+    types: list[dict[str, Any]] = field(default_factory=list)
+    """Type edges between chunks, by their numbers."""
     span: tuple[int, int] | None = None
     """Where what the document is made for stands in its file; None for all that it has of that file."""
 

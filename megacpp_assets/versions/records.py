@@ -58,7 +58,7 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
         c.ROLES: pieces.roles,
         c.CHUNK_BOUNDARIES: pieces.chunks,
         c.CALL_EDGES: pieces.calls,
-        c.TYPE_EDGES: (),
+        c.TYPE_EDGES: pieces.types,
         "token_estimate": len(text) // _CHARS_PER_TOKEN,
     }
     ordered = {key: values[key] for key in JSONL_KEYS} | {c.CHANGES: pieces.changes}

@@ -15,10 +15,8 @@ from megacpp_assets.versions.judge import Judge
 from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.versions.pieces import Source
 from megacpp_assets.versions.records import Origin, names_of, record
-from megacpp_assets.windows.functions import ParsedBlobs
-from megacpp_assets.windows.graph import Edge, Place, TreeGraph
+from megacpp_assets.windows.code_graph import CodeGraph, Edge, Place, Relation, Walk
 from megacpp_assets.windows.targets import NO_EDITS, Edits, Stretch, edits_by_line, modified
-from megacpp_assets.windows.trees import tree_changes
 from megacpp_assets.windows.window import Context, Target, ordered, tokens_of, windows
 
 NO_FUNCTION: Final = "no function modified"
@@ -46,26 +44,23 @@ class Sets:
 
 @dataclass(slots=True)
 class Builder:
-    """Makes the windows of `sets`.
+    """Makes the windows of `sets` from what `graph` knows.
 
-    `left_out` counts, by set, changes and functions without a window by rule; `context_left_out` the callers and
-    callees, and `tree_left_out` the files of trees, that no window uses.
+    `left_out` counts, by set, changes and functions without a window by rule; `context_left_out` the callers, callees
+    and types, and `tree_left_out` the files of trees, that no window uses.
     """
 
     git_dir: Path
     sets: Sets
     origin: Origin
     judge: Judge
+    graph: CodeGraph
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     context_left_out: Counter[str] = field(default_factory=Counter)
     tree_left_out: Counter[str] = field(default_factory=Counter)
-    graph: TreeGraph = field(init=False)
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _judged: dict[tuple[str, int, str], tuple[str, int]] = field(default_factory=dict)
     _written: set[tuple[str, str]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.graph = TreeGraph(ParsedBlobs(self.judge.files))
 
     def build(self, commits: Sequence[Commit], emit: Emit, progress: Callable[[int], None]) -> None:
         """Make every window of `commits`, oldest first. `progress` receives the number of commits that are done."""
@@ -73,12 +68,10 @@ class Builder:
         self._names = {
             name: names_of(change) for commit in commits for change in commit.changes for name in change.names
         }
-        trees = tree_changes(
-            self.git_dir, [commit.commit for commit in commits], self.judge.recipe.file_bytes, self.tree_left_out
-        )
+        ids = [commit.commit for commit in commits]
+        trees = self.graph.follow(Walk(self.git_dir, ids, self.judge.recipe.file_bytes, self.tree_left_out))
         patches = patches_of(self.git_dir, commits, context=1)
-        for done, (commit, tree, found) in enumerate(zip(commits, trees, patches, strict=True), start=1):
-            self.graph.apply(tree)
+        for done, (commit, _, found) in enumerate(zip(commits, trees, patches, strict=True), start=1):
             self.commit(commit, found, emit)
             progress(done)
 
@@ -86,9 +79,11 @@ class Builder:
         """Make the windows of one commit, whose tree the graph has."""
         self._written.clear()
         changed = {sides.change.path: (sides, edits) for sides, edits in self._changed(commit, patches)}
+        self.graph.read({path: sides.change.blob_post for path, (sides, _) in changed.items()})
         targets = [target for sides, edits in changed.values() for target in self._targets(sides, edits)]
         most = self.judge.recipe.most_windows
         self._count(OVER_WINDOWS, max(len(targets) - most, 0))
+        self.graph.look_around([target.place for target in targets[:most]])
         edits = {path: edits for path, (_, edits) in changed.items()}
         for target in targets[:most]:
             self._window(target, edits, emit)
@@ -105,15 +100,14 @@ class Builder:
                 yield sides, edits_by_line(sides)
 
     def _targets(self, sides: Sides, edits: Edits) -> list[Target]:
-        path = sides.change.path
-        blob, functions = self.graph.files.get(path, ("", None))
-        found = modified(functions, edits) if functions is not None and blob == sides.change.blob_post else []
+        functions = self.graph.functions(sides.change.path, sides.change.blob_post)
+        found = modified(functions, edits) if functions is not None else []
         if not found:
             self._count(NO_FUNCTION)
-        return [self._target(sides, edits, Place(path, number)) for number in found]
+        return [self._target(sides, edits, place) for place in found]
 
     def _target(self, sides: Sides, edits: Edits, place: Place) -> Target:
-        return Target(sides, edits, place, self._name(place), self._stretch(place, edits))
+        return Target(sides, edits, place, self.graph.node(place).name, self._stretch(place, edits))
 
     def _window(self, target: Target, edits: Mapping[str, Edits], emit: Emit) -> None:
         change = target.sides.change
@@ -134,46 +128,43 @@ class Builder:
                 emit(name, record(name, target.sides.commit, change, pieces, self.origin))
 
     def _contexts(self, target: Target, edits: Mapping[str, Edits]) -> Iterator[Context]:
-        """Callers and callees in order, as many as the largest window may have room for."""
+        """What is related to the target, in order, as much as the largest window may have room for."""
         trains = not self.origin.validates(names_of(target.sides.change))
         room = max(self.sets.limits.values())
-        for edge, caller in ordered(self.graph, target, edits):
-            rule, tokens = self._judge(edge, caller=caller)
+        for edge in ordered(self.graph, target, edits):
+            rule, tokens = self._judge(edge)
             if not rule and trains and self.origin.validates(self._file_names(edge.place.path)):
                 rule = HELD_OUT
             if rule:
                 self.context_left_out[rule] += 1
                 continue
             stretch = self._stretch(edge.place, edits.get(edge.place.path, NO_EDITS))
-            yield Context(edge, caller, self._heading(edge.place, caller=caller), stretch, tokens)
+            yield Context(edge, self._heading(edge.place, edge.relation), stretch, tokens)
             room -= tokens
             if room <= 0:
                 return
 
-    def _judge(self, edge: Edge, *, caller: bool) -> tuple[str, int]:
-        """The rule that keeps a function out of windows, "" for none, and the tokens that it takes there."""
-        place = edge.place
-        key = self.graph.files[place.path][0], place.function, self._heading(place, caller=caller)
+    def _judge(self, edge: Edge) -> tuple[str, int]:
+        """The rule that keeps a function or a class out of windows, "" for none, and the tokens that it takes there."""
+        place, heading = edge.place, self._heading(edge.place, edge.relation)
+        key = self.graph.node(place).blob, place.number, heading
         if key not in self._judged:
             if len(self._judged) > _KEPT_COUNTS:
                 self._judged.clear()
             text = self._stretch(place, NO_EDITS).text
             rule = self.judge.bars_text(self._file_names(place.path), text.encode())
-            tokens = tokens_of(self.sets.encoder, key[2] + text) - 1
+            tokens = tokens_of(self.sets.encoder, heading + text) - 1
             self._judged[key] = rule or (LONG_CONTEXT if tokens > MOST_CONTEXT_TOKENS else ""), tokens
         return self._judged[key]
 
     def _stretch(self, place: Place, edits: Edits) -> Stretch:
-        blob, functions = self.graph.files[place.path]
-        version = self.judge.files.get(blob)
-        first, end = int(functions.first[place.function]), int(functions.end[place.function])
-        return Stretch(Source(place.path, blob, 0, 0), version, first, end, edits)
+        node = self.graph.node(place)
+        return Stretch(
+            Source(place.path, node.blob, 0, 0), self.judge.files.get(node.blob), node.first, node.end, edits
+        )
 
-    def _name(self, place: Place) -> str:
-        return self.graph.blobs.names.name(int(self.graph.files[place.path][1].qualified[place.function]))
-
-    def _heading(self, place: Place, *, caller: bool) -> str:
-        return f"// === {'CALLED BY' if caller else 'CALLS'}: {self._name(place)} ({place.path}) ===\n"
+    def _heading(self, place: Place, relation: Relation) -> str:
+        return f"// === {relation.heading}: {self.graph.node(place).name} ({place.path}) ===\n"
 
     def _file_names(self, path: str) -> tuple[str, ...]:
         return self._names.get(path, (path,))

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
+from megacpp_assets.windows.code_graph import CALLEE, CALLER, Edge, Node, Place, Walk
 from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, ParsedBlobs
-from megacpp_assets.windows.trees import TreeChange
+from megacpp_assets.windows.trees import TreeChange, tree_changes
 
 MOST_CANDIDATES: Final = 3
 """A name with more definitions gives no edge: it says little about which one is meant."""
 
 
-class Place(NamedTuple):
-    """A function of the tree: the path of its file and its number there."""
-
-    path: str
-    function: int
-
-
-class Edge(NamedTuple):
-    """The other end of a call. `confidence` is "name" for the only definition of the called name, else "overload".
-
-    `line` is where the call stands, or of a caller where it begins.
-    """
-
-    place: Place
-    confidence: str
-    line: int
-
-
 @dataclass(slots=True)
 class TreeGraph:
-    """The files of a tree, parsed, with the paths that define and that call each name."""
+    """The files of a tree, parsed, with the paths that define and that call each name: the `CodeGraph` of v4.
+
+    A place is a function and its number in its file. The confidence of an edge is "name" for the only definition of
+    the called name, else "overload".
+    """
 
     blobs: ParsedBlobs
     files: dict[str, tuple[str, Functions]] = field(default_factory=dict)
@@ -43,6 +30,36 @@ class TreeGraph:
 
     def __post_init__(self) -> None:
         self._standard = self.blobs.names.number("std")
+
+    def follow(self, walk: Walk) -> Iterator[None]:
+        """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
+        for changes in tree_changes(walk.git_dir, walk.commits, walk.most_bytes, walk.left_out):
+            self.apply(changes)
+            yield
+
+    def read(self, changed: Mapping[str, str]) -> None:
+        """Nothing to prepare: the whole tree is parsed."""
+
+    def look_around(self, targets: Sequence[Place]) -> None:
+        """Nothing to prepare: the whole tree is parsed."""
+
+    def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
+        """The functions of a file in order; None where the tree does not have that blob at `path`."""
+        found, functions = self.files.get(path, ("", None))
+        if functions is None or found != blob:
+            return None
+        return [(place, self.node(place)) for place in (Place(path, number) for number in range(len(functions)))]
+
+    def node(self, place: Place) -> Node:
+        """The lines of a function, and its name."""
+        blob, functions = self.files[place.path]
+        number = place.number
+        name = self.blobs.names.name(int(functions.qualified[number]))
+        return Node(blob, int(functions.first[number]), int(functions.end[number]), name)
+
+    def relatives(self, place: Place) -> Sequence[Edge]:
+        """None: names do not tell types."""
+        return ()
 
     def apply(self, changes: Iterable[TreeChange]) -> None:
         """Follow the tree. Only names that a change adds to a file, or takes from it, are touched."""
@@ -55,23 +72,28 @@ class TreeGraph:
             for index, gone, come in zip((self._defining, self._calling), old, new, strict=True):
                 _move(index, path, gone - come, come - gone)
 
-    def callees(self, caller: Place) -> Iterator[Edge]:
-        """The functions that `caller` calls, in the order of its calls; one that it calls twice comes twice."""
-        functions = self.files[caller.path][1]
-        for name, asked, line in functions.calls_of(caller.function):
-            found = self._meant(self._definitions(name), caller, asked)
-            yield from (Edge(place, _confidence(found), line) for place in found)
+    def callees(self, place: Place) -> list[Edge]:
+        """The functions that `place` calls, in the order of its calls; one that it calls twice comes twice."""
+        functions = self.files[place.path][1]
+        edges: list[Edge] = []
+        for name, asked, line in functions.calls_of(place.number):
+            found = self._meant(self._definitions(name), place, asked)
+            edges += [Edge(each, _confidence(found), line, CALLEE) for each in found]
+        return edges
 
-    def callers(self, callee: Place) -> Iterator[Edge]:
-        """The functions whose calls may mean `callee`, by path and number."""
-        name = int(self.files[callee.path][1].name[callee.function])
+    def callers(self, place: Place) -> list[Edge]:
+        """The functions whose calls may mean `place`, by path and number."""
+        name = int(self.files[place.path][1].name[place.number])
         definitions = self._definitions(name)
+        edges: list[Edge] = []
         for path in sorted(self._calling.get(name, ())):
             functions = self.files[path][1]
             for number, asked in functions.calling(name):
                 found = self._meant(definitions, Place(path, number), asked)
-                if callee in found:
-                    yield Edge(Place(path, number), _confidence(found), int(functions.first[number]))
+                if place in found:
+                    first = int(functions.first[number])
+                    edges.append(Edge(Place(path, number), _confidence(found), first, CALLER))
+        return edges
 
     def _definitions(self, name: int) -> list[Place]:
         return [
@@ -95,7 +117,7 @@ class TreeGraph:
         return definitions if len(definitions) <= MOST_CANDIDATES else []
 
     def _scope(self, place: Place) -> int:
-        return int(self.files[place.path][1].scope[place.function])
+        return int(self.files[place.path][1].scope[place.number])
 
 
 def _names(functions: Functions | None) -> tuple[set[int], set[int]]:

@@ -18,8 +18,10 @@ from megacpp_assets.tokenizer.device import load_encoder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.windows.functions import ParsedBlobs
+from megacpp_assets.windows.graph import TreeGraph
 
-VERSION: Final = "3"
+VERSION: Final = "4"
 LIMITS: Final = "limits"
 """Key of the configuration: the most tokens of a window of each set."""
 
@@ -71,13 +73,14 @@ def run(spec: CommitWindowsSpec, progress: Progress = silent) -> Artifact:
         *history, tokenizer = inputs
         encoder = load_encoder(tokenizer.directory)
         with opened(spec.history, tuple(history)) as source, spools(tuple(spec.limits)) as spooled:
-            builder = Builder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge)
+            graph = TreeGraph(ParsedBlobs(source.judge.files))
+            builder = Builder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge, graph)
             total = len(source.commits)
             builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
             told = spooled.write(publication, spec.history.repo, builder.left_out)
         return {
             "commits": total,
-            "blobs_parsed": builder.graph.blobs.parsed,
+            "blobs_parsed": graph.blobs.parsed,
             "callers_and_callees_left_out": dict(sorted(builder.context_left_out.items())),
             "tree_files_left_out": dict(sorted(builder.tree_left_out.items())),
             **by_budget(told, ("documents",)),

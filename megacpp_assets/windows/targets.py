@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,7 @@ from megacpp_assets.versions.files import FileVersion
 from megacpp_assets.versions.inline import REMOVED_PREFIX, Sides, edits_of
 from megacpp_assets.versions.patches import ADDED, REMOVED, Line
 from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
-from megacpp_assets.windows.functions import Functions
+from megacpp_assets.windows.code_graph import Node, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,9 @@ def edits_by_line(sides: Sides) -> Edits:
     return Edits(added, removed, tuple(sorted(added.keys() | removed.keys())))
 
 
-def modified(functions: Functions, edits: Edits) -> list[int]:
-    """The functions of the version after the commit that it changed or added, in order."""
-    bounds = zip(functions.first.tolist(), functions.end.tolist(), strict=True)
-    return [number for number, (first, end) in enumerate(bounds) if edits.touch(first, end)]
+def modified(functions: Iterable[tuple[Place, Node]], edits: Edits) -> list[Place]:
+    """Those functions of the version after the commit that it changed or added, in order."""
+    return [place for place, node in functions if edits.touch(node.first, node.end)]
 
 
 @dataclass(frozen=True, slots=True)

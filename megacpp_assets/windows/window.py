@@ -15,7 +15,7 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, fixed_max_chu
 from megacpp_assets.versions.headers import simple_header
 from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.pieces import Pieces
-from megacpp_assets.windows.graph import Edge, Place, TreeGraph
+from megacpp_assets.windows.code_graph import CALLEE, CALLER, FAR_CALLER, CodeGraph, Edge, Place
 from megacpp_assets.windows.targets import Edits, Stretch
 
 NEAR_CALLERS: Final = 8
@@ -37,21 +37,20 @@ class Target:
 
 
 class Context(NamedTuple):
-    """A caller or a callee of a target, and the tokens that it takes in a window."""
+    """What is related to a target, and the tokens that it takes in a window."""
 
     edge: Edge
-    caller: bool
     heading: str
     stretch: Stretch
     tokens: int
 
 
-def ordered(graph: TreeGraph, target: Target, changed: Collection[str]) -> Iterator[tuple[Edge, bool]]:
-    """(edge, whether it leads to a caller) of each function around `target` once, in the order of the window.
+def ordered(graph: CodeGraph, target: Target, changed: Collection[str]) -> Iterator[Edge]:
+    """The edges to each function and class around `target`, each once, in the order of the window.
 
-    First the nearest callers, then the callees by the distance of the call from the change, then the other callers. A
-    caller in the same file is nearest, by lines; then those in files that the commit changes too (`changed`), then by
-    the number of folders that both files share.
+    First the nearest callers, then the callees by the distance of the call from the change, then the bases and types,
+    then the other callers, then their callers. A caller in the same file is nearest, by lines; then those in files that
+    the commit changes too (`changed`), then by the number of folders that both files share.
     """
 
     def farness(edge: Edge) -> tuple[object, ...]:
@@ -62,12 +61,28 @@ def ordered(graph: TreeGraph, target: Target, changed: Collection[str]) -> Itera
 
     callers = sorted(graph.callers(target.place), key=farness)
     callees = sorted(graph.callees(target.place), key=lambda edge: (target.edits.distance(edge.line), edge.line))
-    seen = {target.place}
-    for edges, caller in ((callers[:NEAR_CALLERS], True), (callees, False), (callers[NEAR_CALLERS:], True)):
-        for edge in edges:
-            if edge.place not in seen:
-                seen.add(edge.place)
-                yield edge, caller
+    relatives = graph.relatives(target.place)
+    types = [edge for edge in relatives if edge.relation is not FAR_CALLER]
+    far = sorted((edge for edge in relatives if edge.relation is FAR_CALLER), key=farness)
+    shown = _Shown({target.place.path: [(target.stretch.first, target.stretch.end)]})
+    for edge in (*callers[:NEAR_CALLERS], *callees, *types, *callers[NEAR_CALLERS:], *far):
+        node = graph.node(edge.place)
+        if shown.is_new(edge.place.path, node.first, node.end):
+            yield edge
+
+
+class _Shown(NamedTuple):
+    """The lines of files that a window has: of what lies within or around another one, only the first is shown."""
+
+    lines: dict[str, list[tuple[int, int]]]
+
+    def is_new(self, path: str, first: int, end: int) -> bool:
+        """Whether none of the lines were shown before; they count as shown then."""
+        known = self.lines.setdefault(path, [])
+        if any(low < end and first < high for low, high in known):
+            return False
+        known.append((first, end))
+        return True
 
 
 def shared_folders(one: str, other: str) -> int:
@@ -85,15 +100,31 @@ def render(target: Target, contexts: Sequence[Context]) -> Pieces:
     pieces.synthetic(f"// === MODIFIED FUNCTION: {target.name} ===\n")
     target.stretch.add_to(pieces, ROOT_ROLE, target.sides)
     pieces.chunk(start, _KIND, target.name, 1)
+    chunks = {target.place: 1}
     for number, context in enumerate(contexts, start=2):
-        start = pieces.length
+        start, edge = pieces.length, context.edge
         pieces.synthetic(context.heading)
         context.stretch.add_to(pieces, CONTEXT_ROLE)
-        pieces.chunk(start, _KIND, context.stretch.source.path, 2 if context.caller else 0)
-        caller, callee = (number, 1) if context.caller else (1, number)
-        pieces.calls.append({"caller_idx": caller, "callee_idx": callee, "confidence": context.edge.confidence})
+        pieces.chunk(start, edge.relation.kind, context.stretch.source.path, edge.relation.level)
+        chunks[edge.place] = number
+        _add_edge(pieces, edge, number, chunks)
     pieces.span = target.stretch.bytes
     return pieces
+
+
+def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[Place, int]) -> None:
+    """Add the edge between chunk `number` and the target; of a far caller, that to the caller which it calls."""
+    if edge.relation is CALLEE:
+        ends = 1, number
+    elif edge.relation is CALLER:
+        ends = number, 1
+    elif edge.relation is FAR_CALLER:
+        ends = number, chunks.get(edge.through or edge.place, number)
+    else:
+        pieces.types.append({"type_idx": number, "user_idx": 1, "confidence": edge.confidence})
+        return
+    if ends[0] != ends[1]:
+        pieces.calls.append({"caller_idx": ends[0], "callee_idx": ends[1], "confidence": edge.confidence})
 
 
 def tokens_of(encoder: TextEncoder, text: str) -> int:

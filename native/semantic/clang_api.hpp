@@ -61,7 +61,7 @@ using InclusionVisitor = void (*)(CXFile file, CXSourceLocation* stack, unsigned
 
 namespace kind {
 constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5, kField = 6, kEnumConstant = 7,
-              kVariable = 9, kTypedef = 20, kMethod = 21, kNamespace = 22, kLinkageSpec = 23, kConstructor = 24,
+              kVariable = 9, kTypedef = 20, kMethod = 21, kNamespace = 22, kLinkageSpec = 23, kConstructor = 24, kDestructor = 25,
               kFunctionTemplate = 30, kClassTemplate = 31, kPartialSpecialization = 32, kTypeAlias = 36,
               kLastDeclaration = 39, kFirstReference = 40, kTypeRef = 43, kBaseSpecifier = 44, kTemplateRef = 45,
               kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73, kFirstExpression = 100,
@@ -111,6 +111,8 @@ constexpr int kDependent = 26, kPointer = 101, kLValueReference = 103, kRValueRe
   X(CXType, getTypedefDeclUnderlyingType, (CXCursor))                                                        \
   X(CXCursor, getSpecializedCursorTemplate, (CXCursor))                                                      \
   X(unsigned, isCursorDefinition, (CXCursor))                                                                \
+  X(void, getOverriddenCursors, (CXCursor, CXCursor**, unsigned*))                                           \
+  X(void, disposeOverriddenCursors, (CXCursor*))                                                             \
   X(unsigned, getNumOverloadedDecls, (CXCursor))                                                             \
   X(CXCursor, getOverloadedDecl, (CXCursor, unsigned))                                                       \
   X(int, Cursor_getNumArguments, (CXCursor))                                                                 \

@@ -107,6 +107,7 @@ std::pair<std::vector<Entity>, std::vector<std::int32_t>> Entities::take_all() {
     sorted.push_back(std::move(entities_[static_cast<std::size_t>(number)]));
   }
   entities_.clear();
+  cursors_.clear();
   by_usr_.clear();
   return {std::move(sorted), std::move(row)};
 }
@@ -244,6 +245,7 @@ std::int32_t Entities::remember(CXCursor cursor) {
   std::string spelling = without_places(api_.take(api_.getCursorSpelling(cursor)));
   if (spelling.empty()) spelling = "(anonymous)";
   std::string qualified = scope(api_.getCursorSemanticParent(cursor), 0) + spelling;
+  cursors_.push_back(cursor);
   entities_.push_back({usr, check, cursor.kind, std::move(qualified), std::move(spelling)});
   return number;
 }

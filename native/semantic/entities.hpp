@@ -47,6 +47,10 @@ class Entities {
   // That path, or else the name libclang has for the file.
   std::string name_of(CXFile file) const;
 
+  // How many entities there are, and the first cursor that stands for the one of that number.
+  std::size_t size() const { return entities_.size(); }
+  const CXCursor& cursor(std::int32_t number) const { return cursors_[static_cast<std::size_t>(number)]; }
+
   // All of them, ascending by `usr`, and the row there of each by its number; leaves nothing behind.
   std::pair<std::vector<Entity>, std::vector<std::int32_t>> take_all();
 
@@ -70,6 +74,7 @@ class Entities {
   const ClangApi& api_;
   std::filesystem::path root_;
   std::vector<Entity> entities_;
+  std::vector<CXCursor> cursors_;
   std::unordered_map<std::uint64_t, std::int32_t> by_usr_;
   std::unordered_map<const void*, std::int32_t> known_, referenced_;
   std::unordered_map<const void*, std::string> scopes_;

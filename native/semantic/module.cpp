@@ -76,12 +76,34 @@ nb::list pairs(const std::vector<Inclusion>& values) {
   return result;
 }
 
+nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> flat(
+    const std::vector<std::pair<std::int32_t, std::int32_t>>& values) {
+  std::vector<std::int32_t> pairs;
+  pairs.reserve(2 * values.size());
+  for (const auto& [first, second] : values) pairs.insert(pairs.end(), {first, second});
+  return to_numpy(std::move(pairs));
+}
+
+nb::dict place_columns(Places&& places) {
+  nb::dict columns;
+  columns["file"] = to_numpy(std::move(places.file));
+  columns["holder"] = to_numpy(std::move(places.holder));
+  columns["start"] = to_numpy(std::move(places.start));
+  columns["end"] = to_numpy(std::move(places.end));
+  columns["defined"] = to_numpy(std::move(places.defined));
+  columns["files"] = names(places.files);
+  columns["bases"] = flat(places.bases);
+  columns["overrides"] = flat(places.overrides);
+  return columns;
+}
+
 nb::dict parse(const std::string& library, const std::string& path, const std::vector<std::string>& arguments,
-               unsigned flags, std::size_t cursor_limit, const std::string& file) {
+               unsigned flags, std::size_t cursor_limit, const std::string& file, bool places) {
   ParseResult result;
   {
     nb::gil_scoped_release unlocked;
-    result = parse_file(load_clang(library), path, file.empty() ? path : file, arguments, flags, cursor_limit);
+    result = parse_file(load_clang(library), path, file.empty() ? path : file, arguments, flags, cursor_limit,
+                        places);
   }
   nb::list skipped_ranges;
   for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));
@@ -94,6 +116,7 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   out["includes"] = names(result.includes);
   out["inclusions"] = pairs(result.inclusions);
   out["skipped_ranges"] = skipped_ranges;
+  if (result.places) out["places"] = place_columns(std::move(*result.places));
   return out;
 }
 
@@ -210,11 +233,13 @@ nb::dict lex(const nb::bytes& code) {
 
 NB_MODULE(_visitor, module) {
   module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
-             nb::arg("cursor_limit"), nb::arg("file") = "",
+             nb::arg("cursor_limit"), nb::arg("file") = "", nb::arg("places") = false,
              "Parse one file, for the cursors of `file`: by default its own, else those of a file that it includes. "
              "Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
              "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
-             "that is not there), includes, inclusions, skipped_ranges; "
+             "that is not there), includes, inclusions, skipped_ranges, and if asked "
+             "for the places of the symbols in the tree: file (a row of files, -1 outside), bytes, whether defined, "
+             "holder, and flat pairs of rows: bases (class, base), overrides (method, overridden); "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def(
       "precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),

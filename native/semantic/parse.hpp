@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "clang_api.hpp"
 #include "entities.hpp"
 #include "inclusions.hpp"
+#include "places.hpp"
 #include "unit.hpp"
 #include "walk.hpp"
 
@@ -18,6 +20,7 @@ namespace megacpp {
 struct ParseResult {
   CursorArrays cursors;  // `declares` and `uses` are rows of `entities`
   std::vector<Entity> entities;
+  std::optional<Places> places;  // by rows of `entities`, where they were asked for
   Errors errors;
   std::vector<std::string> includes;  // files read, the main file too; not those inside a precompiled header
   std::vector<Inclusion> inclusions;
@@ -27,7 +30,8 @@ struct ParseResult {
 // Parses `path` with `arguments`, for the cursors of `file`: `path` itself or a file that it includes. Throws
 // std::runtime_error when libclang gives nothing, did not read `file`, or beyond `cursor_limit`.
 ParseResult parse_file(const ClangApi& api, const std::string& path, const std::string& file,
-                       const std::vector<std::string>& arguments, unsigned flags, std::size_t cursor_limit);
+                       const std::vector<std::string>& arguments, unsigned flags, std::size_t cursor_limit,
+                       bool with_places = false);
 
 struct HeaderResult {
   Errors errors;

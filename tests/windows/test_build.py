@@ -23,8 +23,9 @@ from megacpp_assets.versions.judge import Judge
 from megacpp_assets.versions.records import Origin
 from megacpp_assets.windows import trees
 from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.windows.code_graph import Place
 from megacpp_assets.windows.functions import ParsedBlobs
-from megacpp_assets.windows.graph import Place, TreeGraph
+from megacpp_assets.windows.graph import TreeGraph
 from megacpp_assets.windows.trees import tree_changes
 from tests.commits.repository import history_of, listed, make_history
 from tests.tokenized.word_encoder import WordEncoder, token_count
@@ -71,7 +72,8 @@ class Built:
         origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "held.cc" in names)
         with blob_reader(artifact) as blobs:
             judge = Judge("lib", recipe, FileVersions(blobs, recipe.file_bytes))
-            self.builder = Builder(artifact.folder(OBJECTS), Sets(limits, WordEncoder()), origin, judge)
+            graph = TreeGraph(ParsedBlobs(judge.files))
+            self.builder = Builder(artifact.folder(OBJECTS), Sets(limits, WordEncoder()), origin, judge, graph)
             self.builder.build(
                 commits, lambda name, line: self.records[name].append(orjson.loads(line)), lambda _: None
             )
