@@ -5,7 +5,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 def parse(
-    library: str, path: str, arguments: Sequence[str], flags: int, cursor_limit: int, file: str = "", places: bool = False
+    library: str,
+    path: str,
+    arguments: Sequence[str],
+    flags: int,
+    cursor_limit: int,
+    file: str = "",
+    places: bool = False,
 ) -> dict[str, Any]: ...
 def precompile(library: str, path: str, arguments: Sequence[str], flags: int, output: str) -> dict[str, Any]: ...
 def paint(
