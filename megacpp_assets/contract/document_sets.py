@@ -13,10 +13,13 @@ DocumentSet = int | str
 
 COMMIT_VERSIONS: Final = ("v2_simple", "v2_doxygen", "v3_simple", "v3_doxygen")
 """Versions that are made of commits: whole files before and after (v2), inline differences (v3); two header styles."""
-WINDOW_VERSIONS: Final = ("v4",)
-"""Versions of windows around the functions that a commit modified: what calls them and what they call."""
+WINDOW_STAGES: Final = {"v4": "commit_windows", "v5": "resolved_windows"}
+"""Version -> stage that makes it, of windows around the functions that a commit modified: what calls them and what they
+call, by names (v4) or as the compiler resolves it (v5).
+"""
+WINDOW_VERSIONS: Final = tuple(WINDOW_STAGES)
 VERSIONS: Final = (*COMMIT_VERSIONS, *WINDOW_VERSIONS)
-HISTORY_STAGES: Final = ("commit_documents", "commit_windows")
+HISTORY_STAGES: Final = ("commit_documents", *WINDOW_STAGES.values())
 """The stages that make JSONL records of them."""
 
 
@@ -49,7 +52,7 @@ def stage_of(documents: DocumentSet) -> str:
     """Return the stage that makes the JSONL records of a set that has a budget."""
     if not version_of(documents):
         return "semantic_jsonl"
-    return "commit_windows" if is_windows(documents) else "commit_documents"
+    return WINDOW_STAGES.get(version_of(documents), "commit_documents")
 
 
 def source_set(documents: DocumentSet) -> DocumentSet:

@@ -144,6 +144,7 @@ _FACTS: Final[Mapping[str, Callable[[Manifest], Facts]]] = {
     "semantic_jsonl": _documents,
     "commit_documents": _commits,
     "commit_windows": _commits,
+    "resolved_windows": _commits,
     "tokenizer": _tokenizer,
     "tokenized_parquet": _tokens,
     "v6_enriched": _nothing,

@@ -128,8 +128,13 @@ def _commit_documents(recipe: Recipe) -> bool:
 
 
 def _commit_windows(recipe: Recipe) -> bool:
-    """Whether a phase takes windows around modified functions."""
-    return bool(recipe.window_sets)
+    """Whether a phase takes windows around modified functions, by names."""
+    return "v4" in recipe.versions
+
+
+def _resolved_windows(recipe: Recipe) -> bool:
+    """Whether a phase takes windows around modified functions, as the compiler resolves them."""
+    return "v5" in recipe.versions
 
 
 _TABLE: Final = (
@@ -186,9 +191,17 @@ _TABLE: Final = (
         resource=_accelerator_of_the_tokenizer, wanted=_commit_windows,
     ),
     Stage(
+        "resolved_windows", Kind.REPOSITORY, "resolved", "history", frozenset({"cplusplus", "json"}),
+        "Dataset version v5: each function that a listed commit modified, with its callers, callees, bases and types "
+        "(libclang).",
+        ("pinned_repos", "curated_files", "semantic_jsonl", "commits", "tokenizer"),
+        ("documents", "commits", "units_parsed", "plans"),
+        cores=ELASTIC, resource="parsing", wanted=_resolved_windows,
+    ),
+    Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
         "Documents of at most their budget of tokens, BOS included, with character spans.",
-        ("semantic_jsonl", "tokenizer", "commit_documents", "commit_windows"),
+        ("semantic_jsonl", "tokenizer", "commit_documents", "commit_windows", "resolved_windows"),
         ("documents", "tokens", "text_bytes", "split_documents", "val_documents", "val_tokens"),
         resource=_accelerator_of_the_tokenizer,
     ),

@@ -30,6 +30,7 @@ ARTIFACT_DEPTHS = {
     "commits": 2,
     "commit_documents": 2,
     "commit_windows": 2,
+    "resolved_windows": 2,
     "jsonl": 2,
     "tokenizer": 1,
     "parquet": 2,
@@ -121,6 +122,11 @@ def commit_documents_path(dataset: str, repo: RepoRef) -> str:
 def commit_windows_path(dataset: str, repo: RepoRef) -> str:
     """JSONL shards of windows around the functions that commits modified."""
     return f"commit_windows/{dataset}/{repo.key}"
+
+
+def resolved_windows_path(dataset: str, repo: RepoRef) -> str:
+    """JSONL shards of windows around those functions, among what the compiler resolved."""
+    return f"resolved_windows/{dataset}/{repo.key}"
 
 
 def tokenizer_path(dataset: str) -> str:

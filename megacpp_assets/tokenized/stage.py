@@ -33,6 +33,7 @@ from megacpp_assets.storage.layout import (
     commit_windows_path,
     jsonl_path,
     parquet_path,
+    resolved_windows_path,
     tokenizer_path,
 )
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -44,7 +45,11 @@ from megacpp_assets.tokenized.stats import SUMS, Totals
 from megacpp_assets.tokenizer.device import load_encoder
 
 VERSION: Final = "11"
-_SOURCES: Final = {"commit_documents": commit_documents_path, "commit_windows": commit_windows_path}
+_SOURCES: Final = {
+    "commit_documents": commit_documents_path,
+    "commit_windows": commit_windows_path,
+    "resolved_windows": resolved_windows_path,
+}
 """Stage that makes documents of commits -> the path of its artifact."""
 BATCH_DOCUMENTS: Final = 256
 """How many documents of the smallest budget are in memory at a time; fewer of a larger budget."""

@@ -54,6 +54,11 @@ def edits_by_line(sides: Sides) -> Edits:
     return Edits(added, removed, tuple(sorted(added.keys() | removed.keys())))
 
 
+def line_of(version: FileVersion, offset: int) -> int:
+    """The line, from 0, of a byte of a file."""
+    return int(version.starts.searchsorted(offset, side="right")) - 1
+
+
 def modified(functions: Iterable[tuple[Place, Node]], edits: Edits) -> list[Place]:
     """Those functions of the version after the commit that it changed or added, in order."""
     return [place for place, node in functions if edits.touch(node.first, node.end)]

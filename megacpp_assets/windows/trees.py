@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,34 +27,49 @@ class TreeChange(NamedTuple):
     blob: str
 
 
+Chosen = Callable[[str, str, str], list[TreeChange]]
+"""What of the tree to follow, by mode, object (`NO_OBJECT` for a removed file) and path: one change, or none."""
+
+
+def source_change(mode: str, blob: str, path: str) -> list[TreeChange]:
+    """The change of a C or C++ file that is neither vendored nor generated."""
+    if rule_of_path(path, ()):
+        return []
+    if blob != NO_OBJECT and not source_file(TreeEntry(mode, blob, 1, path), "c++", "").skipped:
+        return [TreeChange(path, blob)]
+    # A removed file, or one that became a link or a submodule. Other files were never in the tree.
+    gone = source_file(TreeEntry("100644", blob, 1, path), "c++", "")
+    return [] if gone.skipped else [TreeChange(path, "")]
+
+
 def tree_changes(
-    git_dir: Path, commits: Sequence[str], most_bytes: int, left_out: Counter[str]
+    git_dir: Path, commits: Sequence[str], most_bytes: int, left_out: Counter[str], chosen: Chosen = source_change
 ) -> Iterator[list[TreeChange]]:
     """For each of `commits`, what differs from the tree of the commit before it; the first one has its whole tree.
 
-    Merges and commits that are not listed lie between two commits: their changes are included. Files of vendored and
-    generated paths are left out. `left_out` counts files above `most_bytes` and blobs that the repository lacks, which
-    are never fetched. Raises the errors of `git`.
+    Merges and commits that are not listed lie between two commits: their changes are included. Only `chosen` files are
+    followed. `left_out` counts files above `most_bytes` and blobs that the repository lacks, which are never fetched.
+    Raises the errors of `git`.
     """
     for first in range(0, len(commits), _BLOCK_COMMITS):
         block = commits[first : first + _BLOCK_COMMITS]
-        found = [] if first else [_whole_tree(git_dir, block[0])]
-        found += _differences(git_dir, list(pairwise(commits[max(first - 1, 0) : first + len(block)])))
+        found = [] if first else [_whole_tree(git_dir, block[0], chosen)]
+        found += _differences(git_dir, list(pairwise(commits[max(first - 1, 0) : first + len(block)])), chosen)
         sizes = blob_sizes(git_dir, dict.fromkeys(change.blob for each in found for change in each if change.blob))
         for changes in found:
             yield [_usable(change, sizes, most_bytes, left_out) for change in changes]
 
 
-def _whole_tree(git_dir: Path, commit: str) -> list[TreeChange]:
+def _whole_tree(git_dir: Path, commit: str, chosen: Chosen) -> list[TreeChange]:
     found = []
     for record in git("ls-tree", "-r", "-z", "--full-tree", commit, git_dir=git_dir).split(b"\0")[:-1]:
         facts, _, name = record.partition(b"\t")
         mode, _, blob = facts.decode().split()
-        found += _of_source(mode, blob, name)
+        found += chosen(mode, blob, _path(name))
     return found
 
 
-def _differences(git_dir: Path, pairs: Sequence[tuple[str, str]]) -> list[list[TreeChange]]:
+def _differences(git_dir: Path, pairs: Sequence[tuple[str, str]], chosen: Chosen) -> list[list[TreeChange]]:
     """For each (commit, commit listed after it) the files that differ, in the order of `pairs`."""
     if not pairs:
         return []
@@ -67,19 +82,12 @@ def _differences(git_dir: Path, pairs: Sequence[tuple[str, str]]) -> list[list[T
             found.append([])
             continue
         _, mode, _, blob, status = record.decode().split()
-        found[-1] += _of_source(mode, NO_OBJECT if status == "D" else blob, next(records))
+        found[-1] += chosen(mode, NO_OBJECT if status == "D" else blob, _path(next(records)))
     return found
 
 
-def _of_source(mode: str, blob: str, name: bytes) -> list[TreeChange]:
-    path = name.decode("utf-8", "surrogateescape")
-    if rule_of_path(path, ()):
-        return []
-    if blob != NO_OBJECT and not source_file(TreeEntry(mode, blob, 1, path), "c++", "").skipped:
-        return [TreeChange(path, blob)]
-    # A removed file, or one that became a link or a submodule. Other files were never in the tree.
-    gone = source_file(TreeEntry("100644", blob, 1, path), "c++", "")
-    return [] if gone.skipped else [TreeChange(path, "")]
+def _path(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
 
 
 def _usable(change: TreeChange, sizes: dict[str, int], most_bytes: int, left_out: Counter[str]) -> TreeChange:

@@ -61,14 +61,14 @@ using InclusionVisitor = void (*)(CXFile file, CXSourceLocation* stack, unsigned
 
 namespace kind {
 constexpr int kUnexposedDecl = 1, kStruct = 2, kUnion = 3, kClass = 4, kEnum = 5, kField = 6, kEnumConstant = 7,
-              kVariable = 9, kTypedef = 20, kMethod = 21, kNamespace = 22, kLinkageSpec = 23, kConstructor = 24, kDestructor = 25,
-              kFunctionTemplate = 30, kClassTemplate = 31, kPartialSpecialization = 32, kTypeAlias = 36,
-              kLastDeclaration = 39, kFirstReference = 40, kTypeRef = 43, kBaseSpecifier = 44, kTemplateRef = 45,
-              kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73, kFirstExpression = 100,
-              kMemberRef = 102, kCall = 103, kInteger = 106, kFloating = 107, kString = 109, kCharacter = 110,
-              kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501, kMacroInstantiation = 502,
-              kInclusion = 503, kFirstPreprocessing = 500, kLastPreprocessing = 503, kFirstExtraDeclaration = 600,
-              kLastExtraDeclaration = 699;
+              kVariable = 9, kTypedef = 20, kMethod = 21, kNamespace = 22, kLinkageSpec = 23, kConstructor = 24,
+              kDestructor = 25, kFunctionTemplate = 30, kClassTemplate = 31, kPartialSpecialization = 32,
+              kTypeAlias = 36, kLastDeclaration = 39, kFirstReference = 40, kTypeRef = 43, kBaseSpecifier = 44,
+              kTemplateRef = 45, kOverloadedRef = 49, kLastReference = 50, kFirstInvalid = 70, kLastInvalid = 73,
+              kFirstExpression = 100, kMemberRef = 102, kCall = 103, kInteger = 106, kFloating = 107, kString = 109,
+              kCharacter = 110, kLastExpression = 199, kTranslationUnit = 350, kMacroDefinition = 501,
+              kMacroInstantiation = 502, kInclusion = 503, kFirstPreprocessing = 500, kLastPreprocessing = 503,
+              kFirstExtraDeclaration = 600, kLastExtraDeclaration = 699;
 }  // namespace kind
 
 namespace type_kind {

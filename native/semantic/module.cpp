@@ -102,8 +102,7 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   ParseResult result;
   {
     nb::gil_scoped_release unlocked;
-    result = parse_file(load_clang(library), path, file.empty() ? path : file, arguments, flags, cursor_limit,
-                        places);
+    result = parse_file(load_clang(library), path, file.empty() ? path : file, arguments, flags, cursor_limit, places);
   }
   nb::list skipped_ranges;
   for (const auto& [start, end] : result.skipped_ranges) skipped_ranges.append(nb::make_tuple(start, end));

@@ -18,12 +18,18 @@ def test_a_chain_has_all_that_an_artifact_rests_on_and_nothing_else() -> None:
     assert chain(TOKENIZER) == ("pinned_repos", TOKENIZER)
     assert chain("v6_enriched")[-2:] == ("tokenized_parquet", "v6_enriched")
     assert "packed_rows" not in chain("v6_enriched")
-    assert set(STAGE_NAMES) - set(chain(CHECKPOINT)) == {"commits", "commit_documents", "commit_windows"}
+    assert set(STAGE_NAMES) - set(chain(CHECKPOINT)) == {
+        "commits", "commit_documents", "commit_windows", "resolved_windows"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("version", "stages"),
-    [("v3_simple", ["commits", "commit_documents"]), ("v4", ["commits", "commit_windows"])],
+    [
+        ("v3_simple", ["commits", "commit_documents"]),
+        ("v4", ["commits", "commit_windows"]),
+        ("v5", ["commits", "resolved_windows"]),
+    ],
 )
 def test_stages_of_commits_are_there_where_a_phase_takes_a_version_of_commits(version: str, stages: list[str]) -> None:
     plain, versions = (load_recipe("smoke", settings) for settings in ((), (f"phases.4k.blend.{version}=1.0",)))

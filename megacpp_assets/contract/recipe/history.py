@@ -15,12 +15,13 @@ _DENIED_COMMIT: Final = re.compile(r"[A-Za-z0-9._+-]+:[0-9a-f]{40}")
 _DENIED_SYMBOL: Final = re.compile(r"[A-Za-z0-9._+-]+:[^:]+:.+")
 _LEAST: Final = {
     "most_commits": 0, "most_files": 1, "file_bytes": 1, "patch_bytes": 1, "context_lines": 0, "most_windows": 1,
+    "most_parsed": 0,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecipe:
-    """Which commits become documents of the dataset versions v2, v3 and v4, and how those are written."""
+    """Which commits become documents of the dataset versions v2 to v5, and how those are written."""
 
     since: str = key(
         "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
@@ -47,9 +48,15 @@ class HistoryRecipe:
     )
     most_windows: int = key(
         20,
-        "Functions of one commit, by path and place, that get a window of v4.",
+        "Functions of one commit, by path and place, that get a window of v4 or v5.",
         allowed="at least 1",
         unit="functions",
+    )
+    most_parsed: int = key(
+        8,
+        "Files that are parsed for the callers and the definitions of v5, beside those that a commit changes.",
+        allowed="at least 0",
+        unit="files per commit",
     )
     denied_commits: tuple[str, ...] = key(
         (), "Commits that no document is made of, such as a benchmark's answers.", allowed="a list of NAME:COMMIT"

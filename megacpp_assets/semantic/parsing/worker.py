@@ -131,7 +131,7 @@ class UnitResult:
 @gc_disabled
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch`, in order. The contents of a file raise no error; a crash ends the process."""
-    with _confined(batch) as readable, kept_journal(batch.journal) as note:
+    with confined(batch) as readable, kept_journal(batch.journal) as note:
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
         results = []
         for unit in batch.units:
@@ -142,7 +142,7 @@ def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
 
 def _measured(unit: Unit, job: _Job) -> UnitResult:
     began = used_cpu_s()
-    _allow(job.batch)
+    allow_unit(job.batch)
     result = _outcome(unit, job)
     return replace(result, cpu_ms=round(1000 * (used_cpu_s() - began)))
 
@@ -156,21 +156,21 @@ def build_header(batch: Batch) -> Header | None:
     header = batch.header
     if header is None:
         return None
-    with _confined(batch) as readable:
+    with confined(batch) as readable:
         texts = dict.fromkeys((header.text, outside_part(header.text)))
         built = (_compile(replace(header, text=text), batch, readable) for text in texts if text)
         return next((header for header in built if header is not None), None)
 
 
-def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None:
+def _compile(header: Header, batch: Batch, readable: Readable) -> Header | None:
     """Return the header with its inclusions; None if it has errors or reads files outside of the tree."""
     source = Path(header.output).with_suffix(".h")
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(header.text, encoding="utf-8")
     _, language, *rest = batch.units[0].arguments
     # Another host may have the same headers with other times, so they are compared by size only.
-    arguments = ["-x", f"{language}-header", *rest, *_common(batch), "-Xclang", "-fno-pch-timestamp"]
-    _allow(batch)
+    arguments = ["-x", f"{language}-header", *rest, *common_arguments(batch), "-Xclang", "-fno-pch-timestamp"]
+    allow_unit(batch)
     try:
         found = _visitor.precompile(batch.toolchain.library, str(source), arguments, HEADER_FLAGS, header.output)
     except RuntimeError:
@@ -181,26 +181,28 @@ def _compile(header: Header, batch: Batch, readable: _Readable) -> Header | None
 
 
 @contextmanager
-def _confined(batch: Batch) -> Iterator[_Readable]:
+def confined(batch: Batch) -> Iterator[Readable]:
     """Work inside the tree, and under the limits if they are applied."""
     with working_directory(Path(batch.tree)):
         if batch.limits.applied:
             limit_memory(batch.limits.memory_bytes)
-        yield _Readable(os.getcwd(), batch.toolchain)
+        yield Readable(os.getcwd(), batch.toolchain)
         if batch.limits.applied:
             allow_all()
 
 
-def _allow(batch: Batch) -> None:
+def allow_unit(batch: Batch) -> None:
+    """Let the next unit of `batch` take what each may."""
     if batch.limits.applied:
         allow(batch.cpu_s, batch.limits.wall_s)
 
 
-def _common(batch: Batch) -> list[str]:
+def common_arguments(batch: Batch) -> list[str]:
+    """The arguments that every unit of `batch` is given beside its own."""
     return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
 
 
-class _Readable:
+class Readable:
     """The files that a parse may read: those of the tree and the toolchain's own. Answers are remembered."""
 
     def __init__(self, tree: str, toolchain: Toolchain) -> None:
@@ -214,6 +216,7 @@ class _Readable:
         return tuple(map(self._names.__getitem__, paths))
 
     def count_outside(self, paths: Collection[bytes]) -> int:
+        """Return how many of `paths` may not be read."""
         unknown = set(paths) - self._inside
         outside = {path for path in unknown if not self._allows(self._names[path])}
         self._inside |= unknown - outside
@@ -239,7 +242,7 @@ class _Job:
     """A batch at work: what it may read, and the inclusions inside of its header."""
 
     batch: Batch
-    readable: _Readable
+    readable: Readable
     shared: SharedInclusions
 
 
@@ -322,11 +325,11 @@ def _calls(file: ParsedFile, *, resolved: bool = False) -> Counter[tuple[int, in
 
 def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     batch, readable = job.batch, job.readable
-    needed = [*toolchain_arguments(unit.arguments, batch.toolchain.resource_dir), *_common(batch)]
+    needed = [*toolchain_arguments(unit.arguments, batch.toolchain.resource_dir), *common_arguments(batch)]
     arguments = [*unit.arguments, *needed, *(("-include-pch", header.output) if header else ())]
     try:
         found = _visitor.parse(
-            batch.toolchain.library, unit.parsed, arguments, _flags(unit), batch.limits.cursors, unit.path
+            batch.toolchain.library, unit.parsed, arguments, flags_of(unit), batch.limits.cursors, unit.path
         )
     except RuntimeError as error:
         return UnitResult(ParsedFile(unit.path, "failed", unit.mode, str(error)))
@@ -346,7 +349,7 @@ def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
     )
 
 
-def _flags(unit: Unit) -> int:
+def flags_of(unit: Unit) -> int:
     """If a file has only directives, every function's body belongs to another file, so bodies are skipped."""
     return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 

@@ -41,7 +41,7 @@ _ABSENT = _Text(b"absent", frozenset())
 
 
 class TreeContents:
-    """The regular files below `tree` as they are now; each is read once, when first asked for."""
+    """The regular files below `tree` as they are now; each is read when it is first asked for or was forgotten."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
@@ -50,6 +50,11 @@ class TreeContents:
         for path in _files(tree):
             self._by_name[os.fsencode(posixpath.basename(path))].append(path)
         self._all = frozenset(path for group in self._by_name.values() for path in group)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Read these files again: their contents changed. Files that come or go need a new object."""
+        for path in paths:
+            self._texts.pop(path, None)
 
     def digest(self, path: str) -> str:
         """Hash of the content of one file."""

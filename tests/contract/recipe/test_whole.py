@@ -116,13 +116,16 @@ def test_a_category_that_there_is_not_is_refused_with_those_there_are() -> None:
 
 
 def test_a_phase_takes_dataset_versions_of_its_own_budget() -> None:
-    blends = ("phases.16k.blend={ v3_simple = 2.0, 4k = 1.0, v4 = 1.0 }", "phases.4k.blend={ v2_doxygen = 0.5 }")
+    blends = (
+        "phases.16k.blend={ v3_simple = 2.0, 4k = 1.0, v4 = 1.0, v5 = 0.5 }",
+        "phases.4k.blend={ v2_doxygen = 0.5 }",
+    )
     settings = ("curriculum=['4k', '16k']", *blends)
     recipe = load_recipe("sample", settings)
-    assert recipe.versions == ("v2_doxygen", "v3_simple", "v4")
-    assert (recipe.commit_versions, recipe.window_sets) == (("v2_doxygen", "v3_simple"), ("v4_16384",))
-    assert recipe.document_sets == (4096, 16_384, "v2_doxygen_4096", "v3_simple_16384", "v4_16384")
-    assert recipe.blend("16k") == {"v3_simple_16384": 2.0, 4096: 1.0, "v4_16384": 1.0}
+    assert recipe.versions == ("v2_doxygen", "v3_simple", "v4", "v5")
+    assert (recipe.commit_versions, recipe.window_sets) == (("v2_doxygen", "v3_simple"), ("v4_16384", "v5_16384"))
+    assert recipe.document_sets == (4096, 16_384, "v2_doxygen_4096", "v3_simple_16384", "v4_16384", "v5_16384")
+    assert recipe.blend("16k") == {"v3_simple_16384": 2.0, 4096: 1.0, "v4_16384": 1.0, "v5_16384": 0.5}
     assert parse_recipe(tomllib.loads(recipe_toml(recipe)), "again") == recipe
 
 

@@ -1,0 +1,53 @@
+"""Which files a commit's windows ask for beside those that it changes: likely definitions of what the targets call, and
+likely callers of them, nearest first and bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from megacpp_assets.contract.sources.languages import C_SOURCES, CPP_SOURCES, suffix_of
+from megacpp_assets.resolved.mentions import Mentions
+from megacpp_assets.windows.window import shared_folders
+
+_SOURCES = C_SOURCES | CPP_SOURCES
+
+
+class Wanted(NamedTuple):
+    """A target: its file, its name, and (name, declaring file) of each callee that its unit does not define."""
+
+    path: str
+    name: str
+    undefined: Sequence[tuple[str, str]]
+
+
+def demanded(targets: Iterable[Wanted], mentions: Mentions, known: Collection[str], most: int) -> list[str]:
+    """At most `most` files that are not `known`: of each target in turn the next definition, then the next caller."""
+    lists = [_alternating(target, mentions) for target in targets]
+    in_turn = (path for turn in zip_longest(*lists) for path in turn if path is not None)
+    fresh = (path for path in dict.fromkeys(in_turn) if path not in known)
+    return [path for path, _ in zip(fresh, range(most), strict=False)]
+
+
+def _alternating(target: Wanted, mentions: Mentions) -> Iterator[str]:
+    pairs = zip_longest(_definitions(target, mentions), _callers(target, mentions))
+    return (path for path in chain.from_iterable(pairs) if path is not None)
+
+
+def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
+    """Sources that may define what the target calls: of each name, first those named like the declaring file."""
+    for name, declared in target.undefined:
+        stem = PurePosixPath(declared).stem
+        sources = [path for path in mentions.of(name) if suffix_of(path) in _SOURCES and path != declared]
+        yield from sorted(sources, key=lambda path: (PurePosixPath(path).stem != stem, *_farness(path, declared)))[:2]
+
+
+def _callers(target: Wanted, mentions: Mentions) -> list[str]:
+    return sorted(mentions.of(target.name), key=lambda path: _farness(path, target.path))
+
+
+def _farness(path: str, origin: str) -> tuple[int, bytes]:
+    return -shared_folders(path, origin), path.encode("utf-8", "surrogateescape")

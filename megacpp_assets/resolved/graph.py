@@ -1,0 +1,215 @@
+"""The graph of v5: what the compiler resolved in the units that a commit's windows ask for, at that commit's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from megacpp_assets.commits.rules import rule_of_path
+from megacpp_assets.resolved.demand import Wanted, demanded
+from megacpp_assets.resolved.facts import CALLS, OVERLOAD, USES, Facts, Function, Symbol
+from megacpp_assets.resolved.index import Index
+from megacpp_assets.resolved.mentions import Mentions
+from megacpp_assets.resolved.plans import Plans
+from megacpp_assets.resolved.tree import ScratchTree, compiled_change
+from megacpp_assets.resolved.units import Units
+from megacpp_assets.storage.git_objects import BlobReader, blob_reader_at
+from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.windows.code_graph import BASE, CALLEE, CALLER, FAR_CALLER, TYPE, Edge, Node, Place, Relation, Walk
+from megacpp_assets.windows.targets import line_of
+from megacpp_assets.windows.trees import TreeChange, source_change, tree_changes
+
+_REGULAR_MODE: Final = "100644"
+
+
+@dataclass(slots=True)
+class ResolvedGraph:
+    """The `CodeGraph` of v5. A place is a function or a class and the byte where it begins in its file.
+
+    Only units that a question needs are parsed: those of changed files, and at most `most_files` others of a commit.
+    `not_parsed` counts changed files of which the compiler gave nothing, by its reason.
+    """
+
+    tree: ScratchTree
+    plans: Plans
+    units: Units
+    files: FileVersions
+    most_files: int
+    not_parsed: dict[str, int] = field(default_factory=dict)
+    _mentions: Mentions = field(default_factory=Mentions)
+    _index: Index = field(default_factory=Index)
+    _nodes: dict[Place, Node] = field(default_factory=dict)
+    _functions: dict[Place, tuple[str, Function]] = field(default_factory=dict)
+
+    def follow(self, walk: Walk) -> Iterator[None]:
+        """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
+        changes = tree_changes(walk.git_dir, walk.commits, walk.most_bytes, walk.left_out, compiled_change)
+        with blob_reader_at(walk.git_dir, str(walk.git_dir)) as blobs:
+            for each in changes:
+                self.apply(each, blobs)
+                yield
+
+    def apply(self, changes: Sequence[TreeChange], blobs: BlobReader) -> None:
+        """Follow the tree. Nothing is parsed."""
+        moved = self.tree.apply(changes, blobs)
+        for path, _ in changes:
+            blob = self.tree.files.get(path, ("", 0))[0]
+            shown = blob and source_change(_REGULAR_MODE, blob, path)
+            self._mentions.put(path, self.files.get(blob).data if shown else b"")
+        self.units.follow((path for path, _ in changes), moved=moved)
+        self.plans.follow(changes)
+        self._index = Index()
+        self._nodes.clear()
+        self._functions.clear()
+
+    def read(self, changed: Mapping[str, str]) -> None:
+        """Parse the changed files."""
+        self._parse([path for path, blob in changed.items() if blob and path in self.tree.files])
+        for path in changed:
+            if path in self._index.files and (reason := self._index.files[path].reason):
+                self.not_parsed[reason] = self.not_parsed.get(reason, 0) + 1
+
+    def _parse(self, paths: Sequence[str]) -> None:
+        wanted = [path for path in paths if path not in self._index.files]
+        if wanted:
+            self._plan()
+            self._index.add(self.units.get(wanted))
+
+    def _plan(self) -> None:
+        made = self.plans.made
+        self.units.plan(self.plans.units(self.tree))
+        if self.plans.made > made:  # which may have written other stubs
+            self.units.follow((), moved=True)
+
+    def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
+        """The functions of a file in order; None where the tree has another blob there, or it was not parsed."""
+        facts = self._index.files.get(path)
+        if facts is None or facts.reason or self.tree.files.get(path, ("", 0))[0] != blob:
+            return None
+        found = [self._place(path, function, facts.symbols[function.symbol]) for function in facts.functions]
+        return [(place, self._nodes[place]) for place in dict.fromkeys(found) if place is not None]
+
+    def look_around(self, targets: Sequence[Place]) -> None:
+        """Parse the files that may call `targets`, or define what they call."""
+        wanted = [self._wanted(place) for place in targets]
+        self._parse(demanded(wanted, self._mentions, self._index.files, self.most_files))
+
+    def _wanted(self, place: Place) -> Wanted:
+        path, function = self._functions[place]
+        facts = self._index.files[path]
+        undefined = [
+            (symbol.spelling, symbol.path)
+            for symbol in self._used(place, CALLS)
+            if not symbol.defined and self._index.definition(symbol.usr) is None
+        ]
+        return Wanted(path, facts.symbols[function.symbol].spelling, undefined)
+
+    def _used(self, place: Place, kind: int) -> list[Symbol]:
+        path, function = self._functions[place]
+        facts = self._index.files[path]
+        number = facts.functions.index(function)
+        return [facts.symbols[use.symbol] for use in facts.uses if use.function == number and use.kind == kind]
+
+    def callers(self, place: Place) -> list[Edge]:
+        """The functions that call `place`, by path and number. A call of what it overrides may mean it."""
+        return self._callers(place, CALLER)
+
+    def _callers(self, place: Place, relation: Relation, through: Place | None = None) -> list[Edge]:
+        if place not in self._functions:
+            return []
+        path, function = self._functions[place]
+        usr = self._index.files[path].symbols[function.symbol].usr
+        found: dict[Place, Edge] = {}
+        for call in self._index.calls_of(usr):
+            facts = self._index.files[call.path]
+            caller = self._place(call.path, call.function, facts.symbols[call.function.symbol])
+            if caller is not None and caller != place:
+                edge = Edge(caller, call.confidence, self._nodes[caller].first, relation, through)
+                found.setdefault(caller, edge)
+        return [found[caller] for caller in sorted(found)]
+
+    def callees(self, place: Place) -> list[Edge]:
+        """The functions that `place` calls, in the order of its calls; of a virtual one also what overrides it."""
+        if place not in self._functions:
+            return []
+        path, function = self._functions[place]
+        facts = self._index.files[path]
+        number = facts.functions.index(function)
+        edges: list[Edge] = []
+        for use in facts.uses:
+            if use.function == number and use.kind == CALLS:
+                line = line_of(self.files.get(self.tree.files[path][0]), use.offset)
+                edges += self._meant(facts.symbols[use.symbol], use.confidence, line)
+        return edges
+
+    def _meant(self, symbol: Symbol, confidence: str, line: int) -> Iterator[Edge]:
+        place = self._definition(symbol)
+        if place is not None:
+            yield Edge(place, confidence, line, CALLEE)
+        for usr in self._index.overriding(symbol.usr):
+            if (found := self._index.definition(usr)) and (other := self._place(*found)) is not None:
+                yield Edge(other, OVERLOAD, line, CALLEE)
+
+    def _definition(self, symbol: Symbol) -> Place | None:
+        """Where a function is defined: in a file of the index, or as a unit that uses it sees it."""
+        if found := self._index.definition(symbol.usr):
+            return self._place(*found)
+        return self._named(symbol, b"{") if symbol.defined else None
+
+    def relatives(self, place: Place) -> Sequence[Edge]:
+        """Its class, the bases of that, and the types that it uses, then the callers of its callers."""
+        path, function = self._functions[place]
+        facts = self._index.files[path]
+        types = [(number, BASE) for number in self._bases(facts, function.holder)]
+        types = [(function.holder, TYPE)] * (function.holder >= 0) + types
+        own = facts.functions.index(function)
+        types += [(use.symbol, TYPE) for use in facts.uses if use.function == own and use.kind == USES]
+        edges: dict[Place, Edge] = {}
+        for number, relation in types:
+            symbol = facts.symbols[number]
+            found = self._named(symbol, b"{") if symbol.defined else None
+            if found is not None:
+                edges.setdefault(found, Edge(found, "exact", self._nodes[found].first, relation))
+        near = self.callers(place)
+        far = [edge for each in near for edge in self._callers(each.place, FAR_CALLER, each.place)]
+        direct = {place, *(edge.place for edge in near)}
+        return [*edges.values(), *(edge for edge in far if edge.place not in direct)]
+
+    def _bases(self, facts: Facts, holder: int) -> list[int]:
+        """The bases of a class, nearest first."""
+        found: dict[int, None] = {}
+        waiting: Sequence[int] = [holder]
+        while waiting:
+            waiting = [base for one in waiting for each, base in facts.bases if each == one and base not in found]
+            found |= dict.fromkeys(waiting)
+        return list(found)
+
+    def node(self, place: Place) -> Node:
+        """What stands at a place that the graph named."""
+        return self._nodes[place]
+
+    def _place(self, path: str, function: Function, symbol: Symbol) -> Place | None:
+        """The place of a function of the index."""
+        place = self._at(path, (function.start, function.end), symbol.name, b"{")
+        if place is not None:
+            self._functions.setdefault(place, (path, function))
+        return place
+
+    def _named(self, symbol: Symbol, needed: bytes) -> Place | None:
+        """The place of a definition that a unit sees in another file, whose text has `needed`: the compiler also makes
+        members that nobody wrote.
+        """
+        return self._at(symbol.path, (symbol.start, symbol.end), symbol.name, needed)
+
+    def _at(self, path: str, bytes_: tuple[int, int], name: str, needed: bytes) -> Place | None:
+        place = Place(path, bytes_[0])
+        if place in self._nodes:
+            return place
+        blob = self.tree.files.get(path, ("", 0))[0]
+        version = self.files.get(blob)
+        shown = blob and not version.reason and not rule_of_path(path, ())
+        if not shown or bytes_[1] > len(version.data) or needed not in version.data[slice(*bytes_)]:
+            return None
+        self._nodes[place] = Node(blob, line_of(version, bytes_[0]), line_of(version, bytes_[1] - 1) + 1, name)
+        return place

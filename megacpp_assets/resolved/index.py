@@ -1,0 +1,71 @@
+"""The facts of several files as one index: who calls a symbol, where it is defined, what overrides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from megacpp_assets.resolved.facts import CALLS, OVERLOAD, Facts, Function, Symbol
+
+
+class Call(NamedTuple):
+    """A function of the file at `path` calls a symbol."""
+
+    path: str
+    function: Function
+    confidence: str
+
+
+@dataclass(slots=True)
+class Index:
+    """The files that were added. Symbols are known by the hash of their identity."""
+
+    files: dict[str, Facts] = field(default_factory=dict)
+    _calls: dict[int, list[Call]] = field(default_factory=dict)
+    _defined: dict[int, tuple[str, Function, Symbol]] = field(default_factory=dict)
+    _over: dict[int, dict[int, None]] = field(default_factory=dict)
+    _under: dict[int, dict[int, None]] = field(default_factory=dict)
+
+    def add(self, files: Mapping[str, Facts]) -> None:
+        """Add files that are not there yet, in path order."""
+        for path, facts in sorted(files.items()):
+            if path not in self.files:
+                self.files[path] = facts
+                self._add(path, facts)
+
+    def _add(self, path: str, facts: Facts) -> None:
+        for function in facts.functions:
+            symbol = facts.symbols[function.symbol]
+            self._defined.setdefault(symbol.usr, (path, function, symbol))
+        for use in facts.uses:
+            if use.kind == CALLS:
+                call = Call(path, facts.functions[use.function], use.confidence)
+                self._calls.setdefault(facts.symbols[use.symbol].usr, []).append(call)
+        for method, overridden in facts.overrides:
+            over, under = facts.symbols[method].usr, facts.symbols[overridden].usr
+            self._over.setdefault(under, {})[over] = None
+            self._under.setdefault(over, {})[under] = None
+
+    def definition(self, usr: int) -> tuple[str, Function, Symbol] | None:
+        """(path, function, symbol) of the definition of a symbol."""
+        return self._defined.get(usr)
+
+    def calls_of(self, usr: int) -> Iterator[Call]:
+        """The calls of a symbol; those of what it overrides may mean it."""
+        yield from self._calls.get(usr, ())
+        for above in _closure(usr, self._under):
+            yield from (call._replace(confidence=OVERLOAD) for call in self._calls.get(above, ()))
+
+    def overriding(self, usr: int) -> list[int]:
+        """What overrides a method, nearest first."""
+        return _closure(usr, self._over)
+
+
+def _closure(start: int, edges: Mapping[int, Mapping[int, None]]) -> list[int]:
+    found: dict[int, None] = {}
+    waiting: Sequence[int] = [start]
+    while waiting:
+        waiting = [each for one in waiting for each in edges.get(one, ()) if each not in found and each != start]
+        found |= dict.fromkeys(waiting)
+    return list(found)

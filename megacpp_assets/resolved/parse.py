@@ -1,0 +1,98 @@
+"""In a worker: parse units of one tree under limits, and reduce each to the facts of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from megacpp_assets.compute.gc_disabled import gc_disabled
+from megacpp_assets.resolved.facts import Facts, facts_of
+from megacpp_assets.semantic import _visitor
+from megacpp_assets.semantic.commands.cuda import toolchain_arguments
+from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.parsing.batches import group_by_arguments
+from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, is_machines, kept_journal, ran_out, run_lots
+from megacpp_assets.semantic.parsing.worker import (
+    READS_OUTSIDE,
+    Batch,
+    Readable,
+    allow_unit,
+    common_arguments,
+    confined,
+    flags_of,
+)
+
+_LOT_UNITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The facts of a unit's file, and the files that decided them: paths in the tree, or of the compiler on this
+    machine; None where the parser did not live to tell.
+
+    `machines`: the failure may be that of a loaded machine.
+    """
+
+    facts: Facts
+    reads: tuple[str, ...] | None
+    machines: bool = False
+
+
+class Unlimited:
+    """The allowance of a history: the limits of each file are the only ones, as a commit asks for few."""
+
+    def charge(self, path: str, cpu_ms: int) -> None:
+        """Record nothing."""
+
+    def refuses(self, path: str) -> bool:
+        """Refuse no file."""
+        return False
+
+    def check_time(self) -> None:
+        """Raise nothing."""
+
+
+def resolve(units: Sequence[Unit], plain: Batch, crew: Crew) -> Iterator[tuple[Unit, Resolved]]:
+    """Yield what each of `units` gives, in any order. A unit that ended its worker is tried again, alone, unless its
+    CPU seconds were spent.
+    """
+    lots = [lot for group in group_by_arguments(units) for lot in cut(replace(plain, units=group), _LOT_UNITS)]
+    for lot, results in run_lots(resolve_batch, lots, crew, _judge):
+        yield from zip(lot.units, results, strict=True)
+
+
+@gc_disabled
+def resolve_batch(batch: Batch) -> tuple[Resolved, ...]:
+    """Parse every unit of `batch`, in order. The contents of a file raise no error; a crash ends the process."""
+    results = []
+    with confined(batch) as readable, kept_journal(batch.journal) as note:
+        for unit in batch.units:
+            allow_unit(batch)
+            result = _parsed(unit, batch, readable)
+            if result.facts.reason and unit.through:  # a condition removes it from its includer
+                result = replace(_parsed(replace(unit, through=""), batch, readable), reads=None)
+            results.append(result)
+            note()
+    return tuple(results)
+
+
+def _parsed(unit: Unit, batch: Batch, readable: Readable) -> Resolved:
+    needed = [*toolchain_arguments(unit.arguments, batch.toolchain.resource_dir), *common_arguments(batch)]
+    library, arguments = batch.toolchain.library, [*unit.arguments, *needed]
+    try:
+        found = _visitor.parse(
+            library, unit.parsed, arguments, flags_of(unit), batch.limits.cursors, unit.path, places=True
+        )
+    except RuntimeError as error:
+        return Resolved(Facts(reason=f"not parsed: {error}"), None)
+    if readable.count_outside(found["includes"]):
+        return Resolved(Facts(reason=READS_OUTSIDE), None)
+    return Resolved(facts_of(found), readable.names(found["includes"]))
+
+
+def _judge(batch: Batch, failure: str) -> Sentence:
+    machines = is_machines(failure)
+    if not batch.again and not ran_out(failure):
+        return Sentence(replace(batch, again=True, unlucky=machines))
+    reason = "over budget: not parsed in its CPU seconds" if ran_out(failure) else "the parser did not survive the file"
+    return Sentence(given_up=(batch, Resolved(Facts(reason=reason), None, machines or batch.unlucky)))

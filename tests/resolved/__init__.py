@@ -1,0 +1,1 @@
+"""Tests of stage `resolved_windows`."""
