@@ -138,5 +138,9 @@ class BucketUnreachable(MegacppError):
     """A bucket does not exist, or does not answer after all retries."""
 
 
+class DatabaseUnreachable(MegacppError):
+    """The server of Dagster's database does not answer, or rejects the request."""
+
+
 class LostRace(MegacppError):
     """Another machine changed an object of a bucket between the reading and the writing of this one."""

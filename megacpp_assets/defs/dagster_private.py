@@ -32,6 +32,7 @@ from dagster._core.remote_origin import (
     RemoteJobOrigin,
     RemoteRepositoryOrigin,
 )
+from dagster._core.storage.base_storage import DagsterStorage
 from dagster._core.storage.compute_log_manager import CapturedLogContext, ComputeIOType
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
@@ -56,6 +57,7 @@ __all__ = [
     "ComputeLogsCaptureData",
     "ConfigurableClassData",
     "DagsterSqliteStorage",
+    "DagsterStorage",
     "LoadableTargetOrigin",
     "LocalComputeLogManager",
     "ManagedGrpcPythonEnvCodeLocationOrigin",

@@ -1,4 +1,6 @@
-"""The Dagster instance of a data root: everything that Dagster writes is in `<root>/dagster`."""
+"""The Dagster instance of a data root: what Dagster writes is in `<root>/dagster`, or on the Postgres server that the
+root names.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
-from sqlalchemy.exc import DBAPIError
 
-from megacpp_assets.contract.errors import DiskFailure
+from megacpp_assets.defs.database import failures_named, keep_address
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
@@ -37,6 +38,7 @@ def prepare_home(root: Path) -> Path:
     settings = SETTINGS.read_bytes()
     if not config.is_file() or config.read_bytes() != settings:
         write_atomic(config, settings)
+    keep_address(root)
     os.environ[HOME_VARIABLE] = str(home)
     os.environ[DATA_ROOT_VARIABLE] = str(root)
     return home
@@ -51,11 +53,7 @@ def warn_of_temporary_instance(root: Path) -> None:
 
 @contextmanager
 def open_instance(root: Path) -> Iterator[dg.DagsterInstance]:
-    """Open the instance of `root`. `DiskFailure` if its database cannot be read or written."""
+    """Open the instance of `root`. `DiskFailure` or `DatabaseUnreachable` if its database cannot be read or written."""
     home = prepare_home(root)
-    try:
-        with dg.DagsterInstance.from_config(str(home)) as instance:
-            yield instance
-    except DBAPIError as error:
-        do = "free room or repair its disk and run the same command again; dagster/ may be removed: a run records anew"
-        raise DiskFailure(f"{home}", expected="a database to write", found=str(error.orig), do=do) from error
+    with failures_named(root), dg.DagsterInstance.from_config(str(home)) as instance:
+        yield instance

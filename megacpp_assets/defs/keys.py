@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -13,6 +14,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
 from megacpp_assets.pipeline.steps import Step
+from megacpp_assets.storage.lock_file import read_corpus
 
 _SET: Final = "repo_ref__"
 _DIGITS: Final = 8
@@ -100,9 +102,17 @@ def unregister(instance: dg.DagsterInstance, dataset: str, keys: Sequence[str]) 
         instance.delete_dynamic_partition(_set_name(dataset), key)
 
 
-def dataset_of(set_name: str) -> str | None:
-    """Return the dataset whose partitions Dagster keeps under that name, or None if the name is not ours."""
-    return set_name.removeprefix(_SET) if set_name.startswith(_SET) else None
+def require_partitions(root: Path, set_name: str, keys: Sequence[str]) -> None:
+    """`SpecError` for a key that is not NAME@REF, and for a repository that the dataset lacks.
+
+    Sets of partitions that are not ours are not judged.
+    """
+    if not set_name.startswith(_SET):
+        return
+    names = {RepoRef.parse(key).name for key in keys}
+    lock = read_corpus(root, set_name.removeprefix(_SET))
+    for name in sorted(names - {pin.name for pin in lock.known}):
+        lock.pin(name)
 
 
 def _set_name(dataset: str) -> str:

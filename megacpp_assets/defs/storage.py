@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.defs.dagster_private import ConfigurableClassData, DagsterSqliteStorage, SqliteEventLogStorage
+from megacpp_assets.defs.dagster_private import (
+    ConfigurableClassData,
+    DagsterSqliteStorage,
+    DagsterStorage,
+    SqliteEventLogStorage,
+)
+from megacpp_assets.defs.database import postgres_url
 from megacpp_assets.defs.instance import served_root
-from megacpp_assets.defs.keys import dataset_of
+from megacpp_assets.defs.keys import require_partitions
 from megacpp_assets.defs.showing.paths import home_of
-from megacpp_assets.storage.lock_file import read_corpus
 
 
 class DataRootStorage(DagsterSqliteStorage):
-    """SQLite in the home of the data root that this process serves."""
+    """SQLite in the home of the data root that this process serves, or the Postgres server that the root names."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__(base_dir, inst_data)
@@ -30,9 +34,17 @@ class DataRootStorage(DagsterSqliteStorage):
         return {}
 
     @classmethod
-    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
+    def from_config_value(  # type: ignore[override]  # Dagster itself checks nothing but that it is a storage
+        cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]
+    ) -> DagsterStorage:  # type: ignore[type-arg]
         """Dagster calls this with the settings, which are empty."""
-        return cls(str(home_of(served_root())), inst_data)
+        root = served_root()
+        url = postgres_url(root)
+        if url is None:
+            return cls(str(home_of(root)), inst_data)
+        from megacpp_assets.defs.postgres import PostgresStorage
+
+        return PostgresStorage(url, root, inst_data)
 
 
 class _EventLog(SqliteEventLogStorage):
@@ -45,15 +57,6 @@ class _EventLog(SqliteEventLogStorage):
         self._root = root
 
     def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
-        """Add all or none. `SpecError` for a key that is not NAME@REF, and for a repository that the dataset lacks."""
-        dataset = dataset_of(partitions_def_name)
-        if dataset is not None:
-            _require_partitions(self._root, dataset, partition_keys)
+        """Add all or none. See `require_partitions`."""
+        require_partitions(self._root, partitions_def_name, partition_keys)
         super().add_dynamic_partitions(partitions_def_name, partition_keys)
-
-
-def _require_partitions(root: Path, dataset: str, keys: Sequence[str]) -> None:
-    names = {RepoRef.parse(key).name for key in keys}
-    lock = read_corpus(root, dataset)
-    for name in sorted(names - {pin.name for pin in lock.known}):
-        lock.pin(name)

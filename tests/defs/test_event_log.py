@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,14 +13,19 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.test_utils import freeze_time
+from sqlalchemy.exc import DBAPIError
 
 from megacpp_assets.contract.errors import DiskFailure
+from megacpp_assets.defs.database import POSTGRES_VARIABLE
 from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.records import DagsterRecords
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, MANIFEST_METADATA
 from tests.pipeline.roots import command, data_hashes, environment, megacpp
+from tests.postgres import Server, server
+
+__all__ = ["server"]
 
 STEPS = (
     ("pinned_repos", "fmt@11.0.0"),
@@ -30,10 +36,21 @@ STEPS = (
 )
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A data root whose log has three materializations of each step; those of checkpoints have earlier ones."""
-    with open_instance(tmp_path) as instance:
+@pytest.fixture(params=["sqlite", "postgres"])
+def root(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data root whose log, in either database, has materializations."""
+    if request.param == "sqlite":
+        yield _filled(tmp_path)
+        return
+    server: Server = request.getfixturevalue("server")
+    monkeypatch.setenv(POSTGRES_VARIABLE, server.create("log"))
+    yield _filled(tmp_path)
+    server.drop("log")
+
+
+def _filled(root: Path) -> Path:
+    """Record three materializations of each step; those of checkpoints have earlier ones."""
+    with open_instance(root) as instance:
         for number in range(3):
             for stage, partition in STEPS:
                 key, shown = key_of("corpus", stage, partition)
@@ -41,7 +58,7 @@ def root(tmp_path: Path) -> Path:
                 if stage == "trained_checkpoint":
                     told[EARLIER_METADATA] = f"early-{number} earlier-{number}"
                 instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=told))
-    return tmp_path
+    return root
 
 
 def _by_dagster(root: Path, stage: str, partition: str) -> set[str]:
@@ -110,7 +127,15 @@ def test_where_there_is_no_log_nothing_is_recorded_and_nothing_is_made(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_that_is_no_database_is_named(root: Path) -> None:
+def test_the_log_cannot_be_changed_through_it(root: Path) -> None:
+    with event_log(root) as recorded, pytest.raises(DBAPIError, match=r"readonly database|read-only transaction"):
+        recorded.connection.exec_driver_sql("DELETE FROM event_logs")  # type: ignore[attr-defined]
+    with event_log(root) as recorded:
+        assert recorded.count(("corpus", "tokenizer", "corpus")) == 3
+
+
+def test_a_log_that_is_no_database_is_named(tmp_path: Path) -> None:
+    root = _filled(tmp_path)
     database = root / "dagster" / "history" / "runs" / "index.db"
     database.write_bytes(b"no database" * 1000)
     with pytest.raises(DiskFailure, match=r"index.db; expected Dagster's event log; .*what to do"):

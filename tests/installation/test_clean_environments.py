@@ -20,6 +20,7 @@ LOWEST = (
     "pyarrow==18.0.0",
     "pydantic==2.10.0",
     "rich==13.7.0",
+    "SQLAlchemy==2.0.31",
     "tomlkit==0.13.0",
     "zstandard==0.23.0",
 )

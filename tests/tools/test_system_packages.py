@@ -38,9 +38,8 @@ class Machine:
 
     def look(self, caller: str = "run", python: str = "") -> subprocess.CompletedProcess[str]:
         command = ["/bin/sh", str(self.script), caller]
-        environment = {"PATH": str(self.programs), "VULKAN_DRIVERS": str(self.programs)} | (
-            {"PYTHON": python} if python else {}
-        )
+        places = {name: str(self.programs) for name in ("PATH", "VULKAN_DRIVERS", "POSTGRES_SERVERS")}
+        environment = places | ({"PYTHON": python} if python else {})
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def asked(self) -> list[str]:
@@ -61,7 +60,8 @@ def machine(tmp_path: Path) -> Machine:
     (programs / "python3.11").symlink_to(sys.executable)
     for name in ("dirname", "chmod", "cat"):
         (programs / name).symlink_to(f"/usr/bin/{name}")
-    for name in ("g++", "git", "bwrap", "lvp_icd.x86_64.json"):
+    (programs / "15" / "bin").mkdir(parents=True)
+    for name in ("g++", "git", "bwrap", "lvp_icd.x86_64.json", "15/bin/initdb"):
         made.program(name)
     made.program("id", "echo 0")
     made.program(
@@ -183,3 +183,10 @@ def test_the_tests_alone_need_a_vulkan_driver(machine: Machine) -> None:
         "mesa-vulkan-drivers: without it the tests of the tokenizer's GPU kernels are skipped"
         in machine.look("test").stderr
     )
+
+
+def test_the_tests_alone_need_a_postgres_server(machine: Machine) -> None:
+    machine.program("id", "echo 1000")
+    machine.without("15/bin/initdb")
+    assert (machine.look("run").stderr, machine.asked()) == ("", [])
+    assert "postgresql: without it the tests of Dagster on a Postgres server fail" in machine.look("test").stderr

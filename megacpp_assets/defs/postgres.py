@@ -1,0 +1,34 @@
+"""Dagster's storage on a Postgres server. Imported only where a data root names one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage
+from sqlalchemy import URL
+
+from megacpp_assets.defs.dagster_private import ConfigurableClassData
+from megacpp_assets.defs.keys import require_partitions
+
+
+class PostgresStorage(DagsterPostgresStorage):
+    """Runs, events and schedules of the data root `root`. Tables are made if they are missing."""
+
+    def __init__(self, url: URL, root: Path, inst_data: ConfigurableClassData | None) -> None:
+        text = url.render_as_string(hide_password=False)
+        super().__init__(text, inst_data=inst_data)
+        self._event_log_storage = _EventLog(text, root)
+
+
+class _EventLog(PostgresEventLogStorage):
+    """The event log, which rejects malformed partition keys."""
+
+    def __init__(self, url: str, root: Path) -> None:
+        super().__init__(url)
+        self._root = root
+
+    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+        """Add all or none. See `require_partitions`."""
+        require_partitions(self._root, partitions_def_name, partition_keys)
+        super().add_dynamic_partitions(partitions_def_name, partition_keys)
