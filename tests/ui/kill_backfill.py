@@ -1,8 +1,9 @@
 """A backfill that Dagster's UI started, whose daemon is killed again and again: each partition is made exactly once.
 
-    PYTHONPATH=. python tests/ui/kill_backfill.py --partitions 100 --kills 20 --work DIR
+    PYTHONPATH=. python tests/ui/kill_backfill.py --partitions 100 --kills 20 --work DIR [--postgres]
 
-prints how long the backfill took under the kills, and how long one over the same partitions, now complete, takes.
+with SQLite, or with a Postgres server that is started for it. It prints how long the backfill took under the kills, and
+how long one over the same partitions, now complete, takes.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ import json
 import random
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import dagster as dg
 import psutil
+import pytest
 
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.defs.database import POSTGRES_VARIABLE
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.ui.services import DAEMON_MODULE
+from tests.postgres import Server, postgres
 from tests.repos.git_tree import commit, make_repository
 from tests.ui.running import Ui, running_ui
 
@@ -113,14 +118,31 @@ def materializations(root: Path) -> Counter[tuple[str, str]]:
     return found
 
 
+@contextmanager
+def database(*, on_postgres: bool) -> Iterator[Server | None]:
+    """Let Dagster keep its database on a new server within the block, if asked for."""
+    if not on_postgres:
+        yield None
+        return
+    with postgres() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(POSTGRES_VARIABLE, server.create("dagster"))
+        yield server
+
+
 def main() -> None:
     """The command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partitions", type=int, default=100)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--postgres", action="store_true")
     asked = parser.parse_args()
     asked.work.mkdir(parents=True)
+    with database(on_postgres=asked.postgres):
+        _measure(asked)
+
+
+def _measure(asked: argparse.Namespace) -> None:
     root, keys = make_root(asked.work, asked.partitions), partitions(asked.partitions)
     with running_ui(root) as ui:
         began = time.monotonic()
@@ -130,7 +152,14 @@ def main() -> None:
         began = time.monotonic()
         again, _ = wait_for_end(ui, launch(ui, keys), 0)
         second = time.monotonic() - began
-    told = {"partitions": len(keys), "kills": killed, "status": ended, "each_once": once, "seconds": round(first, 1)}
+    told = {
+        "database": "postgres" if asked.postgres else "sqlite",
+        "partitions": len(keys),
+        "kills": killed,
+        "status": ended,
+        "each_once": once,
+        "seconds": round(first, 1),
+    }
     print(json.dumps(told | {"again": again, "seconds_when_complete": round(second, 1)}))
 
 
