@@ -16,9 +16,9 @@ from torch import Tensor
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.contract.recipe.training import TrainingRecipe
-from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.training.batches import StepBatches, step_batches
 from megacpp_assets.training.checkpoints.checkpoint import (
     RunState,
     Snapshot,
@@ -56,6 +56,7 @@ class Run:
     ranks: Ranks
     inputs: tuple[Artifact, ...]
     rows: PackedRows
+    batches: StepBatches
     data: DataIdentity
     held_out: HeldOut | None
     saver: Saver
@@ -134,7 +135,8 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
     most = spec.recipe.validation_rows
     held_out = open_held_out(megatron, tokenizer, spec.files_dataset, most, chunks=chunks, platforms=platforms)
     rows = open_rows(megatron, spec.files_dataset, chunks=chunks, platforms=platforms)
-    return Run(spec, ranks, inputs, rows, data, held_out, saver)
+    batches = step_batches(rows, spec.recipe, ranks)
+    return Run(spec, ranks, inputs, rows, batches, data, held_out, saver)
 
 
 def _start(run: Run) -> RunState:
@@ -167,10 +169,9 @@ def _newest(run: Run) -> Artifact | None:
 
 
 def _step(run: Run, state: RunState, stepper: Stepper) -> StepMetrics:
-    """One optimiser step over the global batch; each rank takes every world-th row of it."""
+    """One optimiser step over the global batch, of which each rank has a share."""
     recipe, ranks = run.spec.recipe, run.ranks
-    rows = rows_of_step(len(run.rows), recipe.batch_rows, seed=recipe.seed, step=state.step)
-    batches = [run.rows.batch(part) for part in np.split(rows[ranks.rank :: ranks.world], recipe.accumulate)]
+    batches = run.batches.of(state.step)
     tokens = int(ranks.sum(_total(batch.loss_mask for batch in batches).to(ranks.device)))
     weight = float(ranks.sum(_total(loss_weights(batch, recipe.context_loss) for batch in batches).to(ranks.device)))
     weight = max(_LEAST_WEIGHT, weight)

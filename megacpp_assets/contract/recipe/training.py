@@ -23,6 +23,8 @@ OPTIMIZERS = ("adamw", "muon")
 DDP: Final = "ddp"
 FSDP: Final = "fsdp"
 PARALLEL: Final = (DDP, FSDP)
+NO_SCHEDULER: Final = "none"
+SCHEDULERS: Final = (NO_SCHEDULER, "dp_balanced")
 PLACEMENT: Final = ("processes", "parallel", "elastic")
 """Fields that say over what a model is spread, and by which rounding only results differ."""
 _LEAST_STEPS = 4
@@ -38,6 +40,7 @@ _KNOWN: Final = {
     "schedule": SCHEDULES,
     "optimizer": OPTIMIZERS,
     "parallel": PARALLEL,
+    "scheduler": SCHEDULERS,
 }
 """Fields of a training recipe by the words that they may hold."""
 _ON_TPU: Final = {
@@ -45,8 +48,18 @@ _ON_TPU: Final = {
     "parallel": DDP,
     "optimizer": "adamw",
     "state_space_every": 0,
+    "scheduler": NO_SCHEDULER,
 }
 """Fields whose other values have no form for TPUs."""
+_SCHEDULED: Final = {
+    "accumulate": 1,
+    "relation_bias": False,
+    "tree_steps": 0,
+    "platform_embedding": False,
+    "fast_convolution": False,
+}
+"""Fields whose other values a scheduler has no form for: it decides the parts of a batch, and moves documents without
+their chunks and platforms away from the document before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,12 @@ class TrainingRecipe:
         "Gradient accumulation: equal parts of a batch that are computed one after the other.",
         allowed="at least 1",
         unit="parts",
+    )
+    scheduler: str = key(
+        NO_SCHEDULER,
+        "Move the documents of a batch between processes, so that each has as many tokens (dp_balanced), or train on"
+        " rows as they are packed.",
+        allowed=SCHEDULERS,
     )
     optimizer: str = key("adamw", "AdamW, or Muon for the matrices of the blocks.", allowed=OPTIMIZERS)
     schedule: str = key(
@@ -184,9 +203,14 @@ class TrainingRecipe:
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"
         _require("batch_rows", shares, parts, self.batch_rows)
         if self.device == TPU:
-            for name, only in _ON_TPU.items():
-                found = getattr(self, name)
-                _require(name, found == only, f"{only} where training.device is tpu", found)
+            self._require_only(_ON_TPU, "training.device is tpu")
+        if self.scheduler != NO_SCHEDULER:
+            self._require_only(_SCHEDULED, f"training.scheduler is {self.scheduler}")
+
+    def _require_only(self, values: Mapping[str, object], case: str) -> None:
+        for name, only in values.items():
+            found = getattr(self, name)
+            _require(name, found == only, f"{str(only).lower()} where {case}", found)
 
 
 @dataclass(frozen=True, slots=True)

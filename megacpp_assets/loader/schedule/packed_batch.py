@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import MegacppError, SchemaViolation, SpecError
 from megacpp_assets.loader.schedule.context_parallel import get_thd_partitioned_indices
 from megacpp_assets.loader.schedule.data_schedule_utils import (
     METADATA_KEYS,
@@ -17,7 +17,7 @@ from megacpp_assets.loader.schedule.data_schedule_utils import (
     broadcast_scalars,
     broadcast_tensor,
 )
-from megacpp_assets.loader.schedule.process_groups import ProcessGroups, device_of, first_rank
+from megacpp_assets.loader.schedule.process_groups import ProcessGroups, device_of, first_rank, raise_everywhere
 
 _INPUTS: Final = {"tokens": torch.int64, "position_ids": torch.int64}
 _OUTPUTS: Final = {"labels": torch.int64, "loss_mask": torch.float32}
@@ -42,7 +42,8 @@ class PackedSeqParams:
 class PackedBatch(NamedTuple):
     """Tensors of shape (1, tokens of this rank); None on stages that do not need them.
 
-    `attention_mask` is always None: `packed_seq_params` separates the documents.
+    `attention_mask` is always None: `packed_seq_params` separates the documents. `channels` has further columns of the
+    sequences, such as structure or chunk ids, by name; it is empty on stages that do not need them.
     """
 
     tokens: Tensor | None
@@ -51,6 +52,7 @@ class PackedBatch(NamedTuple):
     attention_mask: None
     position_ids: Tensor | None
     packed_seq_params: PackedSeqParams
+    channels: Mapping[str, Tensor]
 
 
 def get_batch_on_this_rank_for_sequence_packing(
@@ -60,25 +62,43 @@ def get_batch_on_this_rank_for_sequence_packing(
     virtual_stages: int = 1,
     virtual_stage: int = 0,
     mtp_on_this_rank: bool = False,
+    channels: Mapping[str, torch.dtype] | None = None,
 ) -> PackedBatch:
     """Return the next microbatch of a wrapped iterator. Every rank of `tp` must call this; all but the first pass None.
 
-    `mtp_on_this_rank` says that the last stage predicts several tokens, so that it needs the inputs too. Raises
-    `SpecError` if the iterator is missing on the first rank of `tp`, or has ended.
+    `mtp_on_this_rank` says that the last stage predicts several tokens, so that it needs the inputs too. `channels`
+    names further columns and their types, equal on every rank: they are broadcast and cut like tokens, on the first and
+    last stage. Raises `SpecError` if the iterator is missing on the first rank of `tp`, or has ended, and
+    `SchemaViolation` if the sequences lack a channel; every rank of `tp` raises it.
     """
     is_first = groups.is_first_stage and virtual_stage == 0
     is_last = groups.is_last_stage and virtual_stage == virtual_stages - 1
-    wanted = (_INPUTS if is_first or mtp_on_this_rank else {}) | (_OUTPUTS if is_last else {})
+    named = dict(channels or {}) if is_first or is_last or mtp_on_this_rank else {}
+    wanted = (_INPUTS if is_first or mtp_on_this_rank else {}) | (_OUTPUTS if is_last else {}) | named
     batch: PackedSample = {}
+    error: MegacppError | None = None
     if groups.tp.rank() == 0:
-        batch = _next(data_iterator)
-        indices = _own_indices(batch, groups)
-        batch |= {name: batch[name].to(dtype)[indices][None] for name, dtype in wanted.items()}
+        try:
+            batch = _own_part(data_iterator, wanted, groups)
+        except MegacppError as found:
+            error = found
+    raise_everywhere(error, groups.tp)
     received = _broadcast(batch, wanted, groups)
     padded, longest = received["cu_seqlens_padded"], int(received["max_seqlen"])
     params = PackedSeqParams(padded, padded, padded, padded, longest, longest)
     values: dict[str, Any] = {name: received[name] if name in wanted else None for name in (*_INPUTS, *_OUTPUTS)}
-    return PackedBatch(attention_mask=None, packed_seq_params=params, **values)
+    further = {name: received[name] for name in named}
+    return PackedBatch(attention_mask=None, packed_seq_params=params, channels=further, **values)
+
+
+def _own_part(
+    data_iterator: Iterator[PackedSample] | None, wanted: Mapping[str, torch.dtype], groups: ProcessGroups
+) -> PackedSample:
+    """Return the next microbatch with the columns `wanted` cut for this rank of `cp`, (1, tokens) each."""
+    batch = _next(data_iterator)
+    _require_columns(batch, wanted)
+    indices = _own_indices(batch, groups)
+    return batch | {name: batch[name].to(dtype)[indices][None] for name, dtype in wanted.items()}
 
 
 def _next(data_iterator: Iterator[PackedSample] | None) -> PackedSample:
@@ -87,6 +107,13 @@ def _next(data_iterator: Iterator[PackedSample] | None) -> PackedSample:
         do = "wrap the next global batch, and read only its number of microbatches"
         raise SpecError("wrapped data iterator", expected="another microbatch", found="none", do=do)
     return dict(found)
+
+
+def _require_columns(batch: PackedSample, wanted: Mapping[str, torch.dtype]) -> None:
+    for name in wanted:
+        if name not in batch:
+            do = "give every sequence this column"
+            raise SchemaViolation(f"column {name} of a microbatch", expected="it", found=sorted(batch), do=do)
 
 
 def _own_indices(batch: PackedSample, groups: ProcessGroups) -> Tensor:

@@ -47,12 +47,12 @@ class ProcessGroups:
 
 
 def create_process_groups(
-    *, tp: int = 1, cp: int = 1, dp: int = 1, pp: int = 1, timeout: timedelta = _TIMEOUT
+    *, tp: int = 1, cp: int = 1, dp: int = 1, pp: int = 1, timeout: timedelta = _TIMEOUT, backend: str | None = None
 ) -> ProcessGroups:
     """Create groups of the given sizes over all ranks, in Megatron's order: tp varies fastest, then cp, dp and pp.
 
-    Every rank must call this. A collective that takes longer than `timeout` raises an error. Raises `SpecError` if the
-    product of the sizes is not the number of ranks.
+    Every rank must call this. A collective that takes longer than `timeout` raises an error. Without a `backend` the
+    groups have that of the default group. Raises `SpecError` if the product of the sizes is not the number of ranks.
     """
     sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp}
     world = distributed.get_world_size()
@@ -63,10 +63,11 @@ def create_process_groups(
     ranks = torch.arange(world).reshape(pp, dp, cp, tp)
     for axis, name in enumerate(("pp", "dp", "cp", "tp")):
         for members in ranks.movedim(axis, -1).reshape(-1, sizes[name]).tolist():
-            group = distributed.new_group(members, timeout=timeout)
+            group = distributed.new_group(members, timeout=timeout, backend=backend)
             if distributed.get_rank() in members:
                 own[name] = group
-    return ProcessGroups(everyone=distributed.new_group(list(range(world)), timeout=timeout), **own)
+    everyone = distributed.new_group(list(range(world)), timeout=timeout, backend=backend)
+    return ProcessGroups(everyone=everyone, **own)
 
 
 def device_of(group: Group) -> torch.device:
@@ -83,6 +84,10 @@ def first_rank(group: Group) -> int:
 
 def raise_everywhere(error: MegacppError | None, group: Group) -> None:
     """Raise, on every rank of `group`, the error of the lowest rank that has one. Every rank must call it."""
+    if group.size() == 1:
+        if error is not None:
+            raise error
+        return
     found: list[Any] = [None] * group.size()
     distributed.all_gather_object(found, None if error is None else (type(error), str(error)), group=group)
     _raise_first(found)

@@ -6,6 +6,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from megacpp_assets.loader.schedule.process_groups import create_process_groups
 WORLD = 8
 LAYOUTS: list[dict[str, int]] = [{"dp": 2, "cp": 2, "pp": 2}, {"dp": 2, "pp": 4}, {"tp": 2, "dp": 2, "cp": 2}]
 TOKENS, ITEMS = 64, 3
-BATCHES = int(os.environ.get("MEGACPP_SCHEDULED_BATCHES", "6"))
-"""Global batches that are scheduled in each layout; 334 for the thousand of docs/seeds.md."""
+BATCHES, CAMPAIGN_BATCHES = 6, 334
+"""Global batches that are scheduled in each of three layouts: the campaign has 1,002 of them."""
+CHANNELS = {"token_chunk_ids": torch.int32}
 
 
 def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
@@ -37,6 +39,7 @@ def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
         "labels": tokens + 1,
         "loss_mask": (tokens % 3 == 0).float(),
         "position_ids": torch.arange(length),
+        "token_chunk_ids": (tokens % 7).int(),
     }
 
 
@@ -66,11 +69,13 @@ def _process(rank: int, folder: str, body: Callable[[int], Any]) -> None:
 def tokens_of(batch: PackedBatch) -> list[Any]:
     """What a rank was given, without tensors."""
     params = batch.packed_seq_params
-    values = [None if each is None else each[0].tolist() for each in (batch.tokens, batch.labels, batch.loss_mask)]
-    return [*values, params.cu_seqlens_q.tolist(), params.max_seqlen_q, params.qkv_format]
+    columns = (batch.tokens, batch.labels, batch.loss_mask)
+    values = [None if each is None else each[0].tolist() for each in columns]
+    chunks = [each[0].tolist() for each in batch.channels.values()]
+    return [*values, chunks, params.cu_seqlens_q.tolist(), params.max_seqlen_q, params.qkv_format]
 
 
-def schedule_all(rank: int) -> list[Any]:
+def schedule_all(rank: int, batches_of_layout: int = BATCHES) -> list[Any]:
     """For each layout the places of the rank, and of each global batch its sums and microbatches."""
     told = []
     for sizes in LAYOUTS:
@@ -78,10 +83,12 @@ def schedule_all(rank: int) -> list[Any]:
         data = items(groups.dp.rank()) if groups.reads_data else None
         config = PackingConfig(TOKENS // groups.cp.size())
         batches = []
-        for _ in range(BATCHES):
+        for _ in range(batches_of_layout):
             iterator, count, total, squared = wrap_data_iterator(data, config, ITEMS, groups)
             assert not isinstance(iterator, list)
-            parts = [get_batch_on_this_rank_for_sequence_packing(iterator, groups) for _ in range(count)]
+            parts = [
+                get_batch_on_this_rank_for_sequence_packing(iterator, groups, channels=CHANNELS) for _ in range(count)
+            ]
             batches.append(((count, total, squared), [tokens_of(part) for part in parts]))
         places = {name: getattr(groups, name).rank() for name in ("tp", "cp", "dp", "pp")}
         told.append((places, batches))
@@ -95,11 +102,24 @@ def scheduled(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.parametrize("layout", range(len(LAYOUTS)))
 def test_every_token_is_seen_once_in_order_as_in_one_process(scheduled: list[Any], layout: int) -> None:
+    assert tokens_checked(scheduled, layout, BATCHES) > 0
+
+
+@pytest.mark.campaign
+def test_a_thousand_batches_lose_double_and_move_no_token(tmp_path: Path) -> None:
+    scheduled = in_processes(tmp_path, partial(schedule_all, batches_of_layout=CAMPAIGN_BATCHES))
+    checked = [tokens_checked(scheduled, layout, CAMPAIGN_BATCHES) for layout in range(len(LAYOUTS))]
+    print(f"{len(LAYOUTS) * CAMPAIGN_BATCHES} batches, {sum(checked)} tokens: 0 lost, doubled or moved")
+
+
+def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) -> int:
+    """Assert that no token of a layout is lost, doubled or moved, that chunk ids stay with tokens; the number of tokens."""
+    checked = 0
     sizes = {"tp": 1, "cp": 1, "dp": 1, "pp": 1} | LAYOUTS[layout]
     ranks = {tuple(places.values()): batches for places, batches in (told[layout] for told in scheduled)}
     last = sizes["pp"] - 1
     sources = [items(dp) for dp in range(sizes["dp"])]
-    for step in range(BATCHES):
+    for step in range(batches_of_layout):
         fetched = [list(islice(source, ITEMS)) for source in sources]
         expected = [s for each in fetched for item in each for s in item]
         count, total, squared = ranks[0, 0, 0, 0][step][0]
@@ -111,18 +131,23 @@ def test_every_token_is_seen_once_in_order_as_in_one_process(scheduled: list[Any
                 for cp in range(sizes["cp"]):
                     first, end = (ranks[0, cp, dp, pp][step][1][micro] for pp in (0, last))
                     assert all(ranks[tp, cp, dp, 0][step][1][micro] == first for tp in range(sizes["tp"]))
-                    boundaries, longest = first[3], first[4]
-                    assert longest == max(np.diff(boundaries)) and first[5] == "thd" and boundaries[-1] <= TOKENS
+                    boundaries, longest = first[4], first[5]
+                    assert longest == max(np.diff(boundaries)) and first[6] == "thd" and boundaries[-1] <= TOKENS
+                    assert first[3] == end[3] and len(first[3][0]) == len(first[0])
+                    pairs = zip(first[0], *first[3], strict=True)
+                    assert all(chunk == token % 7 for token, chunk in pairs)
                     assert (first[1] is None, end[0] is None) == ((last > 0,) * 2)
                     places = own_places(boundaries, sizes["cp"], cp)
                     whole |= {place: (t, *rest) for place, t, *rest in zip(places, first[0], *end[1:3], strict=True)}
                     for middle in range(1, last):
-                        assert ranks[0, cp, dp, middle][step][1][micro] == [None, None, None, *first[3:]]
+                        assert ranks[0, cp, dp, middle][step][1][micro] == [None, None, None, [], *first[4:]]
                 assert sorted(whole) == list(range(boundaries[-1]))
                 # Padding has neither token nor label.
                 seen.extend(t for _, (t, label, _) in sorted(whole.items()) if label)
                 assert all(label == t + 1 and mask == (t % 3 == 0) for t, label, mask in whole.values() if label)
         assert seen == torch.cat([s["tokens"] for s in expected]).tolist()
+        checked += len(seen)
+    return checked
 
 
 def own_places(boundaries: list[int], cp_size: int, cp_rank: int) -> list[int]:
@@ -202,6 +227,30 @@ def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None
     for rank, found in enumerate(told):
         for expected, text in zip(said, found, strict=True):
             assert text.startswith(expected) and bool(text) == bool(expected), (rank, text)
+
+
+def unfetched(rank: int) -> list[str]:
+    """What each rank says to a column that no sequence has, and to a microbatch after the last."""
+    groups = create_process_groups(tp=2, dp=4, timeout=timedelta(seconds=60))
+    iterator, count, *_ = wrap_data_iterator(
+        items(groups.dp.rank()) if groups.reads_data else None, PackingConfig(TOKENS), ITEMS, groups
+    )
+    assert not isinstance(iterator, list)
+    said = []
+    for channels in ({"absent": torch.int32}, *[CHANNELS] * count):
+        try:
+            get_batch_on_this_rank_for_sequence_packing(iterator, groups, channels=channels)
+        except MegacppError as error:
+            said.append(f"{type(error).__name__} {error}")
+    return said
+
+
+def test_a_missing_column_or_microbatch_is_an_error_on_every_tensor_parallel_rank(tmp_path: Path) -> None:
+    for said in in_processes(tmp_path, unfetched):
+        assert [text.split(";")[0] for text in said] == [
+            "SchemaViolation rank 0: column absent of a microbatch",
+            "SpecError rank 0: wrapped data iterator",
+        ]
 
 
 def virtual(rank: int) -> list[Any]:
