@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any, cast, get_type_hints
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch import launchers
 from megacpp_assets.launch.launcher import Launcher
 

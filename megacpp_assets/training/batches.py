@@ -1,17 +1,18 @@
-"""The batches of a step on this rank, from the row numbers of the step: its share of rows, or scheduled documents.
+"""The batches of a step on this rank: its share of rows, scheduled documents, or samples of megatron-core.
 
-Both are pure functions of the step, so a resumed run reads what an uninterrupted one does.
+All are pure functions of the step, so a resumed run reads what an uninterrupted one does.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.recipe.training import NO_SCHEDULER, TrainingRecipe
+from megacpp_assets.contract.recipe.training import MEGATRON_READER, NO_SCHEDULER, TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.training.processes.ranks import Ranks
@@ -24,8 +25,25 @@ class StepBatches(Protocol):
         """Return this rank's batches of `step` (from 0), as many on every rank."""
 
 
-def step_batches(rows: PackedRows, recipe: TrainingRecipe, ranks: Ranks) -> StepBatches:
-    """Return the source that `recipe` names. Every rank must call it."""
+@dataclass(frozen=True, slots=True)
+class TrainingFiles:
+    """What is trained on: the rows, and the pair that they are of; `cache` is a folder that all ranks write to."""
+
+    rows: PackedRows
+    prefix: Path
+    tokenizer: Path
+    vocabulary_size: int
+    cache: Path
+
+
+def step_batches(files: TrainingFiles, recipe: TrainingRecipe, ranks: Ranks) -> StepBatches:
+    """Return the source that `recipe` names. Every rank must call it. `EnvironmentLacks` if its library is missing."""
+    rows = files.rows
+    if recipe.reader == MEGATRON_READER:
+        from megacpp_assets.training.megatron.batches import MegatronBatches, MegatronFiles  # noqa: PLC0415 - optional
+
+        pair = MegatronFiles([(1.0, files.prefix)], files.tokenizer, files.vocabulary_size, files.cache)
+        return MegatronBatches(pair, rows.row_tokens, recipe, ranks)
     if recipe.scheduler == NO_SCHEDULER:
         return RowBatches(rows, recipe, ranks)
     from megacpp_assets.training.scheduled import ScheduledBatches  # noqa: PLC0415 - loads torch.distributed's groups

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.training.batches import StepBatches, step_batches
+from megacpp_assets.training.batches import StepBatches, TrainingFiles, step_batches
 from megacpp_assets.training.checkpoints.checkpoint import (
     RunState,
     Snapshot,
@@ -62,6 +64,8 @@ class Run:
     saver: Saver
 
 
+INDEX_MAPS_FOLDER: Final = "index_maps"
+"""Beside the live metrics: what megatron-core caches of the samples' order."""
 _LEAST_WEIGHT = 1e-6
 """Of a batch all of whose tokens weigh nothing, the mean loss is 0."""
 
@@ -81,7 +85,7 @@ def train(
     published, and `CheckFailed`, before the last checkpoint is published, if the loss did not fall.
     """
     with Saver() as saver:
-        run = _open(spec, ranks, saver)
+        run = _open(spec, ranks, saver, live_metrics.parent / INDEX_MAPS_FOLDER)
         state = _start(run)
         with _append(live_metrics, ranks) as write:
             for done in state.metrics:
@@ -122,8 +126,9 @@ def configure_torch(recipe: TrainingRecipe) -> None:
     torch.set_deterministic_debug_mode("error")
 
 
-def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
-    """The inputs. The first rank of a node compares their bytes with their manifests, and notes it for the others."""
+def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver, index_maps: Path) -> Run:
+    """The inputs. The first rank of a node compares their bytes with their manifests, and notes it for the others. A
+    reader may store index maps in the folder `index_maps`."""
     if ranks.first_here:
         for path in input_paths(spec):
             open_artifact(spec.root, path).verify()
@@ -135,7 +140,9 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver) -> Run:
     most = spec.recipe.validation_rows
     held_out = open_held_out(megatron, tokenizer, spec.files_dataset, most, chunks=chunks, platforms=platforms)
     rows = open_rows(megatron, spec.files_dataset, chunks=chunks, platforms=platforms)
-    batches = step_batches(rows, spec.recipe, ranks)
+    prefix = megatron.directory / files.prefix_name(spec.files_dataset, TRAIN_SPLIT)
+    read = TrainingFiles(rows, prefix, tokenizer.directory, data.vocabulary_size, index_maps)
+    batches = step_batches(read, spec.recipe, ranks)
     return Run(spec, ranks, inputs, rows, batches, data, held_out, saver)
 
 

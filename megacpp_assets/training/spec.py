@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import find_artifact

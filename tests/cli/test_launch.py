@@ -12,8 +12,8 @@ import tomlkit
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
 from megacpp_assets.launch.client.progress import Rate

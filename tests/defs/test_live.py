@@ -10,8 +10,8 @@ from dagster import DagsterRun
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.contract.recipe.training import LaunchRecipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.live import Live

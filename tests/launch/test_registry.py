@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.launcher import Order
 from megacpp_assets.launch.launchers.local import Local
 from megacpp_assets.launch.registry import launcher_for, launcher_names, open_launcher

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import LineageGap, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client.drive import drive
 from megacpp_assets.launch.launchers import local
 from megacpp_assets.storage.artifact import open_artifact

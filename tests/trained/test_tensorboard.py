@@ -14,7 +14,7 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto.event_pb2 import Event
 
 from megacpp_assets.contract.errors import EnvironmentLacks, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.trained.stage import TrainedCheckpointSpec, run
 from megacpp_assets.trained.tensorboard import Events, events_folder, work_of
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics

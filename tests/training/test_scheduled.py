@@ -12,9 +12,10 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch, open_rows
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.batches import global_rows, step_batches
+from megacpp_assets.training.batches import global_rows
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.processes.ranks import Ranks
+from megacpp_assets.training.scheduled import ScheduledBatches
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.loader.rows_artifact import DATASET, MIXTURE
 from tests.training.forked import STOPPED, fork_ranks, train_forked
@@ -43,7 +44,7 @@ def test_ranks_together_have_every_document_of_a_step_once_and_in_order(tmp_path
 
     def body(ranks: Ranks, folder: Path) -> int:
         rows = open_rows(open_artifact(root, layout.megatron_path(DATASET, MIXTURE)), DATASET)
-        source = step_batches(rows, recipe, ranks)
+        source = ScheduledBatches(rows, recipe, ranks)
         found = [[documents_of(batch) for batch in source.of(step)] for step in range(STEPS)]
         (tmp_path / f"{ranks.rank}.pickle").write_bytes(pickle.dumps(found))
         return 0

@@ -1,15 +1,13 @@
-"""The model, its training, and where that runs: sections of a recipe."""
+"""The model and its training: a section of a recipe."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key, table
-from megacpp_assets.contract.sources.urls import shown_url
+from megacpp_assets.contract.recipe.key import key
 
 CPU: Final = "cpu"
 CUDA: Final = "cuda"
@@ -17,14 +15,14 @@ TPU: Final = "tpu"
 DEVICES = (CPU, CUDA, TPU)
 DTYPES = ("float32", "bfloat16")
 SCHEDULES = ("cosine", "wsd")
-_SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
-"""Keys of settings whose values are secrets; a `secret` may be the name of one that a cluster keeps."""
 OPTIMIZERS = ("adamw", "muon")
 DDP: Final = "ddp"
 FSDP: Final = "fsdp"
 PARALLEL: Final = (DDP, FSDP)
 NO_SCHEDULER: Final = "none"
 SCHEDULERS: Final = (NO_SCHEDULER, "dp_balanced")
+MEGATRON_READER: Final = "megatron"
+READERS: Final = ("rows", MEGATRON_READER)
 PLACEMENT: Final = ("processes", "parallel", "elastic")
 """Fields that say over what a model is spread, and by which rounding only results differ."""
 _LEAST_STEPS = 4
@@ -41,6 +39,7 @@ _KNOWN: Final = {
     "optimizer": OPTIMIZERS,
     "parallel": PARALLEL,
     "scheduler": SCHEDULERS,
+    "reader": READERS,
 }
 """Fields of a training recipe by the words that they may hold."""
 _ON_TPU: Final = {
@@ -49,8 +48,18 @@ _ON_TPU: Final = {
     "optimizer": "adamw",
     "state_space_every": 0,
     "scheduler": NO_SCHEDULER,
+    "reader": READERS[0],
 }
 """Fields whose other values have no form for TPUs."""
+_READ_BY_MEGATRON: Final = {
+    "structure_components": "none",
+    "context_loss": 1.0,
+    "relation_bias": False,
+    "tree_steps": 0,
+    "platform_embedding": False,
+    "scheduler": NO_SCHEDULER,
+}
+"""Fields whose other values need more than tokens, which are all that megatron-core reads."""
 _SCHEDULED: Final = {
     "accumulate": 1,
     "relation_bias": False,
@@ -100,6 +109,11 @@ class TrainingRecipe:
         "Gradient accumulation: equal parts of a batch that are computed one after the other.",
         allowed="at least 1",
         unit="parts",
+    )
+    reader: str = key(
+        READERS[0],
+        "Train on packed rows, or on the samples that megatron-core's datasets cut from the same files.",
+        allowed=READERS,
     )
     scheduler: str = key(
         NO_SCHEDULER,
@@ -178,6 +192,11 @@ class TrainingRecipe:
     )
 
     @property
+    def needs_group(self) -> bool:
+        """Whether processes form a group of torch.distributed. Schedulers and megatron-core ask for one of one too."""
+        return self.processes > 1 or self.scheduler != NO_SCHEDULER or self.reader == MEGATRON_READER
+
+    @property
     def needs_chunks(self) -> bool:
         """Whether the model knows of chunks and how they relate, and not of tokens alone."""
         return self.relation_bias or self.tree_steps > 0
@@ -204,6 +223,8 @@ class TrainingRecipe:
         _require("batch_rows", shares, parts, self.batch_rows)
         if self.device == TPU:
             self._require_only(_ON_TPU, "training.device is tpu")
+        if self.reader == MEGATRON_READER:
+            self._require_only(_READ_BY_MEGATRON, "training.reader is megatron")
         if self.scheduler != NO_SCHEDULER:
             self._require_only(_SCHEDULED, f"training.scheduler is {self.scheduler}")
 
@@ -211,80 +232,6 @@ class TrainingRecipe:
         for name, only in values.items():
             found = getattr(self, name)
             _require(name, found == only, f"{str(only).lower()} where {case}", found)
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchRecipe:
-    """Where training runs. It does not change any byte, and no manifest names it."""
-
-    launcher: str = key(
-        "local", "Where training runs.", allowed='"local", "slurm", "kubernetes", "gke_tpu" or "cloud_tpu"'
-    )
-    attempts: int = key(
-        4,
-        "Attempts of a job, the first included, when its machine is taken away.",
-        allowed="at least 1",
-        unit="attempts",
-    )
-    silence_seconds: int = key(
-        1800,
-        "Time without a heartbeat, or without an answer of the API, after which a job is cancelled.",
-        allowed="at least 1",
-        unit="seconds",
-    )
-    look_seconds: float = key(1.0, "Shortest time between two looks at a job.", allowed="at least 0.01", unit="seconds")
-    exchange: str = key(
-        "",
-        'URI of a folder or bucket that this machine and the job both reach; "" for the local launcher.',
-        allowed='"", a path, file://… or gs://…, without credentials',
-    )
-    lease_seconds: int = key(
-        300, "A remote job stops when its lease was not renewed for this time.", allowed="at least 1", unit="seconds"
-    )
-    nodes: int = key(
-        1, "Machines of a training; each runs the same number of processes.", allowed="at least 1", unit="machines"
-    )
-    tensorboard: bool = key(
-        False, "Write the metrics as event files below tensorboard/ of the data root too.", allowed="true or false"
-    )
-    peak_teraflops: float = key(
-        0.0,
-        "Peak of one device in the recipe's dtype, to report utilisation (989 for an H200 in bfloat16); 0 is none.",
-        allowed="at least 0",
-        unit="TFLOP/s",
-    )
-    settings: Mapping[str, str | int] = table(
-        dict,
-        "Keys of the launcher; the dataclass Settings in launch/launchers/NAME.py lists them.",
-        allowed="texts and whole numbers without secrets",
-    )
-
-    def __post_init__(self) -> None:
-        for name, least in (
-            ("attempts", 1),
-            ("silence_seconds", 1),
-            ("look_seconds", 0.01),
-            ("lease_seconds", 1),
-            ("nodes", 1),
-            ("peak_teraflops", 0),
-        ):
-            value = getattr(self, name)
-            if not value >= least:
-                raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
-        if shown_url(self.exchange) != self.exchange:
-            _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
-        for name, setting in self.settings.items():
-            if _SECRET.search(name):
-                _refuse_secret(f"settings.{name}", "no secret", "a key of that name")
-            # A line break would begin a second line of a batch script, a manifest or a startup script.
-            if isinstance(setting, str) and not setting.isprintable():
-                expected = "printable characters only, no line break"
-                raise SpecError(f"launch.settings.{name}", expected=expected, found=repr(setting))
-
-
-def _refuse_secret(name: str, expected: str, found: str) -> None:
-    do = "leave it out and export it where the job runs: a recipe is kept whole in the data root, and shown"
-    raise SpecError(f"launch.{name}", expected=expected, found=found, do=do)
 
 
 def _require(name: str, holds: bool, expected: str, found: object) -> None:

@@ -30,6 +30,7 @@ from megacpp_assets.contract.recipe.documents import (
 )
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.key import required, table
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.rows import (
     DATASET_NAME,
     MegatronRecipe,
@@ -37,7 +38,7 @@ from megacpp_assets.contract.recipe.rows import (
     PhaseRecipe,
     standard_phases,
 )
-from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.training import MEGATRON_READER, TrainingRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,11 @@ class Recipe:
         if self.training.processes % self.launch.nodes:
             expected = f"a multiple of the {self.launch.nodes} nodes of launch.nodes"
             raise SpecError("training.processes", expected=expected, found=self.training.processes)
+        if self.training.reader == MEGATRON_READER and self.launch.nodes > 1:
+            do = "train on one machine, whose processes share index maps, or set training.reader to rows"
+            raise SpecError(
+                "launch.nodes", expected="1 where training.reader is megatron", found=self.launch.nodes, do=do
+            )
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.manifest import Manifest
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client.records import Record
 from megacpp_assets.launch.launcher import Report, State
 from megacpp_assets.launch.protocol.artifact_transfer import receive_artifact, send_artifact

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from megacpp_assets.contract.errors import MegacppError, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.channel import JobChannel, end_lease, open_channel
 from megacpp_assets.launch.client.progress import AttemptProgress

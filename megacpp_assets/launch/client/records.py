@@ -16,7 +16,8 @@ from typing import Final
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap, SpecError
-from megacpp_assets.contract.recipe.training import LaunchRecipe, TrainingRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch.client.progress import Rate
 from megacpp_assets.launch.launcher import Order
 from megacpp_assets.storage.atomic import write_any

@@ -17,7 +17,7 @@ from torch._C._distributed_c10d import TCPStore
 from torch.nn.parallel import DistributedDataParallel
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.contract.recipe.training import DDP, FSDP, NO_SCHEDULER, TrainingRecipe
+from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.job import STORE_FOLDER
 from megacpp_assets.training.processes.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
@@ -86,7 +86,7 @@ def _kept(network: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = _ALONE) -> Iterator[Ranks]:
-    """Join the recipe's processes: gloo on CPUs, nccl on CUDA. One needs no group, unless a scheduler asks for it.
+    """Join the recipe's processes: gloo on CPUs, nccl on CUDA. One needs no group, unless the recipe does.
 
     On one node they meet in a file below `directory`, which must be this user's alone: what the others write there is
     believed. On several they meet where the first process listens, in the job's own network. `EnvironmentLacks` for a
@@ -96,15 +96,14 @@ def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = 
     own = _device(recipe.device, here)
     if own.type == "cuda":
         torch.cuda.set_device(own)
-    grouped = recipe.processes > 1 or recipe.scheduler != NO_SCHEDULER
-    if grouped:
+    if recipe.needs_group:
         store = _store(rank, recipe.processes, directory, node)
         backend = "nccl" if own.type == "cuda" else "gloo"
         distributed.init_process_group(backend, store=store, rank=rank, world_size=recipe.processes)
     writers = _writers(rank, recipe, node)
     yield Ranks(rank, recipe.processes, own, recipe.parallel, first_here=here == 0, writers=writers)
     # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
-    if grouped:
+    if recipe.needs_group:
         distributed.destroy_process_group()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive, release_lost
 from megacpp_assets.launch.launcher import Order, Report, State, Unanswered

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.channel import open_channel
 from megacpp_assets.launch.client.drive import drive, release_lost

@@ -28,7 +28,7 @@ import pytest
 from gcp_storage_emulator.server import create_server
 
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
 from megacpp_assets.launch.protocol.job_folder import JobFolder

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
 from megacpp_assets.launch.launcher import Order

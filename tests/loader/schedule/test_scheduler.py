@@ -113,7 +113,7 @@ def test_a_thousand_batches_lose_double_and_move_no_token(tmp_path: Path) -> Non
 
 
 def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) -> int:
-    """Assert that no token of a layout is lost, doubled or moved, that chunk ids stay with tokens; the number of tokens."""
+    """Assert that no token of a layout is lost, doubled or moved, and that chunk ids stay; the number of tokens."""
     checked = 0
     sizes = {"tp": 1, "cp": 1, "dp": 1, "pp": 1} | LAYOUTS[layout]
     ranks = {tuple(places.values()): batches for places, batches in (told[layout] for told in scheduled)}

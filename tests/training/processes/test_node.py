@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
-from megacpp_assets.contract.recipe.training import LaunchRecipe
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.registry import open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics

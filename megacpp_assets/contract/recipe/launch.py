@@ -1,0 +1,88 @@
+"""Where training runs: a section of a recipe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.key import key, table
+from megacpp_assets.contract.sources.urls import shown_url
+
+_SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
+"""Keys of settings whose values are secrets; a `secret` may be the name of one that a cluster keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecipe:
+    """Where training runs. It does not change any byte, and no manifest names it."""
+
+    launcher: str = key(
+        "local", "Where training runs.", allowed='"local", "slurm", "kubernetes", "gke_tpu" or "cloud_tpu"'
+    )
+    attempts: int = key(
+        4,
+        "Attempts of a job, the first included, when its machine is taken away.",
+        allowed="at least 1",
+        unit="attempts",
+    )
+    silence_seconds: int = key(
+        1800,
+        "Time without a heartbeat, or without an answer of the API, after which a job is cancelled.",
+        allowed="at least 1",
+        unit="seconds",
+    )
+    look_seconds: float = key(1.0, "Shortest time between two looks at a job.", allowed="at least 0.01", unit="seconds")
+    exchange: str = key(
+        "",
+        'URI of a folder or bucket that this machine and the job both reach; "" for the local launcher.',
+        allowed='"", a path, file://… or gs://…, without credentials',
+    )
+    lease_seconds: int = key(
+        300, "A remote job stops when its lease was not renewed for this time.", allowed="at least 1", unit="seconds"
+    )
+    nodes: int = key(
+        1, "Machines of a training; each runs the same number of processes.", allowed="at least 1", unit="machines"
+    )
+    tensorboard: bool = key(
+        False, "Write the metrics as event files below tensorboard/ of the data root too.", allowed="true or false"
+    )
+    peak_teraflops: float = key(
+        0.0,
+        "Peak of one device in the recipe's dtype, to report utilisation (989 for an H200 in bfloat16); 0 is none.",
+        allowed="at least 0",
+        unit="TFLOP/s",
+    )
+    settings: Mapping[str, str | int] = table(
+        dict,
+        "Keys of the launcher; the dataclass Settings in launch/launchers/NAME.py lists them.",
+        allowed="texts and whole numbers without secrets",
+    )
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("attempts", 1),
+            ("silence_seconds", 1),
+            ("look_seconds", 0.01),
+            ("lease_seconds", 1),
+            ("nodes", 1),
+            ("peak_teraflops", 0),
+        ):
+            value = getattr(self, name)
+            if not value >= least:
+                raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
+        if shown_url(self.exchange) != self.exchange:
+            _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
+        for name, setting in self.settings.items():
+            if _SECRET.search(name):
+                _refuse_secret(f"settings.{name}", "no secret", "a key of that name")
+            # A line break would begin a second line of a batch script, a manifest or a startup script.
+            if isinstance(setting, str) and not setting.isprintable():
+                expected = "printable characters only, no line break"
+                raise SpecError(f"launch.settings.{name}", expected=expected, found=repr(setting))
+
+
+def _refuse_secret(name: str, expected: str, found: str) -> None:
+    do = "leave it out and export it where the job runs: a recipe is kept whole in the data root, and shown"
+    raise SpecError(f"launch.{name}", expected=expected, found=found, do=do)

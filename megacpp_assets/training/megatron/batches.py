@@ -1,0 +1,105 @@
+"""The batches of a step by megatron-core's datasets: `GPTDataset` for each prefix, `BlendedDataset` for several.
+
+Sample n of the blend is sample n of the run: megatron-core's index maps have the order, and no other shuffle is made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.loader.samples import sample_batch
+from megacpp_assets.megatron.index_cache import tokenizer_identifiers
+from megacpp_assets.training.processes.ranks import Ranks
+
+INSTALL: Final = "pip install --no-deps megatron-core==0.16.1"
+_NO_PADDING: Final = -1
+"""Our pairs have no padding, so no token id is of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MegatronFiles:
+    """Prefixes of .bin/.idx pairs by weight, their tokenizer, and the folder where index maps are cached.
+
+    All ranks need the same `cache` folder: the first one builds the maps, and the others read them.
+    """
+
+    blend: Sequence[tuple[float, Path]]
+    tokenizer: Path
+    vocabulary_size: int
+    cache: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokenizer:
+    """What megatron-core asks of a tokenizer."""
+
+    vocab_size: int
+    unique_identifiers: Mapping[str, str]
+    eod: int = BOS_ID
+    pad: int = _NO_PADDING
+
+
+class MegatronBatches:
+    """Every world-th sample of the global batch, in `accumulate` batches of equal size."""
+
+    def __init__(self, files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe, ranks: Ranks) -> None:
+        """`EnvironmentLacks` if megatron-core is not installed. Every rank must call it."""
+        require_megatron()
+        self._samples = _opened(files, row_tokens, recipe)
+        self._recipe, self._ranks = recipe, ranks
+
+    def of(self, step: int) -> list[RowBatch]:
+        """See `StepBatches`."""
+        recipe, ranks = self._recipe, self._ranks
+        numbers = np.arange(step * recipe.batch_rows, (step + 1) * recipe.batch_rows)[ranks.rank :: ranks.world]
+        parts = np.split(numbers, recipe.accumulate)
+        return [sample_batch(np.stack([self._sample(number) for number in part.tolist()])) for part in parts]
+
+    def _sample(self, number: int) -> Any:
+        """Return the T + 1 tokens of a sample."""
+        sample = self._samples[number]
+        return np.append(sample["tokens"].numpy(), sample["labels"][-1:].numpy())
+
+
+def require_megatron() -> None:
+    """`EnvironmentLacks` if megatron-core is not installed. Megatron itself is not loaded."""
+    if find_spec("megatron") is None or find_spec("megatron.core") is None:
+        expected, found = "megatron-core", "no module megatron.core"
+        raise EnvironmentLacks("training.reader megatron", expected=expected, found=found, do=INSTALL)
+
+
+def _opened(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of GPU libraries, which reading does not need
+        from megatron.core.datasets.blended_megatron_dataset_builder import (  # noqa: PLC0415 - optional
+            BlendedMegatronDatasetBuilder,
+        )
+        from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig  # noqa: PLC0415 - optional
+    prefixes = [str(prefix) for _, prefix in files.blend]
+    weights = [weight for weight, _ in files.blend]
+    config = GPTDatasetConfig(
+        random_seed=recipe.seed,
+        sequence_length=row_tokens,
+        blend_per_split=[(prefixes, weights), None, None],
+        path_to_cache=str(files.cache),
+        tokenizer=_Tokenizer(files.vocabulary_size, tokenizer_identifiers(files.tokenizer)),
+        # Positions, masks and losses follow from BOS, where `sample_batch` finds the documents.
+        reset_position_ids=False,
+        reset_attention_mask=False,
+        eod_mask_loss=False,
+        create_attention_mask=False,
+    )
+    samples = recipe.steps * recipe.batch_rows
+    train, _, _ = BlendedMegatronDatasetBuilder(GPTDataset, [samples, 0, 0], lambda: True, config).build()
+    return train

@@ -1,0 +1,119 @@
+"""Training on samples of megatron-core's datasets: those of our own index maps, on one and on two ranks."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from megacpp_assets.contract.recipe.launch import LaunchRecipe
+from megacpp_assets.megatron.blend import open_blend
+from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
+from megacpp_assets.storage import layout
+from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.training.checkpoints.record import read_metrics
+from megacpp_assets.training.megatron import batches
+from megacpp_assets.training.megatron.batches import MegatronBatches, MegatronFiles
+from megacpp_assets.training.processes.ranks import Ranks
+from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+from tests.loader.rows_artifact import DATASET, MIXTURE, PREFIX, VALID_PREFIX
+from tests.training.forked import STOPPED, fork_ranks, train_forked
+from tests.training.world import ROW_TOKENS, VOCABULARY, tiny_recipe, tiny_root, tiny_spec, tree_hashes
+
+READ = {"reader": "megatron", "structure_components": "none", "context_loss": 1.0}
+ROWS, STEPS = 4, 12
+
+
+def files_in(root: Path, blend: list[tuple[float, str]]) -> MegatronFiles:
+    folder = open_artifact(root, layout.megatron_path(DATASET, MIXTURE)).directory
+    tokenizer = open_artifact(root, layout.tokenizer_path(DATASET)).directory
+    return MegatronFiles([(weight, folder / name) for weight, name in blend], tokenizer, VOCABULARY, root / "maps")
+
+
+@pytest.mark.parametrize("blend", [[(1.0, PREFIX)], [(0.7, PREFIX), (0.3, VALID_PREFIX)]], ids=["one", "blended"])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_samples_are_those_of_our_own_index_maps(
+    tmp_path: Path, blend: list[tuple[float, str]], processes: int
+) -> None:
+    root = tiny_root(tmp_path)
+    files, recipe = files_in(root, blend), tiny_recipe(batch_rows=ROWS, processes=processes, accumulate=2, **READ)
+
+    def body(ranks: Ranks, folder: Path) -> int:
+        source = MegatronBatches(files, ROW_TOKENS, recipe, ranks)
+        read = [[(batch.input_ids, batch.target_ids) for batch in source.of(step)] for step in range(STEPS)]
+        (tmp_path / f"{ranks.rank}.pickle").write_bytes(pickle.dumps(read))
+        return 0
+
+    assert fork_ranks(recipe, body) == [0] * processes
+    how = {"row_tokens": ROW_TOKENS, "samples": ROWS * STEPS, "seed": recipe.seed, "split": None}
+    ours = open_blend(files.blend, **how)
+    # What megatron-core has stored is found by our reader too, under the hash of the same tokenizer.
+    stored = IndexCache(files.cache, tokenizer_identifiers(files.tokenizer), fast_load=True)
+    theirs = open_blend(files.blend, **how, cache=stored)
+    for rank in range(processes):
+        for step, parts in enumerate(pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())):
+            numbers = range(step * ROWS, (step + 1) * ROWS)[rank::processes]
+            found = np.concatenate([np.concatenate([ids, targets[:, -1:]], 1) for ids, targets in parts])
+            for line, number in zip(found.tolist(), numbers, strict=True):
+                assert line == ours[number].tolist() == theirs[number].tolist()
+
+
+def figures_of(spec: TrainedCheckpointSpec) -> tuple[list[float], float]:
+    made = open_artifact(spec.root, checkpoint_target(spec, spec.recipe.steps).path)
+    return [metrics.loss for metrics in read_metrics(made)], made.manifest.stats["validation_bits_per_byte"]
+
+
+def test_two_ranks_train_and_validate_as_one_does(tmp_path: Path) -> None:
+    one, two = (
+        tiny_spec(tiny_root(tmp_path / str(processes)), batch_rows=ROWS, processes=processes, **READ)
+        for processes in (1, 2)
+    )
+    assert train_forked(one) == [0] and train_forked(two) == [0, 0]
+    (losses, bits), (losses_of_two, bits_of_two) = figures_of(one), figures_of(two)
+    assert losses_of_two == pytest.approx(losses, rel=1e-4) and bits_of_two == pytest.approx(bits, rel=1e-3)
+    assert losses[-1] < losses[0] and bits > 0
+
+
+def test_a_stopped_run_goes_on_with_the_same_samples(tmp_path: Path) -> None:
+    whole, stopped = (tiny_spec(tiny_root(tmp_path / name), **READ) for name in ("whole", "stopped"))
+    assert train_forked(whole) == [0]
+    assert train_forked(stopped, stop_after=5) == [STOPPED] and train_forked(stopped) == [0]
+    # The path of the pair is part of the maps' hash, not of the samples.
+    assert tree_hashes(stopped.root, "checkpoints") == tree_hashes(whole.root, "checkpoints")
+
+
+def test_without_megatron_core_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "find_spec", lambda name: None)
+    with pytest.raises(EnvironmentLacks, match=r"training.reader megatron; .*pip install --no-deps megatron-core"):
+        MegatronBatches(MegatronFiles([], Path(), 0, Path()), 1, tiny_recipe(), Ranks(0, 1, None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"structure_components": "core"},
+        {"context_loss": 0.0},
+        {"tree_steps": 1},
+        {"relation_bias": True},
+        {"platform_embedding": True},
+        {"scheduler": "dp_balanced"},
+    ],
+)
+def test_what_needs_more_than_tokens_is_rejected(changes: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.reader is megatron"):
+        tiny_recipe(**(READ | changes))
+
+
+def test_several_machines_are_rejected_because_they_share_no_index_maps() -> None:
+    from dataclasses import replace
+
+    from megacpp_assets.contract.recipe.text import load_recipe
+
+    recipe = load_recipe("sample")
+    training = replace(recipe.training, processes=2, batch_rows=2, **READ)
+    with pytest.raises(SpecError, match=r"launch\.nodes; expected 1 where training\.reader is megatron"):
+        replace(recipe, training=training, launch=LaunchRecipe(nodes=2))
