@@ -61,6 +61,7 @@ def _grow(suffix: str) -> Callable[[Path], object]:
         (_patch(IDX, 17, "<B", 9), "dtype code"),
         (_patch(IDX, 17, "<B", 8), "pointer 1"),
         (_patch(IDX, 18, "<Q", 2**31), "at most 2147483647 sequences and documents"),
+        (_patch(IDX, 26, "<Q", 2**31 + 1), "at most 2147483647 sequences and documents"),
         (_patch(IDX, 26, "<Q", 5), "size in bytes"),
         (_patch(IDX, 34, "<i", 4), "x.idx, pointer 1"),
         (_patch(IDX, 34 + 16, "<i", 6), "x.bin, size in bytes; expected 60; found 56"),

@@ -38,7 +38,7 @@ from megacpp_assets.contract.recipe.rows import (
     PhaseRecipe,
     standard_phases,
 )
-from megacpp_assets.contract.recipe.training import MEGATRON_READER, TrainingRecipe
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,6 @@ class Recipe:
         if self.training.processes % self.launch.nodes:
             expected = f"a multiple of the {self.launch.nodes} nodes of launch.nodes"
             raise SpecError("training.processes", expected=expected, found=self.training.processes)
-        if self.training.reader == MEGATRON_READER and self.launch.nodes > 1:
-            do = "train on one machine, whose processes share index maps, or set training.reader to rows"
-            raise SpecError(
-                "launch.nodes", expected="1 where training.reader is megatron", found=self.launch.nodes, do=do
-            )
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)

@@ -23,7 +23,7 @@ from megacpp_assets.loader.schedule.data_schedule_utils import (
     reroute_samples_to_dcp_ranks,
 )
 from megacpp_assets.loader.schedule.groups import groups_in_order
-from megacpp_assets.loader.schedule.process_groups import ProcessGroups, raise_everywhere, require_same
+from megacpp_assets.loader.schedule.process_groups import ProcessGroups, answered, raise_everywhere, require_same
 
 DP_BALANCED: Final = "dp_balanced"
 
@@ -129,9 +129,11 @@ def wrap_data_iterator(
             sequences for the ranks.
         PackOverflow: a sequence is longer than a microbatch.
         SchemaViolation: a sequence is malformed.
+        TrainingFailed: a rank does not answer within the groups' timeout.
     """
     scheduler = scheduler_map.get(config.sequence_packing_scheduler)
     if scheduler is None:
         found = config.sequence_packing_scheduler
         raise SpecError("sequence_packing_scheduler", expected=" or ".join(scheduler_map), found=found)
-    return scheduler(config, groups).run(original_data_iterator, num_microbatches)
+    with answered("packing scheduler", groups.everyone):
+        return scheduler(config, groups).run(original_data_iterator, num_microbatches)

@@ -6,6 +6,7 @@ backend needs.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
@@ -23,6 +24,7 @@ from megacpp_assets.loader.schedule.process_groups import (
     first_rank,
     raise_everywhere,
     require_same,
+    require_same_sequences,
 )
 
 Sample = Mapping[str, Tensor]
@@ -44,7 +46,7 @@ def get_batch_and_global_seqlens(
     rank within the groups' timeout.
 
     Raises:
-        SpecError: the iterator ended, or ranks have different kinds of data.
+        SpecError: the iterator ended, ranks have different kinds of data, or ranks of one place in dp different data.
         SchemaViolation: a sequence has no tokens, or its tensors differ in length.
     """
     own: list[Sample] = []
@@ -57,10 +59,22 @@ def get_batch_and_global_seqlens(
     raise_everywhere(error, groups.everyone)
     kind = {name: str(values.dtype) for name, values in sorted(own[0].items())} if own else None
     require_same(kind, "tensors of sequences", groups.everyone)
+    require_same_sequences(groups.dp.rank(), _digest(own), groups.everyone)
     if not groups.reads_data:
         return [], []
     lengths = [padded_length(len(sample["tokens"]), groups.cp.size()) for sample in own]
     return own, _gathered(lengths, groups.dp)
+
+
+def _digest(own: Sequence[Sample]) -> str:
+    """Return a hash of the tokens of all sequences; "" without any."""
+    if not own:
+        return ""
+    found = hashlib.sha256()
+    for sample in own:
+        tokens = sample["tokens"].cpu().contiguous()
+        found.update(len(tokens).to_bytes(8, "little") + tokens.numpy().tobytes())
+    return found.hexdigest()
 
 
 def _fetched(data_iterator: Batches | None, num_microbatches: int) -> list[Sample]:

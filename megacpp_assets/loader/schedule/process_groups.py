@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -10,10 +11,11 @@ from typing import Any, Final
 import torch
 from torch import distributed
 
-from megacpp_assets.contract.errors import MegacppError, SpecError
+from megacpp_assets.contract.errors import MegacppError, SpecError, TrainingFailed
 
 Group = distributed.ProcessGroup
 _TIMEOUT: Final = timedelta(minutes=10)
+_LONGEST_REASON: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,30 @@ def require_same(value: object, what: str, group: Group) -> None:
             expected = f"the value of rank {stated[0][0]}, {stated[0][1]}"
             do = "give every rank the same settings and the same kind of data"
             raise SpecError(f"{what} of rank {rank}", expected=expected, found=each, do=do)
+
+
+def require_same_sequences(dp_rank: int, digest: str, group: Group) -> None:
+    """Raise `SpecError` on every rank of `group` unless ranks of one `dp_rank` read the same. "" is not compared."""
+    found: list[Any] = [None] * group.size()
+    distributed.all_gather_object(found, (dp_rank, digest), group=group)
+    first: dict[int, int] = {}
+    for rank, (place, each) in enumerate(found):
+        if each and each != found[first.setdefault(place, rank)][1]:
+            expected = f"the sequences of rank {first[place]}, whose place in dp is the same"
+            do = "seed the data of all ranks of tp, cp and pp alike"
+            raise SpecError(f"global batch of rank {rank}", expected=expected, found="other sequences", do=do)
+
+
+@contextmanager
+def answered(what: str, group: Group) -> Iterator[None]:
+    """Raise `TrainingFailed` if a rank of a collective does not answer in time, or has gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:_LONGEST_REASON]
+        do = "read the output of the rank that failed first; every rank must take the same steps"
+        expected = f"an answer of all {group.size()} ranks in time"
+        raise TrainingFailed(what, expected=expected, found=reason, do=do) from error
 
 
 def _raise_first(found: Sequence[Any]) -> None:

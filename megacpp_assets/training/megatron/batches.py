@@ -19,7 +19,8 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.loader.samples import sample_batch
-from megacpp_assets.megatron.index_cache import tokenizer_identifiers
+from megacpp_assets.megatron.blend import open_blend
+from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.training.processes.ranks import Ranks
 
 INSTALL: Final = "pip install --no-deps megatron-core==0.16.1"
@@ -31,7 +32,7 @@ _NO_PADDING: Final = -1
 class MegatronFiles:
     """Prefixes of .bin/.idx pairs by weight, their tokenizer, and the folder where index maps are cached.
 
-    All ranks need the same `cache` folder: the first one builds the maps, and the others read them.
+    Of the ranks that have the same `cache` folder one builds the maps, and the others read them.
     """
 
     blend: Sequence[tuple[float, Path]]
@@ -54,8 +55,14 @@ class MegatronBatches:
     """Every world-th sample of the global batch, in `accumulate` batches of equal size."""
 
     def __init__(self, files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe, ranks: Ranks) -> None:
-        """`EnvironmentLacks` if megatron-core is not installed. Every rank must call it."""
+        """Open the samples of all steps. Every rank must call it.
+
+        Raises:
+            EnvironmentLacks: megatron-core is not installed.
+            IndexCorrupt: a pair is malformed, or stored maps belong to other data; on every rank.
+        """
         require_megatron()
+        _store_maps(files, row_tokens, recipe)
         self._samples = _opened(files, row_tokens, recipe)
         self._recipe, self._ranks = recipe, ranks
 
@@ -77,6 +84,16 @@ def require_megatron() -> None:
     if find_spec("megatron") is None or find_spec("megatron.core") is None:
         expected, found = "megatron-core", "no module megatron.core"
         raise EnvironmentLacks("training.reader megatron", expected=expected, found=found, do=INSTALL)
+
+
+def _store_maps(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> None:
+    """Build the index maps that megatron-core looks for, or compare the stored ones with the pairs, which it does not.
+
+    Each node needs maps of its own, and megatron-core builds them on the first rank of all alone.
+    """
+    cache = IndexCache(files.cache, tokenizer_identifiers(files.tokenizer))
+    samples = recipe.steps * recipe.batch_rows
+    open_blend(files.blend, row_tokens=row_tokens, samples=samples, seed=recipe.seed, split=None, cache=cache)
 
 
 def _opened(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> Any:

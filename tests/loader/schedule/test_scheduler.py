@@ -1,10 +1,7 @@
-"""The packing scheduler on 8 gloo processes: every token once, in order, on its rank; errors on every rank."""
+"""The packing scheduler on 8 gloo processes: every token once, in order, on its rank."""
 
 from __future__ import annotations
 
-import os
-import pickle
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from itertools import islice, pairwise
@@ -14,56 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, distributed
 
-from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.loader.schedule.context_parallel import get_thd_partitioned_indices
 from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
 from megacpp_assets.loader.schedule.packed_batch import PackedBatch, get_batch_on_this_rank_for_sequence_packing
 from megacpp_assets.loader.schedule.process_groups import create_process_groups
+from tests.loader.schedule.ranks import CHANNELS, ITEMS, TOKENS, in_processes, items
 
-WORLD = 8
 LAYOUTS: list[dict[str, int]] = [{"dp": 2, "cp": 2, "pp": 2}, {"dp": 2, "pp": 4}, {"tp": 2, "dp": 2, "cp": 2}]
-TOKENS, ITEMS = 64, 3
 BATCHES, CAMPAIGN_BATCHES = 6, 334
 """Global batches that are scheduled in each of three layouts: the campaign has 1,002 of them."""
-CHANNELS = {"token_chunk_ids": torch.int32}
-
-
-def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
-    """Sequence `number` of a data-parallel rank: every token says where it is from."""
-    length = 1 + int(np.random.default_rng([dp_rank, number]).integers(0, 30))
-    tokens = torch.arange(length) + 100 * number + 1_000_000 * dp_rank
-    return {
-        "tokens": tokens,
-        "labels": tokens + 1,
-        "loss_mask": (tokens % 3 == 0).float(),
-        "position_ids": torch.arange(length),
-        "token_chunk_ids": (tokens % 7).int(),
-    }
-
-
-def items(dp_rank: int) -> Iterator[list[dict[str, Tensor]]]:
-    """Endless items of 4 to 6 sequences."""
-    number, item = 0, 0
-    while True:
-        count = 4 + (item + dp_rank) % 3
-        yield [sequence(dp_rank, number + place) for place in range(count)]
-        number, item = number + count, item + 1
-
-
-def in_processes(folder: Path, body: Callable[[int], Any]) -> list[Any]:
-    """What `body` gives on each of 8 forked gloo processes."""
-    torch.multiprocessing.start_processes(_process, (str(folder), body), nprocs=WORLD, start_method="fork")
-    return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(WORLD)]
-
-
-def _process(rank: int, folder: str, body: Callable[[int], Any]) -> None:
-    torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=WORLD)
-    Path(folder, f"{rank}.pickle").write_bytes(pickle.dumps(body(rank)))
-    distributed.destroy_process_group()
 
 
 def tokens_of(batch: PackedBatch) -> list[Any]:
@@ -180,79 +137,6 @@ def kernel(cu_seqlens: np.ndarray, world: int, rank: int) -> list[int]:
     return found
 
 
-def broken(rank: int) -> list[str]:
-    """What each rank says to each kind of bad input."""
-    groups = create_process_groups(dp=2, cp=2, pp=2, timeout=timedelta(seconds=60))
-    config, good = PackingConfig(TOKENS // 2), sequence(0, 0)
-    bad_rank = groups.dp.rank() == 1
-
-    def run(bad: Any, settings: PackingConfig = config, each: Any = good, count: int = 8) -> str:
-        data = [bad if bad_rank else each] * count
-        try:
-            wrap_data_iterator(iter(data) if groups.reads_data else None, settings, 8, groups)
-        except MegacppError as error:
-            return f"{type(error).__name__} {error}"
-        return ""
-
-    long = {name: values.repeat(99) for name, values in good.items()}
-    return [
-        run(good | {"labels": torch.zeros(2, dtype=torch.int64)}),
-        run({"tokens": good["tokens"]}),
-        run({name: values[:0] for name, values in good.items()}),
-        run(good | {"labels": good["labels"].int()}),
-        run(good, count=7),
-        run(long),
-        run(good, PackingConfig(TOKENS // 2, virtual_pipeline_model_parallel_size=2,
-                                microbatch_group_size_per_vp_stage=9)),
-        run(good, PackingConfig(TOKENS // 2 + rank)),
-        run(good, PackingConfig(TOKENS // 2, "fastest")),
-        run(good),
-    ]  # fmt: skip
-
-
-def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None:
-    told = in_processes(tmp_path, broken)
-    said = [
-        "SchemaViolation rank 2: sequence 0; expected 1-D tensors of one length",
-        "SchemaViolation rank 2: sequence 0; expected tensors tokens, labels, loss_mask, position_ids",
-        "SchemaViolation rank 2: sequence 0; expected 1-D tensors of one length, at least 1",
-        "SpecError tensors of sequences of rank 2",
-        "SpecError rank 0: data iterator; expected 8 items; found 7 items",
-        "PackOverflow rank 0: sequence 8; expected at most 64 tokens in a microbatch",
-        "SpecError rank 0: global batch; expected at least 18 sequences; found 16",
-        "SpecError packing settings of rank 1",
-        "SpecError sequence_packing_scheduler; expected dp_balanced; found fastest",
-        "",
-    ]
-    for rank, found in enumerate(told):
-        for expected, text in zip(said, found, strict=True):
-            assert text.startswith(expected) and bool(text) == bool(expected), (rank, text)
-
-
-def unfetched(rank: int) -> list[str]:
-    """What each rank says to a column that no sequence has, and to a microbatch after the last."""
-    groups = create_process_groups(tp=2, dp=4, timeout=timedelta(seconds=60))
-    iterator, count, *_ = wrap_data_iterator(
-        items(groups.dp.rank()) if groups.reads_data else None, PackingConfig(TOKENS), ITEMS, groups
-    )
-    assert not isinstance(iterator, list)
-    said = []
-    for channels in ({"absent": torch.int32}, *[CHANNELS] * count):
-        try:
-            get_batch_on_this_rank_for_sequence_packing(iterator, groups, channels=channels)
-        except MegacppError as error:
-            said.append(f"{type(error).__name__} {error}")
-    return said
-
-
-def test_a_missing_column_or_microbatch_is_an_error_on_every_tensor_parallel_rank(tmp_path: Path) -> None:
-    for said in in_processes(tmp_path, unfetched):
-        assert [text.split(";")[0] for text in said] == [
-            "SchemaViolation rank 0: column absent of a microbatch",
-            "SpecError rank 0: wrapped data iterator",
-        ]
-
-
 def virtual(rank: int) -> list[Any]:
     """Which keys each virtual stage of each stage gets."""
     groups = create_process_groups(dp=4, pp=2, timeout=timedelta(seconds=60))
@@ -270,9 +154,3 @@ def test_each_virtual_stage_has_an_iterator_and_only_the_ends_have_tokens(tmp_pa
     told = in_processes(tmp_path, virtual)
     for stage, kinds in told:
         assert kinds == ([(True, False), (False, False)] if stage == 0 else [(False, False), (False, True)])
-
-
-def test_sizes_that_are_not_the_number_of_processes_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "get_world_size", lambda: 8)
-    with pytest.raises(MegacppError, match="parallel sizes; expected a product of 8 processes"):
-        create_process_groups(dp=3)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.contract.recipe.launch import LaunchRecipe
+from megacpp_assets.contract.errors import EnvironmentLacks, IndexCorrupt, SpecError
 from megacpp_assets.megatron.blend import open_blend
-from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
@@ -21,6 +20,8 @@ from megacpp_assets.training.megatron.batches import MegatronBatches, MegatronFi
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.loader.rows_artifact import DATASET, MIXTURE, PREFIX, VALID_PREFIX
+from tests.megatron.core_samples import SEED, megatron_samples
+from tests.megatron.pairs import write_pair
 from tests.training.forked import STOPPED, fork_ranks, train_forked
 from tests.training.world import ROW_TOKENS, VOCABULARY, tiny_recipe, tiny_root, tiny_spec, tree_hashes
 
@@ -46,20 +47,45 @@ def test_samples_are_those_of_our_own_index_maps(
         source = MegatronBatches(files, ROW_TOKENS, recipe, ranks)
         read = [[(batch.input_ids, batch.target_ids) for batch in source.of(step)] for step in range(STEPS)]
         (tmp_path / f"{ranks.rank}.pickle").write_bytes(pickle.dumps(read))
+        if ranks.rank == 0:
+            # megatron-core alone, with maps that it builds itself.
+            weights = len(blend) > 1
+            built = megatron_samples(
+                tmp_path / "theirs", list(files.blend), weights, ROW_TOKENS, [ROWS * STEPS, 0, 0], None
+            )[0]
+            whole = [[*built[n]["tokens"].tolist(), int(built[n]["labels"][-1])] for n in range(ROWS * STEPS)]
+            (tmp_path / "theirs.pickle").write_bytes(pickle.dumps(whole))
         return 0
 
     assert fork_ranks(recipe, body) == [0] * processes
-    how = {"row_tokens": ROW_TOKENS, "samples": ROWS * STEPS, "seed": recipe.seed, "split": None}
-    ours = open_blend(files.blend, **how)
-    # What megatron-core has stored is found by our reader too, under the hash of the same tokenizer.
-    stored = IndexCache(files.cache, tokenizer_identifiers(files.tokenizer), fast_load=True)
-    theirs = open_blend(files.blend, **how, cache=stored)
+    ours = open_blend(files.blend, row_tokens=ROW_TOKENS, samples=ROWS * STEPS, seed=SEED, split=None)
+    theirs = pickle.loads((tmp_path / "theirs.pickle").read_bytes())
     for rank in range(processes):
         for step, parts in enumerate(pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())):
             numbers = range(step * ROWS, (step + 1) * ROWS)[rank::processes]
             found = np.concatenate([np.concatenate([ids, targets[:, -1:]], 1) for ids, targets in parts])
             for line, number in zip(found.tolist(), numbers, strict=True):
-                assert line == ours[number].tolist() == theirs[number].tolist()
+                assert line == ours[number].tolist() == theirs[number]
+
+
+def test_stored_maps_of_other_data_are_an_error_on_every_rank(tmp_path: Path) -> None:
+    root = tiny_root(tmp_path)
+    files, recipe = files_in(root, [(1.0, PREFIX)]), tiny_recipe(batch_rows=ROWS, processes=2, **READ)
+    write_pair(tmp_path / "x", [30, 9, 70, 4] * 40)
+    other = replace(files, blend=[(1.0, tmp_path / "x")])
+    said = "expected index maps of these files; found maps of other data"
+
+    def body(ranks: Ranks, folder: Path) -> int:
+        MegatronBatches(other, ROW_TOKENS, recipe, ranks)
+        ranks.barrier()
+        if ranks.rank == 0:
+            write_pair(tmp_path / "x", [31, 8, 69, 5] * 40)
+        ranks.barrier()
+        with pytest.raises(IndexCorrupt, match=said):
+            MegatronBatches(other, ROW_TOKENS, recipe, ranks)
+        return 0
+
+    assert fork_ranks(recipe, body) == [0, 0]
 
 
 def figures_of(spec: TrainedCheckpointSpec) -> tuple[list[float], float]:
@@ -106,14 +132,3 @@ def test_without_megatron_core_the_error_names_the_package(monkeypatch: pytest.M
 def test_what_needs_more_than_tokens_is_rejected(changes: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.reader is megatron"):
         tiny_recipe(**(READ | changes))
-
-
-def test_several_machines_are_rejected_because_they_share_no_index_maps() -> None:
-    from dataclasses import replace
-
-    from megacpp_assets.contract.recipe.text import load_recipe
-
-    recipe = load_recipe("sample")
-    training = replace(recipe.training, processes=2, batch_rows=2, **READ)
-    with pytest.raises(SpecError, match=r"launch\.nodes; expected 1 where training\.reader is megatron"):
-        replace(recipe, training=training, launch=LaunchRecipe(nodes=2))
