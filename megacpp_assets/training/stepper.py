@@ -53,7 +53,14 @@ class TorchStepper:
         recipe, ranks = self._recipe, self._ranks
         loss = torch.zeros((), device=ranks.device)
         for part, batch in enumerate(batches):
-            given = model_input(batch, ranks.device, recipe.context_loss, recipe.softcap, one_graph=recipe.compiled)
+            given = model_input(
+                batch,
+                ranks.device,
+                recipe.context_loss,
+                recipe.softcap,
+                one_graph=recipe.compiled,
+                attention=recipe.attention,
+            )
             with ranks.summing_later(self._network) if part + 1 < len(batches) else nullcontext():
                 paid = self._network(given)
                 # Ranks average their gradients: times world, the weighed mean over all tokens of the global batch.

@@ -18,6 +18,7 @@ import tomlkit
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.rows import standard_phases
+from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
 from megacpp_assets.contract.recipe.whole import Recipe
 
 SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu")
@@ -33,7 +34,7 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     is invalid.
     """
     text, where = _text(name)
-    raw = _toml(text, where)
+    raw = with_own_spellings(_toml(text, where))
     for setting in settings:
         _set(raw, setting)
     if "://" in str(raw.get("catalogue", "")):
@@ -57,7 +58,7 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
     from pydantic import ValidationError  # noqa: PLC0415
 
-    tables = _with_standard_phases(raw)
+    tables = _with_standard_phases(with_own_spellings(raw))
     faults: list[SpecError] = []
     try:
         valid = _model(Recipe).model_validate(tables)
@@ -166,16 +167,18 @@ def _set(raw: dict[str, Any], setting: str) -> None:
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
         raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting))
-    *tables, last = key.strip().split(".")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        value = text
+    key, value = own_spelling(key.strip(), value)
+    *tables, last = key.split(".")
     place = raw
     for table in tables:
         place = place.setdefault(table, {})
         if not isinstance(place, dict):
             raise SpecError(f"--set {key}", expected="a key of a section", found=f"{table}, which is a value")
-    try:
-        place[last] = tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        place[last] = text
+    place[last] = value
 
 
 @cache

@@ -21,6 +21,12 @@ FSDP: Final = "fsdp"
 PARALLEL: Final = (DDP, FSDP)
 NO_SCHEDULER: Final = "none"
 SCHEDULERS: Final = (NO_SCHEDULER, "dp_balanced")
+AUTO: Final = "auto"
+VARLEN: Final = "varlen"
+DENSE: Final = "dense"
+MAX_DENSE_TOKENS: Final = 8192
+"""The longest row for which a mask of all pairs is built (docs/contracts.md: 4 GB per sample at 64K)."""
+ATTENTION: Final = (AUTO, VARLEN, DENSE)
 MEGATRON_READER: Final = "megatron"
 READERS: Final = ("rows", MEGATRON_READER)
 PLACEMENT: Final = ("processes", "parallel", "elastic")
@@ -40,6 +46,7 @@ _KNOWN: Final = {
     "parallel": PARALLEL,
     "scheduler": SCHEDULERS,
     "reader": READERS,
+    "attention": ATTENTION,
 }
 """Fields of a training recipe by the words that they may hold."""
 _ON_TPU: Final = {
@@ -49,8 +56,11 @@ _ON_TPU: Final = {
     "state_space_every": 0,
     "scheduler": NO_SCHEDULER,
     "reader": READERS[0],
+    "attention": AUTO,
 }
 """Fields whose other values have no form for TPUs."""
+_VARLEN: Final = {"softcap": 0.0, "relation_bias": False, "compiled": False}
+"""Fields whose other values a varlen kernel has no form for: it adds nothing to scores, and its shapes vary."""
 _READ_BY_MEGATRON: Final = {
     "structure_components": "none",
     "context_loss": 1.0,
@@ -65,10 +75,9 @@ _SCHEDULED: Final = {
     "relation_bias": False,
     "tree_steps": 0,
     "platform_embedding": False,
-    "fast_convolution": False,
 }
 """Fields whose other values a scheduler has no form for: it decides the parts of a batch, and moves documents without
-their chunks and platforms away from the document before them."""
+their chunks and platforms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,12 @@ class TrainingRecipe:
         0.0, "Attention scores are limited to +-softcap by a tanh; 0 sets no limit.", allowed="at least 0"
     )
     dtype: str = key("float32", "Type of matrix products; weights, moments and loss sums are float32.", allowed=DTYPES)
+    attention: str = key(
+        AUTO,
+        "How attention stays within documents: one by one on a CPU and by FlexAttention on CUDA (auto), by a varlen"
+        " kernel, or under a dense mask for rows of at most 8,192 tokens.",
+        allowed=ATTENTION,
+    )
     compiled: bool = key(
         False,
         "Compile the model with torch.compile: one graph for all batches, slower to start.",
@@ -166,8 +181,9 @@ class TrainingRecipe:
     )
     state_space_size: int = key(64, "State of a channel of a Mamba-2 block.", allowed="at least 1", unit="numbers")
     fast_convolution: bool = key(
-        False,
-        "Let the convolution of a Mamba-2 block read up to three tokens of the document before.",
+        True,
+        "On CUDA without a scheduler, let the convolution of a Mamba-2 block read up to three tokens of the document"
+        " before; elsewhere it never does.",
         allowed="true or false",
     )
     relation_bias: bool = key(
@@ -197,6 +213,12 @@ class TrainingRecipe:
         return self.processes > 1 or self.scheduler != NO_SCHEDULER or self.reader == MEGATRON_READER
 
     @property
+    def convolves_across_documents(self) -> bool:
+        """Whether the convolution of a Mamba-2 block ignores where documents begin. Under a scheduler, which decides
+        what stands before a document, losses would depend on the number of processes."""
+        return self.fast_convolution and self.device == CUDA and self.scheduler == NO_SCHEDULER
+
+    @property
     def needs_chunks(self) -> bool:
         """Whether the model knows of chunks and how they relate, and not of tokens alone."""
         return self.relation_bias or self.tree_steps > 0
@@ -223,6 +245,8 @@ class TrainingRecipe:
         _require("batch_rows", shares, parts, self.batch_rows)
         if self.device == TPU:
             self._require_only(_ON_TPU, "training.device is tpu")
+        if self.attention == VARLEN:
+            self._require_only(_VARLEN, "training.attention is varlen")
         if self.reader == MEGATRON_READER:
             self._require_only(_READ_BY_MEGATRON, "training.reader is megatron")
         if self.scheduler != NO_SCHEDULER:

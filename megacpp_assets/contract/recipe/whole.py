@@ -38,7 +38,7 @@ from megacpp_assets.contract.recipe.rows import (
     PhaseRecipe,
     standard_phases,
 )
-from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.contract.recipe.training import DENSE, MAX_DENSE_TOKENS, TrainingRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,18 @@ class Recipe:
         if self.training.processes % self.launch.nodes:
             expected = f"a multiple of the {self.launch.nodes} nodes of launch.nodes"
             raise SpecError("training.processes", expected=expected, found=self.training.processes)
+        self._require_short_rows()
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)
         _require_stand_ins(self.stand_ins, names)
+
+    def _require_short_rows(self) -> None:
+        """Raise `SpecError` if a phase has longer rows than a dense mask of all pairs of tokens serves."""
+        longest = max(self.phases[name].row_tokens for name in self.curriculum)
+        if self.training.attention == DENSE and longest > MAX_DENSE_TOKENS:
+            expected = f"auto or varlen for rows above {MAX_DENSE_TOKENS:,} tokens"
+            raise SpecError("training.attention", expected=expected, found=f"{DENSE} for rows of {longest:,}")
 
     def blend(self, name: str) -> dict[DocumentSet, float]:
         """Return the sampling weight of each document set that the phase `name` blends in.

@@ -18,6 +18,7 @@ from torch.nn.functional import cross_entropy, linear, rms_norm
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE
+from megacpp_assets.contract.recipe.training import AUTO
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.choose import attention_for
 from megacpp_assets.training.network.attention.layout import document_layout
@@ -98,9 +99,11 @@ def model_input(
     softcap: float = 0.0,
     *,
     one_graph: bool = False,
+    attention: str = AUTO,
 ) -> ModelInput:
     """Move a loader batch to `device` and prepare its attention, whose scores `softcap` holds within bounds (0: it does
-    not), as a compiled model wants it where `one_graph` is set. A token that is no root's weighs `context_loss`."""
+    not), as a compiled model wants it where `one_graph` is set, by the recipe's `attention`. A token that is no root's
+    weighs `context_loss`."""
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
 
     def tensor(values: object) -> Tensor:
@@ -113,7 +116,7 @@ def model_input(
         loss_weights=tensor(loss_weights(batch, context_loss)),
         positions=tensor(layout.positions),
         structure={name: tensor(values).long() for name, values in batch.structure.items()},
-        attend=attention_for(batch, layout, device, softcap, one_graph=one_graph),
+        attend=attention_for(batch, layout, device, softcap, one_graph=one_graph, kind=attention),
         chunks=None if batch.chunks is None else chunk_input(batch.chunks, device),
         platforms=None
         if batch.platforms is None

@@ -43,7 +43,9 @@ def model_config(recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int =
         softcap=recipe.softcap,
         dtype=recipe.dtype,
         ngrams=NgramConfig(recipe.ngram_heads, table_size=recipe.ngram_table),
-        state_space=StateSpaceConfig(recipe.state_space_every, recipe.state_space_size, recipe.fast_convolution),
+        state_space=StateSpaceConfig(
+            recipe.state_space_every, recipe.state_space_size, recipe.convolves_across_documents
+        ),
         relation_bias=recipe.relation_bias,
         tree_steps=recipe.tree_steps,
     )

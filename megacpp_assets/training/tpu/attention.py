@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.training.network.attention.dense import MAX_TOKENS
+from megacpp_assets.contract.recipe.training import MAX_DENSE_TOKENS
 
 ROWS: Final = "rows"
 """The axis of a mesh of devices over which the rows of a batch are spread."""
@@ -37,11 +37,13 @@ class Attend(Protocol):
 def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, biased: bool = False) -> Attend:
     """The attention of the devices of `mesh`.
 
-    The splash kernel adds no bias, so `biased` scores are dense: `SpecError` for rows above `MAX_TOKENS`.
+    The splash kernel adds no bias, so `biased` scores are dense: `SpecError` for rows above `MAX_DENSE_TOKENS`.
     """
-    if biased and row_tokens > MAX_TOKENS:
+    if biased and row_tokens > MAX_DENSE_TOKENS:
         do = "set training.relation_bias to false for these rows"
-        raise SpecError("rows of a relation bias", expected=f"at most {MAX_TOKENS} tokens", found=row_tokens, do=do)
+        raise SpecError(
+            "rows of a relation bias", expected=f"at most {MAX_DENSE_TOKENS} tokens", found=row_tokens, do=do
+        )
     if mesh.devices.flat[0].platform == "tpu" and not biased:
         return _splash(mesh, heads, row_tokens, softcap)
     return _dense(softcap)

@@ -47,19 +47,16 @@ def test_samples_are_those_of_our_own_index_maps(
         source = MegatronBatches(files, ROW_TOKENS, recipe, ranks)
         read = [[(batch.input_ids, batch.target_ids) for batch in source.of(step)] for step in range(STEPS)]
         (tmp_path / f"{ranks.rank}.pickle").write_bytes(pickle.dumps(read))
-        if ranks.rank == 0:
-            # megatron-core alone, with maps that it builds itself.
-            weights = len(blend) > 1
-            built = megatron_samples(
-                tmp_path / "theirs", list(files.blend), weights, ROW_TOKENS, [ROWS * STEPS, 0, 0], None
-            )[0]
-            whole = [[*built[n]["tokens"].tolist(), int(built[n]["labels"][-1])] for n in range(ROWS * STEPS)]
-            (tmp_path / "theirs.pickle").write_bytes(pickle.dumps(whole))
+        # megatron-core alone, with maps that it builds itself.
+        weighted, counts = len(blend) > 1, [ROWS * STEPS, 0, 0]
+        built = megatron_samples(tmp_path / "theirs", list(files.blend), weighted, ROW_TOKENS, counts, None)[0]
+        whole = [[*built[n]["tokens"].tolist(), int(built[n]["labels"][-1])] for n in range(ROWS * STEPS)]
+        (tmp_path / f"theirs.{ranks.rank}.pickle").write_bytes(pickle.dumps(whole))
         return 0
 
     assert fork_ranks(recipe, body) == [0] * processes
     ours = open_blend(files.blend, row_tokens=ROW_TOKENS, samples=ROWS * STEPS, seed=SEED, split=None)
-    theirs = pickle.loads((tmp_path / "theirs.pickle").read_bytes())
+    theirs = pickle.loads((tmp_path / "theirs.0.pickle").read_bytes())
     for rank in range(processes):
         for step, parts in enumerate(pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())):
             numbers = range(step * ROWS, (step + 1) * ROWS)[rank::processes]

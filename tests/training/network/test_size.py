@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import replace
 from importlib import resources
+from typing import Any
 
 import pytest
 import torch
@@ -54,6 +55,21 @@ def test_a_model_that_no_memory_holds_is_refused_before_it_is_made() -> None:
         require_memory(model_config(recipe, 65536), torch.device("cpu"), 1)
     smaller = replace(load_recipe("smoke").training, ngram_heads=1, state_space_every=2)
     require_memory(model_config(smaller, 65536), torch.device("cpu"), 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "crosses"),
+    [
+        ({"device": "cuda"}, True),
+        ({"device": "cuda", "fast_convolution": False}, False),
+        ({"device": "cuda", "scheduler": "dp_balanced"}, False),
+        ({"device": "cpu"}, False),
+        ({"device": "cpu", "fast_convolution": True}, False),
+    ],
+)
+def test_the_convolution_crosses_documents_by_default_on_cuda_alone(changes: dict[str, Any], crosses: bool) -> None:
+    recipe = replace(load_recipe("smoke").training, state_space_every=2, **changes)
+    assert model_config(recipe, 65536).state_space.fast_convolution is crosses
 
 
 def test_the_copy_that_is_being_saved_counts() -> None:

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import MAX_DENSE_TOKENS
 from megacpp_assets.training.network.attention.scores import Attend, attended
 from megacpp_assets.training.network.chunks import ChunkBias
-
-MAX_TOKENS = 8192
-"""The longest row for which a (T, T) mask is built (docs/contracts.md: 4 GB per sample at 64K)."""
 
 
 def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
@@ -19,8 +17,8 @@ def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
     `SpecError` above the longest row.
     """
     tokens = doc_ids.shape[1]
-    if tokens > MAX_TOKENS:
-        raise SpecError("dense attention mask", expected=f"rows of at most {MAX_TOKENS} tokens", found=tokens)
+    if tokens > MAX_DENSE_TOKENS:
+        raise SpecError("dense attention mask", expected=f"rows of at most {MAX_DENSE_TOKENS} tokens", found=tokens)
     column = torch.arange(tokens, device=doc_ids.device)
     same = doc_ids[:, :, None] == doc_ids[:, None, :]
     valid = column < valid_token_count[:, None]
