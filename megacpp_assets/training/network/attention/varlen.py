@@ -40,8 +40,8 @@ def varlen_attention(batch: RowBatch, device: torch.device) -> Attend:
         if bias is not None:
             do = "set training.attention to auto"
             raise SpecError("varlen attention", expected="no relation bias", found="one", do=do)
-        flat = (part.flatten(0, 1) for part in (query, key, value))
-        found = kernel_for(device.type, query.dtype)(*flat, bounds, longest)
+        q, k, v = (part.flatten(0, 1) for part in (query, key, value))
+        found = kernel_for(device.type, query.dtype)(q, k, v, bounds, longest)
         return found.reshape(query.shape).masked_fill(padding, 0)
 
     return attend
@@ -99,7 +99,7 @@ def by_sequence(query: Tensor, key: Tensor, value: Tensor, bounds: Tensor, longe
     parts = (query, _repeated(key, query.shape[1]), _repeated(value, query.shape[1]))
     # One split per tensor. The backward pass of a slice per sequence would write a whole row of zeros each time.
     stretches = (part.transpose(0, 1)[None].split_with_sizes(lengths, 2) for part in parts)
-    out = [scaled_dot_product_attention(*each, is_causal=True) for each in zip(*stretches, strict=True)]
+    out = [scaled_dot_product_attention(q, k, v, is_causal=True) for q, k, v in zip(*stretches, strict=True)]
     return torch.cat(out, 2)[0].transpose(0, 1)
 
 
