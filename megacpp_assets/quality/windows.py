@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,10 @@ class _Windows:
     shorter: dict[tuple[str, str, int], tuple[int, bytes]] = field(default_factory=dict)
     training: set[str] = field(default_factory=set)
     """Paths of files that are in a window that trains."""
+    trained: set[bytes] = field(default_factory=set)
+    """Hashes of the functions and classes that are in a window that trains."""
+    held: dict[bytes, str] = field(default_factory=dict)
+    """Hash of the target of a window that validates -> id of the document."""
 
     def within_budget(self, scan: Scan, name: str, record: Record) -> bool:
         from megacpp_assets.windows.window import tokens_of
@@ -52,10 +57,31 @@ class _Windows:
         ends = {chunk["char_end"] for chunk in record[c.CHUNK_BOUNDARIES]}
         return length in ends and _digest(text[:length]) == digest
 
-    def note_paths(self, scan: Scan, name: str, record: Record) -> bool:
-        if record[c.SPLIT] != VALID_SPLIT:
-            self.training.update(part["filepath"] for part in record[c.CONSTITUENTS])
+    def note_origins(self, scan: Scan, name: str, record: Record) -> bool:
+        """Note which files and texts a window has, for the check of the hold-out. Every record passes."""
+        target = record[c.FILEPATH], record[c.BYTE_START], record[c.BYTE_END]
+        if record[c.SPLIT] == VALID_SPLIT:
+            if target[2] - target[1] >= _LEAST_BYTES and (text := _after(scan, record)):
+                self.held.setdefault(_digest(text), record[c.DOC_ID])
+            return True
+        self.training.update(part["filepath"] for part in record[c.CONSTITUENTS])
+        texts = (
+            record[c.TEXT][part["char_start"] : part["char_end"]]
+            for part in record[c.CONSTITUENTS]
+            if part["role"] != ROOT_ROLE
+        )
+        self.trained.update(_digest(text) for text in (*texts, _after(scan, record)))
         return True
+
+    def leaks(self, scan: Scan, validates: Callable[[Sequence[str]], bool]) -> list[str]:
+        """Held-out files in windows that train, and documents whose target trains in another file."""
+        names = {name: change.names for change in scan.changes.values() for name in change.names}
+        files = sorted(path for path in self.training if validates((path, *names.get(path, ()))))
+        return files + sorted(document for digest, document in self.held.items() if digest in self.trained)
+
+
+_LEAST_BYTES: Final = 200
+"""A shorter function may well be written twice."""
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -71,12 +97,29 @@ def check(artifact: Artifact) -> list[CheckResult]:
         "whole": _target_is_whole,
         "budget": windows.within_budget,
         "prefix": windows.is_prefix,
-        "paths": windows.note_paths,
+        "origins": windows.note_origins,
     }
     scan = scan_of(artifact, rules)
-    held = {path for path in windows.training if scan.sides.get(path) == {VALID_SPLIT}}
-    scan.broken["held_out"] = sorted(held)
+    scan.broken["held_out"] = windows.leaks(scan, _validates(artifact))
     return run_checks(CHECKS, scan)
+
+
+def _validates(artifact: Artifact) -> Callable[[Sequence[str]], bool]:
+    """Return whether a file validates, by its names, as the recipe and the pinned commit say."""
+    from megacpp_assets.contract.recipe.documents import HoldoutRecipe
+    from megacpp_assets.versions.source import hold_out
+
+    config = artifact.manifest.config
+    recipe = HoldoutRecipe(**{**config["holdout"], "repositories": tuple(config["holdout"]["repositories"])})
+    return hold_out(config["repo"], recipe, input_of(artifact, "semantic_jsonl"))
+
+
+def _after(scan: Scan, record: Record) -> str:
+    """Return the modified function as it is after the commit; "" if the change is not listed."""
+    change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
+    if change is None:
+        return ""
+    return scan.files.get(change.blob_post).data[record[c.BYTE_START] : record[c.BYTE_END]].decode("utf-8", "replace")
 
 
 def _target_is_whole(scan: Scan, name: str, record: Record) -> bool:
@@ -95,7 +138,7 @@ def _digest(text: str) -> bytes:
 
 def _held_out(scan: Scan) -> Verdict:
     held = scan.broken.get("held_out", [])
-    return Verdict(not held, f"{len(held)} held-out files in windows that train, first {held[:1]}")
+    return Verdict(not held, f"{len(held)} held-out files or targets in windows that train, first {held[:1]}")
 
 
 CHECKS: Final[tuple[Check[Scan], ...]] = (
@@ -112,5 +155,5 @@ CHECKS: Final[tuple[Check[Scan], ...]] = (
     ),
     Check("shorter_window_is_prefix", "a prefix of the longer one that ends with a chunk", rule_verdict("prefix")),
     Check("one_side_of_the_hold_out", "all windows of a file's history train, or all validate", one_side),
-    Check("no_validation_leak", "no file that validates in a window that trains", _held_out),
+    Check("no_validation_leak", "no file and no target that validates in a window that trains", _held_out),
 )

@@ -64,6 +64,7 @@ class Builder:
             if shape != "v3":
                 continue
             why = rule or (_over(patch, self.judge.recipe.patch_bytes) if patch else "")
+            why = why or ("" if isinstance(sides, str) else self._held_copy(sides))
             if why or isinstance(sides, str):
                 self.left_out[version][why] += 1
                 continue
@@ -73,6 +74,12 @@ class Builder:
             self._count_whole(rule)
         elif self._whole_versions():
             self._keep(sides)
+
+    def _held_copy(self, sides: Sides) -> str:
+        """The rule that bars a v3 document for what it shows of the file, "" for none."""
+        if self.judge.recipe.full_file and sides.change.blob_post:
+            return self.judge.bars_text(names_of(sides.change), sides.post.data)
+        return self.judge.bars_hunks(sides.change, sides.hunks)
 
     def _whole_versions(self) -> list[str]:
         return [version for version in self.versions if version.startswith("v2")]

@@ -13,6 +13,7 @@ from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.held import Held
 from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.patches import ADDED, REMOVED, Line, Patch
 from megacpp_assets.versions.records import names_of
@@ -22,6 +23,7 @@ WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"
 DROPPED: Final = "dropped by curated_files"
 SECRET: Final = "secret or personal data"
+HELD_COPY: Final = "near-duplicate of a held-out definition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Judge:
     recipe: HistoryRecipe
     files: FileVersions
     barred: Barred = field(default_factory=Barred)
+    held: Held | None = None
 
     def sides_of(self, commit: Commit, change: Change, patch: Patch | None) -> Sides | str:
         """Both versions of the file and the hunks between them, or the rule that leaves the change out."""
@@ -73,10 +76,22 @@ class Judge:
 
         It is `DENIED_SYMBOL` if the difference, or the function that git names for it, has a denied symbol.
         """
-        return self.bars_text(names_of(change), patch.section if patch else b"")
+        return self._bars(names_of(change), patch.section if patch else b"")
+
+    def bars_hunks(self, change: Change, hunks: Sequence[Sequence[Line]]) -> str:
+        """`HELD_COPY` if a side of the difference has nearly a held-out definition and the file trains, else ""."""
+        lines = [line for hunk in hunks for line in hunk]
+        sides = (b"".join(line.text for line in lines if line.kind != other) for other in (ADDED, REMOVED))
+        copied = self.held is not None and any(self.held.is_copied(names_of(change), side) for side in sides)
+        return HELD_COPY if copied else ""
 
     def bars_text(self, names: Sequence[str], text: bytes) -> str:
         """The rule that bars `text` of the file with these names, "" for none."""
+        rule = self._bars(names, text)
+        copied = not rule and self.held is not None and self.held.is_copied(names, text)
+        return HELD_COPY if copied else rule
+
+    def _bars(self, names: Sequence[str], text: bytes) -> str:
         if rule := self.barred.rule_of(names):
             return rule
         if self.barred.has_secret(text):

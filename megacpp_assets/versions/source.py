@@ -27,8 +27,9 @@ from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.jsonl import json_lines, read_lines
 from megacpp_assets.storage.layout import commits_path, curated_path, jsonl_path, raw_path
 from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.held import held_of
 from megacpp_assets.versions.judge import Barred, Judge
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.records import Origin, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,23 @@ def opened(spec: HistorySpec, inputs: Sequence[Artifact]) -> Iterator[Opened]:
     tip = curated_files(listed_files, curated)
     dropped = {file.path for file in tip if file.skipped} - {file.path for file in listed_files if file.skipped}
     listed = [load_commit(line) for line in json_lines(commits.file(COMMITS_LIST), commits.path)][::-1]
-    origin = Origin(spec.repo, _licences(spec, tip), _hold_out(spec, semantic))
+    origin = Origin(spec.repo, _licences(spec, tip), hold_out(spec.repo.name, spec.holdout, semantic))
     barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets)
     with blob_reader(commits) as blobs:
-        judge = Judge(spec.repo.name, spec.recipe, FileVersions(blobs, spec.recipe.file_bytes), barred)
+        files = FileVersions(blobs, spec.recipe.file_bytes)
+        chosen = _held_blobs(listed, [file for file in tip if file.language and not file.skipped], origin.validates)
+        held = held_of(map(files.get, chosen), origin.validates, spec.holdout.near_copy)
+        judge = Judge(spec.repo.name, spec.recipe, files, barred, held)
         yield Opened(listed, commits.folder(OBJECTS), judge, origin)
+
+
+def _held_blobs(
+    commits: Sequence[Commit], tip: Sequence[SourceFile], validates: Callable[[Sequence[str]], bool]
+) -> list[str]:
+    """Every version of the files that validate, each once: those that commits changed, and those of the tip."""
+    changes = (change for commit in commits for change in commit.changes if validates(names_of(change)))
+    blobs = [blob for change in changes for blob in change.sides if blob]
+    return list(dict.fromkeys([*blobs, *(file.blob for file in tip if validates([file.path]))]))
 
 
 def _licences(spec: HistorySpec, tip: list[SourceFile]) -> Callable[[Sequence[str]], str]:
@@ -122,10 +135,11 @@ def _licences(spec: HistorySpec, tip: list[SourceFile]) -> Callable[[Sequence[st
     return lambda names: next((by_path[name] for name in names if name in by_path), default)
 
 
-def _hold_out(spec: HistorySpec, semantic: Artifact) -> Callable[[Sequence[str]], bool]:
-    """Whether a file validates: one that validates at the pinned commit does so all through its history.
+def hold_out(repository: str, recipe: HoldoutRecipe, semantic: Artifact) -> Callable[[Sequence[str]], bool]:
+    """Whether a file of the repository called `repository` validates, by the names that it has had.
 
-    A path that does not exist at the pinned commit is drawn as every path is.
+    One that validates at the pinned commit does so all through its history. A path that does not exist there is drawn
+    as every path is.
     """
     held = set(_held_at_tip(semantic))
     known: dict[str, bool] = {}
@@ -133,8 +147,8 @@ def _hold_out(spec: HistorySpec, semantic: Artifact) -> Callable[[Sequence[str]]
     def validates(names: Sequence[str]) -> bool:
         for name in names:
             if name not in known:
-                whole = spec.repo.name in spec.holdout.repositories
-                low = draw(spec.repo.name, name, spec.holdout.salt) < spec.holdout.share
+                whole = repository in recipe.repositories
+                low = draw(repository, name, recipe.salt) < recipe.share
                 known[name] = whole or low or name in held
             if known[name]:
                 return True

@@ -1,0 +1,59 @@
+"""What hides the syntax of C++ from a grammar that expands no macro, taken away without moving a byte."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_MACRO: Final = re.compile(
+    rb"^[ \t]*[A-Z][A-Z0-9_]{3,}[ \t]*(?=\r?$)|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b(?=[ \t]+[A-Za-z_])", re.MULTILINE
+)
+"""A macro alone on its line (`FMT_BEGIN_NAMESPACE`), or before a declaration (`FMT_API void f()`)."""
+_CONDITIONAL: Final = re.compile(
+    rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|elifdef|elifndef|endif)\b[^\n]*", re.MULTILINE
+)
+_OPENING: Final = (b"if", b"ifdef", b"ifndef")
+_NOT_A_LINE_END: Final = re.compile(rb"[^\n]")
+
+
+def without_macros(code: bytes) -> bytes:
+    """`code` with macros that hide what a declaration is as blanks, so that every offset stays.
+
+    The grammar takes `FMT_BEGIN_NAMESPACE namespace detail {` for a function, and `class LIB_API Box {` as well.
+    """
+
+    def blanks(found: re.Match[bytes]) -> bytes:
+        begin = code.rfind(b"\n", 0, found.start()) + 1
+        directive = code[begin : found.start()].lstrip()[:1] == b"#"
+        return found[0] if directive else b" " * len(found[0])
+
+    return _MACRO.sub(blanks, code)
+
+
+def without_torn_arms(code: bytes) -> bytes:
+    """`code` as if there were no conditional where the first arm opens or closes braces: of its arms only that one.
+
+    `if (a) {` in one arm and `if (b) {` in the other opens a block that the grammar sees no end of, and so does
+    `extern "C" {` in a conditional of its own.
+    """
+    groups: list[list[tuple[int, int]]] = []
+    blanks: list[tuple[int, int]] = []
+    for found in _CONDITIONAL.finditer(code):
+        if found[1] in _OPENING:
+            groups.append([found.span()])
+        elif groups:
+            groups[-1].append(found.span())
+        if found[1] == b"endif" and groups:
+            opening, following, *_ = group = groups.pop()
+            arm = opening[1], following[0]
+            if code.count(b"{", *arm) != code.count(b"}", *arm):
+                blanks += [opening, (following[0], group[-1][1])]
+    return _blanked(code, blanks)
+
+
+def _blanked(code: bytes, spans: list[tuple[int, int]]) -> bytes:
+    """`code` with blanks in `spans`, which may lie in one another; lines stay."""
+    data = bytearray(code)
+    for start, end in spans:
+        data[start:end] = _NOT_A_LINE_END.sub(b" ", code[start:end])
+    return bytes(data)
