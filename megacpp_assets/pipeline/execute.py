@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -96,11 +97,18 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     for path in target.inputs:
         _require_checked(open_artifact(target.root, path))
     _remove_failed(target)
-    started = time.perf_counter()
+    started, own, children = time.perf_counter(), _cpu(resource.RUSAGE_SELF), _cpu(resource.RUSAGE_CHILDREN)
     with _peak_memory() as peak:
         artifact = step.run(progress).fetched()
         checks = tuple(step.check(artifact))
-    receipt = Receipt(artifact.manifest.sha256, round(time.perf_counter() - started, 3), peak.bytes, checks)
+    receipt = Receipt(
+        artifact.manifest.sha256,
+        round(time.perf_counter() - started, 3),
+        peak.bytes,
+        checks,
+        cpu_seconds=round(_cpu(resource.RUSAGE_SELF) - own, 3),
+        children_cpu_seconds=round(_cpu(resource.RUSAGE_CHILDREN) - children, 3),
+    )
     write_receipt(artifact, receipt)
     if receipt.passed:
         store(artifact)
@@ -123,6 +131,12 @@ def _require_checked(artifact: Artifact) -> None:
         raise CheckFailed(
             f"input {artifact.path}", expected="a receipt with every check passed", found=names, do="rerun its stage"
         )
+
+
+def _cpu(whose: int) -> float:
+    """CPU seconds, of the user and the system, of this process or of its children that have ended."""
+    usage = resource.getrusage(whose)
+    return usage.ru_utime + usage.ru_stime
 
 
 @dataclass(slots=True)

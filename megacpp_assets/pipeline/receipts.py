@@ -18,14 +18,22 @@ from megacpp_assets.storage.layout import RECEIPTS
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The cost and the checks of one step: `manifest_sha256` of the checked artifact, elapsed seconds, and peak
-    resident bytes of all processes together.
+    """The cost and the checks of one step.
+
+    Attributes:
+        manifest_sha256: Of the checked artifact.
+        seconds: Elapsed seconds.
+        peak_bytes: Peak resident bytes of all processes together.
+        cpu_seconds: CPU seconds of the process that ran the step; None in receipts of versions before it was measured.
+        children_cpu_seconds: CPU seconds of its child processes that ended in the step; None likewise.
     """
 
     manifest_sha256: str
     seconds: float
     peak_bytes: int
     checks: tuple[CheckResult, ...]
+    cpu_seconds: float | None = None
+    children_cpu_seconds: float | None = None
 
     @property
     def passed(self) -> bool:

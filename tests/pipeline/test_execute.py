@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,18 @@ def test_a_receipt_tells_what_the_step_cost(tmp_path: Path) -> None:
     receipt = execute(_step(tmp_path, "a")).receipt
     assert receipt.peak_bytes > 1_000_000
     assert receipt.seconds >= 0
+    assert receipt.cpu_seconds is not None and 0 <= receipt.cpu_seconds <= receipt.seconds + 1
+    assert receipt.children_cpu_seconds is not None and receipt.children_cpu_seconds >= 0
+
+
+def test_a_receipt_of_a_version_that_measured_no_cpu_is_still_read(tmp_path: Path) -> None:
+    artifact = execute(_step(tmp_path, "a")).artifact
+    (file,) = (tmp_path / "receipts").rglob("*.json")
+    raw = json.loads(file.read_bytes())
+    del raw["cpu_seconds"], raw["children_cpu_seconds"]
+    file.write_text(json.dumps(raw))
+    receipt = read_receipt(artifact)
+    assert receipt is not None and receipt.cpu_seconds is None
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"checks": 3}', b"\xff"])
