@@ -63,6 +63,7 @@ class CatalogueEntry:
         history: Which commits a corpus of changes should take, one of `HISTORIES`.
         origin: Where the name comes from, one of `ORIGINS`.
         note: What a reader should know of the source.
+        source_bytes: Bytes of its C and C++ files near `ref`, for `megacpp estimate`; 0 if nobody counted them.
 
     Raises:
         SpecError: A value is not of its kind, or an entry that is not open has no note.
@@ -85,6 +86,7 @@ class CatalogueEntry:
     history: str = "none"
     origin: str = "user"
     note: str = ""
+    source_bytes: int = 0
 
     def __post_init__(self) -> None:
         where = f"repo.{self.name}"
@@ -102,6 +104,8 @@ class CatalogueEntry:
             _require_choice(self, key, choices)
         if self.access != "open" and not self.note.strip():
             raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none")
+        if self.source_bytes < 0:
+            raise SpecError(f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes))
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")
@@ -230,7 +234,8 @@ def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> No
         _require(field.default is not MISSING, path, "a text", "nothing")
         return
     value = table[field.name]
-    wanted = {"bool": "true or false", "tuple[str, ...]": "a list of texts"}.get(str(field.type), "a text")
+    kinds = {"bool": "true or false", "int": "a number", "tuple[str, ...]": "a list of texts"}
+    wanted = kinds.get(str(field.type), "a text")
     _require(_kind(value) == wanted, path, wanted, _kind(value))
 
 
