@@ -16,7 +16,7 @@ def fit(features: Sequence[Features], values: Sequence[float]) -> tuple[float, .
     """Return a coefficient for each feature, none negative, with the least sum of squared relative errors.
 
     Every subset of the features is tried (there are at most four), of at most half as many as there are values, but
-    one. Of equal subsets the one with the last feature counts, which is the size of the text. All zero if every value
+    one. Of equal subsets the one with the last feature counts: a size of the text. All zero if every value
     is.
     """
     rows, wanted = np.asarray(features, dtype=float), np.asarray(values, dtype=float)

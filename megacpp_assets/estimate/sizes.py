@@ -21,29 +21,38 @@ nlohmann/json, redis, spdlog, tidy-html5, tinyxml2, toml11, yaml-cpp, zlib)."""
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A repository's C and C++ files that are indexed: their numbers by language, and all bytes.
+    """A repository's C and C++ files that are indexed: their number, and their bytes by language.
 
-    `source` says where the figures come from: `PINNED` (counted at the commit), `COUNTED` (bytes of the catalogue,
-    files by the mean of pinned repositories) or `BY_CLASS` (both by its size class: may be wrong by a factor of ten).
+    `source` says where the figures come from: `PINNED` (counted at the commit), `COUNTED` (bytes of the catalogue) or
+    `BY_CLASS` (bytes by its size class: may be wrong by a factor of ten). The number of files and the share of C are
+    those of pinned repositories where they are not known.
     """
 
     name: str
-    c_files: float
-    cpp_files: float
-    source_bytes: float
+    files: float
+    c_bytes: float
+    cpp_bytes: float
     source: str = PINNED
 
     @property
+    def source_bytes(self) -> float:
+        """Bytes of both languages."""
+        return self.c_bytes + self.cpp_bytes
+
+    @property
     def features(self) -> tuple[float, float, float, float]:
-        """What the cost of a partition is a sum of: one step, C files, C++ files, megabytes."""
-        return 1.0, self.c_files, self.cpp_files, self.source_bytes / 1e6
+        """What the cost of a partition is a sum of: one step, files, megabytes of C, megabytes of C++.
+
+        Nine libraries chose them: megabytes without languages, or files by language, were wrong by twice as much.
+        """
+        return 1.0, self.files, self.c_bytes / 1e6, self.cpp_bytes / 1e6
 
 
 def pinned_size(raw: Artifact) -> Size:
     """Return the size of a pinned repository, from its list of files."""
     files = [file for file in source_files(raw) if not file.skipped]
-    in_c = sum(file.language == "c" for file in files)
-    return Size(raw.manifest.partition, in_c, len(files) - in_c, sum(file.bytes for file in files))
+    total, in_c = sum(file.bytes for file in files), sum(file.bytes for file in files if file.language == "c")
+    return Size(raw.manifest.partition, len(files), in_c, total - in_c)
 
 
 def entry_size(entry: CatalogueEntry, pinned: Mapping[str, Size]) -> Size:
@@ -55,7 +64,6 @@ def entry_size(entry: CatalogueEntry, pinned: Mapping[str, Size]) -> Size:
     if own:
         return own[-1]
     known, source = (entry.source_bytes, COUNTED) if entry.source_bytes else (_CLASS_BYTES[entry.size_class], BY_CLASS)
-    total = sum(size.source_bytes for size in pinned.values()) or 1.0
-    c_files = sum(size.c_files for size in pinned.values()) * known / total
-    cpp_files = sum(size.cpp_files for size in pinned.values()) * known / total
-    return Size(f"{entry.name}@{entry.ref}", c_files, cpp_files, float(known), source)
+    share = known / (sum(size.source_bytes for size in pinned.values()) or 1.0)
+    files, in_c = (sum(values) * share for values in zip(*((s.files, s.c_bytes) for s in pinned.values()), strict=True))
+    return Size(f"{entry.name}@{entry.ref}", files, in_c, known - in_c, source)

@@ -12,15 +12,15 @@ from megacpp_assets.estimate.sizes import Size
 def _rate(cpu: tuple[float, ...], serial: tuple[float, ...], tokens: tuple[float, ...] = ()) -> Rate:
     width = len(cpu)
     nothing = (0.0,) * width
-    return Rate(cpu, serial, nothing, (*nothing[:-1], 1e6), tokens or nothing, 3, "2026-11-25", 0.1, 0.2)
+    return Rate(cpu, serial, nothing, (0.0, 0.0, 1e6, 1e6)[-width:], tokens or nothing, 3, "2026-11-25", 0.1, 0.2)
 
 
-_SIZES = [Size("a@v1", 10, 0, 1e6), Size("b@v1", 0, 20, 3e6)]
+_SIZES = [Size("a@v1", 10, 1e6, 0), Size("b@v1", 20, 0, 3e6)]
 _RATES = Rates(
     "a machine",
     {
-        "semantic_jsonl": _rate((1.0, 2.0, 3.0, 10.0), (1.0, 0.0, 0.0, 5.0)),
-        "v6_enriched": _rate((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), tokens=(0.0, 0.0, 0.0, 400_000.0)),
+        "semantic_jsonl": _rate((1.0, 2.0, 10.0, 30.0), (1.0, 0.0, 5.0, 5.0)),
+        "v6_enriched": _rate((0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0, 1.0), tokens=(0.0, 0.0, 400_000.0, 400_000.0)),
         "packed_rows": _rate((0.5, 2.0), (0.5, 2.0)),
     },
 )
@@ -28,7 +28,7 @@ _RATES = Rates(
 
 def test_a_stage_is_the_sum_of_its_repositories() -> None:
     (stage,) = forecast(_SIZES, 1, _RATES, ["semantic_jsonl"]).stages
-    assert stage.cpu_seconds == approx((1 + 20 + 10) + (1 + 60 + 30))
+    assert stage.cpu_seconds == approx((1 + 20 + 10) + (1 + 40 + 90))
     assert stage.serial_seconds == approx((1 + 5) + (1 + 15))
     assert stage.stored_bytes == approx(4e6)
 
