@@ -1,4 +1,5 @@
-"""Documents of commits per CPU second: v4 windows, beside a parse of each commit's whole tree anew, and v3 documents.
+"""Documents of commits per CPU second: v3 documents, v4 windows beside a parse of each commit's whole tree anew, and
+v5 windows beside a full parse of each commit, with the call edges of v4 that v5 has.
 
 A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. Both sides of v4 make the
 same windows of the same commits, in turn in one process; the peer does so for every N-th commit only, as it takes
@@ -12,13 +13,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from _arguments import positive, run
 from _cores import choose, hold
 from _harness import Figure, Meter, cpu_seconds, report
+from _resolved import compare_resolved
 from semantic import entries
 
 from megacpp_assets.commits.stage import CommitsSpec
@@ -149,18 +151,34 @@ def measure_documents(history: History) -> None:
     report(figure, figure.of(seconds))
 
 
+def measure_resolved(history: History, commits: int, every: int) -> None:
+    """Print the line of v5 and those of the call edges, of the last `commits` commits."""
+    last = replace(history, commits=history.commits[-commits:])
+    found = compare_resolved(last, encoder_of(last), every)
+    count = len(last.commits)
+    figure = Figure(BENCH, f"v5 windows of {count} commits of {last.name}", "commits/CPU-s", count)
+    whole = f"a full parse of each tree, every {every}th commit"
+    report(figure, figure.of(found.ours_s), figure.of(found.peer_s), peer_name=whole)
+    around = f"call edges around {found.made['targets']} functions of {last.name}"
+    report(Figure(BENCH, f"v4's {around} that v5 has (precision)", "share"), found.precision)
+    report(Figure(BENCH, f"v5's {around} that v4 has (recall)", "share"), found.recall)
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Print two lines for each source."""
+    """Print five lines for each source."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", metavar="SOURCE")
     parser.add_argument("--commits", type=positive, default=400, help="listed commits, the last ones (default 400)")
     parser.add_argument("--every", type=positive, default=40, help="commits of which the peer does one (default 40)")
+    parser.add_argument("--resolved", type=positive, default=50, help="of these, the last for v5 (default 50)")
+    parser.add_argument("--parsed-every", type=positive, default=17, help="of v5's, parse one whole (default 17)")
     options = parser.parse_args(arguments)
     hold(choose(1))
     for entry in entries(options.sources)[: None if options.sources else 1]:
         with opened(entry, options.commits) as history:
             measure_documents(history)
             measure_windows(history, options.every)
+            measure_resolved(history, options.resolved, options.parsed_every)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ likely callers of them, nearest first and bounded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -17,23 +18,31 @@ _SOURCES = C_SOURCES | CPP_SOURCES
 
 
 class Wanted(NamedTuple):
-    """A target: its file, its name, and (name, declaring file) of each callee that its unit does not define."""
+    """A target: its file, its name, whether it is a constructor, and (name, declaring file) of each callee that its
+    unit does not define.
+    """
 
     path: str
     name: str
+    constructs: bool
     undefined: Sequence[tuple[str, str]]
 
 
-def demanded(targets: Iterable[Wanted], mentions: Mentions, known: Collection[str], most: int) -> list[str]:
-    """At most `most` files that are not `known`: of each target in turn the next definition, then the next caller."""
-    lists = [_alternating(target, mentions) for target in targets]
+def demanded(
+    targets: Iterable[Wanted], mentions: Mentions, text_of: Callable[[str], bytes], known: Collection[str], most: int
+) -> list[str]:
+    """At most `most` files that are not `known`: of each target in turn the next definition, then the next caller.
+
+    `text_of` gives the text of a file of the tree.
+    """
+    lists = [_alternating(target, mentions, text_of) for target in targets]
     in_turn = (path for turn in zip_longest(*lists) for path in turn if path is not None)
     fresh = (path for path in dict.fromkeys(in_turn) if path not in known)
     return [path for path, _ in zip(fresh, range(most), strict=False)]
 
 
-def _alternating(target: Wanted, mentions: Mentions) -> Iterator[str]:
-    pairs = zip_longest(_definitions(target, mentions), _callers(target, mentions))
+def _alternating(target: Wanted, mentions: Mentions, text_of: Callable[[str], bytes]) -> Iterator[str]:
+    pairs = zip_longest(_definitions(target, mentions), _callers(target, mentions, text_of))
     return (path for path in chain.from_iterable(pairs) if path is not None)
 
 
@@ -45,8 +54,11 @@ def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
         yield from sorted(sources, key=lambda path: (PurePosixPath(path).stem != stem, *_farness(path, declared)))[:2]
 
 
-def _callers(target: Wanted, mentions: Mentions) -> list[str]:
-    return sorted(mentions.of(target.name), key=lambda path: _farness(path, target.path))
+def _callers(target: Wanted, mentions: Mentions, text_of: Callable[[str], bytes]) -> Iterator[str]:
+    """Files where the name stands before arguments; a constructor's may stand anywhere, as in `Box box;`."""
+    found = sorted(mentions.of(target.name), key=lambda path: _farness(path, target.path))
+    called = re.compile(rb"\b" + target.name.encode() + rb"\s*[(<{]")
+    return (path for path in found if target.constructs or called.search(text_of(path)))
 
 
 def _farness(path: str, origin: str) -> tuple[int, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -41,6 +41,11 @@ class ResolvedGraph:
     _index: Index = field(default_factory=Index)
     _nodes: dict[Place, Node] = field(default_factory=dict)
     _functions: dict[Place, tuple[str, Function]] = field(default_factory=dict)
+
+    @property
+    def parsed_files(self) -> Collection[str]:
+        """The files of which the units of this commit were asked for."""
+        return self._index.files.keys()
 
     def follow(self, walk: Walk) -> Iterator[None]:
         """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
@@ -93,7 +98,10 @@ class ResolvedGraph:
     def look_around(self, targets: Sequence[Place]) -> None:
         """Parse the files that may call `targets`, or define what they call."""
         wanted = [self._wanted(place) for place in targets]
-        self._parse(demanded(wanted, self._mentions, self._index.files, self.most_files))
+        self._parse(demanded(wanted, self._mentions, self._text, self._index.files, self.most_files))
+
+    def _text(self, path: str) -> bytes:
+        return self.files.get(self.tree.files[path][0]).data
 
     def _wanted(self, place: Place) -> Wanted:
         path, function = self._functions[place]
@@ -103,7 +111,9 @@ class ResolvedGraph:
             for symbol in self._used(place, CALLS)
             if not symbol.defined and self._index.definition(symbol.usr) is None
         ]
-        return Wanted(path, facts.symbols[function.symbol].spelling, undefined)
+        symbol = facts.symbols[function.symbol]
+        constructs = symbol.name.split("::")[-2:] == [symbol.spelling] * 2
+        return Wanted(path, symbol.spelling, constructs, undefined)
 
     def _used(self, place: Place, kind: int) -> list[Symbol]:
         path, function = self._functions[place]

@@ -53,7 +53,7 @@ class HistoryRecipe:
         unit="functions",
     )
     most_parsed: int = key(
-        8,
+        3,
         "Files that are parsed for the callers and the definitions of v5, beside those that a commit changes.",
         allowed="at least 0",
         unit="files per commit",

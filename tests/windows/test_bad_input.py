@@ -1,0 +1,149 @@
+"""Histories that go wrong in the ways of real ones: the windows are right, or the counts say what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from megacpp_assets.commits.stage import CommitsSpec, run
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import MegacppError, SpecError
+from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.recipe.history import HistoryRecipe
+from megacpp_assets.contract.sources.source_file import OBJECTS
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.git import git
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.git_objects import blob_reader
+from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.versions.judge import Judge
+from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.spools import spools
+from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.windows.functions import ParsedBlobs
+from megacpp_assets.windows.graph import TreeGraph
+from tests.commits.repository import DATASET, history_of, listed, make_history
+from tests.tokenized.word_encoder import WordEncoder
+
+SCALE = b"int scale(int value) {\n  return clamp(value) * 2;\n}\n"
+CLAMP = b"int clamp(int value) { return value; }\n"
+USE = b"int use() { return scale(1); }\n"
+FILES = 5000
+
+
+class Made:
+    """The windows of a history, by subject of the commit, and what was left out."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        commits, recipe = listed(artifact)[::-1], HistoryRecipe()
+        self.windows: dict[str, list[Mapping[str, Any]]] = {commit.subject: [] for commit in commits}
+        subjects = {commit.commit: commit.subject for commit in commits}
+
+        def emit(_name: str, line: bytes) -> None:
+            record = orjson.loads(line)
+            self.windows[subjects[record[c.COMMIT]]].append(record)
+
+        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
+        with blob_reader(artifact) as blobs:
+            judge = Judge("lib", recipe, FileVersions(blobs, recipe.file_bytes))
+            graph, sets = TreeGraph(ParsedBlobs(judge.files)), Sets({"v4_65536": 65_536}, WordEncoder())
+            builder = Builder(artifact.folder(OBJECTS), sets, origin, judge, graph)
+            builder.build(commits, emit, lambda _: None)
+        self.left_out: Counter[str] = builder.left_out["v4_65536"]
+
+    def neighbours(self, subject: str) -> list[str]:
+        """The headings of the first window of a commit."""
+        text = self.windows[subject][0][c.TEXT]
+        return [line.removeprefix("// === ").removesuffix(" ===") for line in text.splitlines() if "=== CALL" in line]
+
+
+def test_what_an_octopus_merge_brings_is_in_the_trees_after_it(tmp_path: Path) -> None:
+    commits = [
+        ("Start", {"scale.cc": SCALE}),
+        ("A branch", {"clamp.cc": CLAMP}),
+        ("Another branch", {"use.cc": USE}),
+        ("Merge three", {"clamp.cc": CLAMP, "use.cc": USE}, (1, 2)),
+        ("Scale by three", {"scale.cc": SCALE.replace(b"2", b"3")}),
+    ]
+    make_history(tmp_path / "lib", commits)
+    artifact = history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe())
+    assert artifact.manifest.stats["commits_left_out"] == {"merge": 1}
+    assert Made(artifact).neighbours("Scale by three") == ["CALLED BY: use (use.cc)", "CALLS: clamp (clamp.cc)"]
+
+
+def test_a_shallow_clone_has_windows_from_the_first_commit_whose_parent_it_has(tmp_path: Path) -> None:
+    commits = [
+        ("Start", {"scale.cc": SCALE, "use.cc": USE}),
+        ("Add clamp", {"clamp.cc": CLAMP}),
+        ("Scale by three", {"scale.cc": SCALE.replace(b"2", b"3")}),
+    ]
+    make_history(tmp_path / "whole", commits)
+    shallow = tmp_path / "lib"
+    git("init", "--bare", "--quiet", str(shallow))
+    git("fetch", "--quiet", "--depth=2", str(tmp_path / "whole"), "+refs/tags/v1:refs/tags/v1", git_dir=shallow)
+    artifact = history_of(shallow, tmp_path / "data", HistoryRecipe(most_commits=0))
+    stats = artifact.manifest.stats
+    assert (stats["shallow_commits"], stats["commits_left_out"]) == (1, {"parent not fetched": 1})
+    made = Made(artifact)
+    assert list(made.windows) == ["Scale by three"]
+    # The tree of that commit is whole, whichever parents are missing.
+    assert made.neighbours("Scale by three") == ["CALLED BY: use (use.cc)", "CALLS: clamp (clamp.cc)"]
+
+
+def test_a_commit_that_touches_thousands_of_files_is_counted_and_its_tree_is_followed(tmp_path: Path) -> None:
+    many = {f"many/f{number}.cc": b"int f%d() { return %d; }\n" % (number, number) for number in range(FILES)}
+    commits = [
+        ("Start", {"scale.cc": SCALE, "clamp.cc": CLAMP}),
+        ("Import", {**many, "use.cc": USE}),
+        ("Scale by three", {"scale.cc": SCALE.replace(b"2", b"3")}),
+    ]
+    make_history(tmp_path / "lib", commits)
+    artifact = history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe())
+    assert artifact.manifest.stats["commits_left_out"] == {"mass change": 1}
+    assert Made(artifact).neighbours("Scale by three") == ["CALLED BY: use (use.cc)", "CALLS: clamp (clamp.cc)"]
+
+
+def test_a_rewritten_history_is_refused_by_the_old_pin_and_made_anew_by_a_new_one(tmp_path: Path) -> None:
+    upstream, root = tmp_path / "lib", tmp_path / "data"
+    make_history(upstream, [("Start", {"scale.cc": SCALE, "use.cc": USE}), ("Old", {"scale.cc": SCALE * 2})])
+    entry = CatalogueEntry("lib", str(upstream), "v1", license="MIT")
+    old = pin(entry, "v1", root)
+    before = run(CommitsSpec(root, DATASET, old, HistoryRecipe()))
+    make_history(tmp_path / "new", [("Start", {"scale.cc": SCALE}), ("New", {"scale.cc": SCALE, "clamp.cc": CLAMP})])
+    git("fetch", "--quiet", "--force", str(tmp_path / "new"), "+refs/tags/v1:refs/tags/v1", git_dir=upstream)
+    with pytest.raises(MegacppError, match=old.commit[:8]):
+        run(CommitsSpec(tmp_path / "other", DATASET, old, HistoryRecipe()))
+    after = run(CommitsSpec(root, DATASET, pin(entry, "v1", root), HistoryRecipe()))
+    assert before.manifest.sha256 != after.manifest.sha256
+    assert [commit.subject for commit in listed(after)] == ["New", "Start"]
+    assert Made(after).windows.keys() == {"New", "Start"}
+
+
+def test_the_one_commit_of_a_repository_adds_all_of_its_functions(tmp_path: Path) -> None:
+    make_history(tmp_path / "lib", [("Start", {"scale.cc": SCALE, "clamp.cc": CLAMP, "use.cc": USE})])
+    made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
+    names = [record[c.CHUNK_BOUNDARIES][1]["name"] for record in made.windows["Start"]]
+    assert sorted(names) == ["clamp", "scale", "use"]
+
+
+def test_a_history_without_a_modified_function_has_no_window_and_says_why(tmp_path: Path) -> None:
+    make_history(
+        tmp_path / "lib", [("Start", {"a.h": b"struct A;\n"}), ("Only types", {"a.h": b"struct A { int b; };\n"})]
+    )
+    made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
+    assert (sum(map(len, made.windows.values())), made.left_out) == (0, {"no function modified": 2})
+
+
+def test_an_empty_set_of_windows_is_never_published(tmp_path: Path) -> None:
+    counts = {"v4_4096": Counter({"no function modified": 2})}
+    with (
+        spools(("v4_4096",)) as spooled,
+        pytest.raises(SpecError, match=r"found none; left out: no function modified 2"),
+    ):
+        spooled.write(None, RepoRef("lib", "v1"), counts)  # type: ignore[arg-type]
