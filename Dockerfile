@@ -18,6 +18,10 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM ${BASE}
 # For TPUs: docker build --build-arg EXTRAS='[train,gcs,tpu]'
 ARG EXTRAS='[train,gcs]'
+# For deploy/compose.yaml: all that the line runs, and a folder for the volume of its data root.
+ARG PACKAGES=''
+RUN if [ -n "$PACKAGES" ]; then apt-get update && apt-get install --yes --no-install-recommends $PACKAGES \
+    && rm -rf /var/lib/apt/lists/* && install -d -o 10001 -g 10001 /data; fi
 # PyPI's torch brings CUDA and NCCL with it: the driver is the host's.
 RUN --mount=from=wheel,source=/wheels,target=/wheels --mount=from=wheel,source=/source,target=/source \
     pip install --no-cache-dir --no-compile --constraint /source/constraints.txt "$(echo /wheels/*.whl)${EXTRAS}"

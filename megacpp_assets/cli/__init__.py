@@ -43,6 +43,7 @@ _COMMANDS: Final = {
     "quality": "quality:quality_command",
     "bench": "machine:bench_command",
     "ui": "machine:ui_command",
+    "service": "service:service_group",
 }
 """Name -> module of this package and the command in it, in the order of the help."""
 

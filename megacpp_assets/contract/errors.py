@@ -138,6 +138,10 @@ class BucketUnreachable(MegacppError):
     """A bucket does not exist, or does not answer after all retries."""
 
 
+class AlertUndelivered(MegacppError):
+    """A hook of `[alerts]` failed, or took too long."""
+
+
 class DatabaseUnreachable(MegacppError):
     """The server of Dagster's database does not answer, or rejects the request."""
 

@@ -9,6 +9,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.defs.automate.alerting import Alerts
 from megacpp_assets.defs.keys import partition_of, register, shown_asset, unregister
 from megacpp_assets.defs.records import recording
 from megacpp_assets.defs.watch import LogWatch
@@ -37,7 +38,7 @@ def run_selected(
     with recording(context) as records:
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget())
     if of_repositories:
-        apply_promotion_policy(corpus, context.log)
+        apply_promotion_policy(corpus, context.instance, context.log)
 
 
 def run_stage(
@@ -65,13 +66,16 @@ def run_stage(
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget(), retrain=retrain)
 
 
-def apply_promotion_policy(corpus: Corpus, log: dg.DagsterLogManager) -> Corpus:
-    """Apply the promotion policy of the recipe and log what was promoted and what was rejected; return the corpus."""
+def apply_promotion_policy(corpus: Corpus, instance: dg.DagsterInstance, log: dg.DagsterLogManager) -> Corpus:
+    """Apply the promotion policy of the recipe, and log what was promoted and what was rejected, of which hooks are
+    told; return the corpus.
+    """
     corpus, promoted, rejected = promote_by_policy(open_corpus(corpus.root, corpus.dataset))
     for key in promoted:
         log.info(f"{key}: promoted")
     for error in rejected:
         log.warning(str(error))
+    Alerts(corpus, instance, log).rejected(rejected)
     return corpus
 
 

@@ -16,9 +16,9 @@ import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
-from sqlalchemy.exc import DBAPIError
 
 from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, ServiceEnded
+from megacpp_assets.defs.database import failures_named
 from megacpp_assets.defs.instance import open_instance, prepare_home
 from megacpp_assets.defs.missing import record_missing
 from megacpp_assets.storage.locks import exclusive_lock
@@ -34,6 +34,7 @@ from megacpp_assets.ui.ending import (
     kill_all_below,
 )
 from megacpp_assets.ui.pages import routes_of
+from megacpp_assets.ui.parts import write_workspace
 from megacpp_assets.ui.patience import PatientProtocol
 from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
 from megacpp_assets.ui.services import Launcher, Service
@@ -71,6 +72,23 @@ def serve(root: Path, port: int, ready: Callable[[str], None], *, read_only: boo
         folder = tempfile.TemporaryDirectory(prefix="megacpp-ui-")
         with folder as private, open_instance(root) as instance:
             _serve(listener, instance, Launcher(Path(private), home / "ui.log"), ready, read_only=read_only)
+
+
+def serve_pages(
+    root: Path, code: str, place: tuple[str, int], ready: Callable[[str], None], *, read_only: bool = False
+) -> None:
+    """Serve the pages alone, at the address and port of `place`, for assets that are served at `code` (HOST:PORT).
+
+    Runs and the daemon belong to other processes and go on when this one ends.
+    """
+    interrupt_on_signals()
+    home = prepare_home(root)
+    with _listener(place[1], place[0]) as listener, suppress(KeyboardInterrupt):
+        folder = tempfile.TemporaryDirectory(prefix="megacpp-web-")
+        with folder as private, open_instance(root) as instance:
+            target = WorkspaceFileTarget([str(write_workspace(Path(private), code))])
+            with WorkspaceProcessContext(instance, target, read_only=read_only) as context:
+                _answer(listener, context, [], Launcher(Path(private), home / "ui.log"), ready)
 
 
 def _serve(
@@ -195,8 +213,9 @@ def _noticing_missing(instance: dg.DagsterInstance) -> Iterator[None]:
         wait = 0.0
         while not stop.wait(wait):
             wait = _MISSING_SECONDS
-            # A lock or a recipe that cannot be read is an error for whoever needs it. The next look may succeed.
-            with suppress(MegacppError, DBAPIError):
+            # A lock, a recipe or a database that cannot be read is an error for whoever needs it. The next look may
+            # succeed.
+            with suppress(MegacppError), failures_named(root):
                 record_missing(root, instance)
 
     thread = threading.Thread(target=look, daemon=True)
@@ -215,10 +234,10 @@ def _only_ui(root: Path) -> Iterator[None]:
         yield
 
 
-def _listener(port: int) -> socket.socket:
+def _listener(port: int, address: str = LOOPBACK) -> socket.socket:
     try:
-        return socket.create_server((LOOPBACK, port))
+        return socket.create_server((address, port))
     except OSError as error:
         raise EnvironmentLacks(
-            f"port {port} of {LOOPBACK}", expected="to be free", found=error.strerror, do="choose another with --port"
+            f"port {port} of {address}", expected="to be free", found=error.strerror, do="choose another with --port"
         ) from error

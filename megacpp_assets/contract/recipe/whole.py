@@ -17,6 +17,7 @@ from megacpp_assets.contract.document_sets import (
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, CATEGORY_PREFIX, REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import require_label
+from megacpp_assets.contract.recipe.alerts import AlertsRecipe
 from megacpp_assets.contract.recipe.concurrency import ConcurrencyRecipe
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.recipe.documents import (
@@ -84,6 +85,7 @@ class Recipe:
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     launch: LaunchRecipe = field(default_factory=LaunchRecipe)
     concurrency: ConcurrencyRecipe = field(default_factory=ConcurrencyRecipe)
+    alerts: AlertsRecipe = field(default_factory=AlertsRecipe)
 
     def __post_init__(self) -> None:
         if not DATASET_NAME.fullmatch(self.dataset):

@@ -5,6 +5,7 @@ All are stopped until somebody starts them: one by one in the UI, or all with `m
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as values.
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def automation_of(corpus: Corpus) -> Automation:
     tips = _job(corpus, "tips", "Pins what the branches followed as tip name now, beside what it read.")
     rest = _job(corpus, "backfill", "Rebuilds missing or outdated partitions: repositories first, then mixtures.")
     nightly = (_nightly(corpus, "tips", "0 3 * * *", tips), _nightly(corpus, "backfill", "0 4 * * *", rest))
-    return Automation((releases, tips, rest), (_sensor(corpus, releases),), nightly)
+    jobs = (releases, tips, rest)
+    return Automation(jobs, (_sensor(corpus, releases), *_alert_sensors(corpus, jobs)), nightly)
 
 
 def _job(corpus: Corpus, work: str, description: str, *, of_a_release: bool = False) -> dg.JobDefinition:
@@ -77,11 +79,22 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         "beside it and has them made. A tag that moved is told, never made again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        from megacpp_assets.defs.automate.alerting import Alerts
         from megacpp_assets.defs.automate.polling import poll
 
-        return poll(open_corpus(root, dataset), context.cursor or "", context.log)
+        corpus = open_corpus(root, dataset)
+        return poll(corpus, context.cursor or "", context.log, Alerts(corpus, context.instance, context.log))
 
     return releases
+
+
+def _alert_sensors(corpus: Corpus, jobs: Sequence[dg.JobDefinition]) -> tuple[dg.SensorDefinition, ...]:
+    """Return the sensor of failed runs; none where nobody is to be told."""
+    if not corpus.recipe.alerts.is_set:
+        return ()
+    from megacpp_assets.defs.automate.alerting import failure_sensor
+
+    return (failure_sensor(corpus, jobs),)
 
 
 def _nightly(corpus: Corpus, work: str, cron: str, job: dg.JobDefinition) -> dg.ScheduleDefinition:

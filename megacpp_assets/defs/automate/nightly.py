@@ -26,7 +26,7 @@ def make_release(corpus: Corpus, context: dg.OpExecutionContext) -> None:
     """Build all stages of a repository for the run's partition, and promote it if the recipe's policy allows."""
     corpus = with_known_references(corpus, [context.partition_key], context.instance)
     _make(corpus, (RepoRef.parse(context.partition_key),), context)
-    apply_promotion_policy(corpus, context.log)
+    apply_promotion_policy(corpus, context.instance, context.log)
 
 
 def follow_tips(corpus: Corpus, context: dg.OpExecutionContext) -> None:
@@ -50,7 +50,7 @@ def build_outdated(corpus: Corpus, context: dg.OpExecutionContext) -> None:
         _make(corpus, corpus.known_refs, context)
     except MegacppError as error:
         failure = error
-    corpus = apply_promotion_policy(corpus, context.log)
+    corpus = apply_promotion_policy(corpus, context.instance, context.log)
     _run(corpus, Plan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
     if failure is not None:
         raise failure

@@ -17,6 +17,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
+from megacpp_assets.defs.automate.alerting import Alerts
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.pipeline.pinning import add_pins
 from megacpp_assets.pipeline.releases import Moved, Releases, find_releases, later_than
@@ -43,7 +44,7 @@ class _Cursor:
             return _Cursor()
 
 
-def poll(corpus: Corpus, text: str, log: logging.Logger) -> dg.SensorResult:
+def poll(corpus: Corpus, text: str, log: logging.Logger, alerts: Alerts) -> dg.SensorResult:
     """Ask the repository whose turn it is. A source that fails is reported, and the next tick asks the next one."""
     cursor = _Cursor.of(text)
     names = sorted(pin.name for pin in corpus.lock.repos if pin.git_ref.startswith("refs/tags/"))
@@ -55,6 +56,7 @@ def poll(corpus: Corpus, text: str, log: logging.Logger) -> dg.SensorResult:
     except MegacppError as error:
         log.error(str(error))
         return dg.SensorResult(skip_reason=str(error), cursor=json.dumps(asdict(cursor)))
+    alerts.moved(releases.moved)
     return _answer(corpus, releases, cursor, log)
 
 

@@ -1,0 +1,1 @@
+"""Tests of deploy/: what a team runs."""
