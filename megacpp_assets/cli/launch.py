@@ -116,8 +116,9 @@ def compile_command(topology: str, recipe: str, settings: tuple[str, ...], phase
     from megacpp_assets.training.tpu.compile import compile_for
 
     asked = load_recipe(recipe, ("training.device=tpu", *settings))
-    row_tokens = asked.phase(phase or asked.curriculum[0]).row_tokens
-    found = compile_for(topology, asked.training, asked.tokenizer.vocabulary_size, row_tokens)
+    phase = phase or asked.curriculum[0]
+    row_tokens = asked.phase(phase).row_tokens
+    found = compile_for(topology, asked.training_of(phase), asked.tokenizer.vocabulary_size, row_tokens)
     batch = f"{asked.training.batch_rows} rows of {row_tokens:,} tokens"
     click.echo(f"{topology}, {found.devices} chips, {batch} a step: {found.bytes_a_device / 1e9:.2f} GB of each chip")
 

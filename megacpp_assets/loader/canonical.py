@@ -47,12 +47,13 @@ def canonicalize_structure_meta_for_xla(
         fills = c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES
         wanted |= {key: ((batch, tokens), fills[key], np.int32) for key in c.STRUCTURE_CHANNELS.values()}
     if tree_ffn:
-        wanted |= _chunk_shapes(batch, tokens)
+        wanted |= chunk_shapes(batch, tokens)
     filled = {key: _filled(key, structure_meta.get(key), *how) for key, how in wanted.items()}
     return filled | {key: structure_meta[key] for key in VALIDITY_KEYS if key in structure_meta}
 
 
-def _chunk_shapes(batch: int, tokens: int) -> dict[str, tuple[tuple[int, ...], int, type]]:
+def chunk_shapes(batch: int, tokens: int) -> dict[str, tuple[tuple[int, ...], int, type]]:
+    """Return the shape, fill and dtype of each chunk key, for `batch` rows of `tokens` tokens."""
     slots = fixed_max_chunks(tokens)
     return {
         "token_chunk_ids": ((batch, tokens), 0, np.int32),

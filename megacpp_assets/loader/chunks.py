@@ -23,6 +23,10 @@ RELATIONS: Final = (
     "adjacent_dep_level", "preamble_to_code", "code_to_preamble",
 )  # fmt: skip
 """The names of the relations, in the order of the second axis of a relation mask."""
+MESSAGES: Final = slice(1, 7)
+"""The relations that carry messages: calls and types in both directions, same level, adjacent level."""
+NEIGHBOURS: Final = 16
+"""A chunk receives messages from at most so many others, the first ones of its document."""
 
 _PREAMBLE: Final = CATEGORY_ID["preamble"]
 _STARTS, _ENDS, _KINDS, _DEP_LEVELS, _DOCUMENTS, _PARTS = range(6)

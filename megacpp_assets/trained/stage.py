@@ -35,7 +35,8 @@ def spec(corpus: Corpus, partition: str) -> TrainedCheckpointSpec:
     """Return everything that decides the partition `SPECIALIST/PHASE` of `corpus`."""
     mixture, recipe = corpus.mixture(partition), corpus.recipe
     version, before = recipe.phase(mixture.phase).dataset_version, recipe.phase_before(mixture.phase)
-    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, recipe.training, version, recipe.launch, before)
+    training = recipe.training_of(mixture.phase)
+    return TrainedCheckpointSpec(corpus.root, corpus.dataset, mixture, training, version, recipe.launch, before)
 
 
 def target(spec: TrainedCheckpointSpec) -> Target:

@@ -15,6 +15,7 @@ DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
 TOKEN_DTYPES: Final = ("int32", "narrowest")
 OVERFLOWS: Final = ("refuse", "split", "file")
+STRUCTURE_PHASE: Final = "structure"
 _MOST_ROW_TOKENS: Final = 1 << 20
 
 
@@ -33,6 +34,12 @@ class PhaseRecipe:
         "",
         'Name of the Megatron files, as in NAME_train.bin; "" is the name of the dataset.',
         allowed='"", or 1 to 100 letters, digits and "_"',
+    )
+    structure_aware: bool = key(
+        False,
+        "Train with relation bias, messages between chunks and all structure channels; later phases that start from its"
+        " weights do too.",
+        allowed="true or false",
     )
     blend: Mapping[str, float] = table(
         dict,
@@ -55,8 +62,11 @@ class PhaseRecipe:
 
 def standard_phases() -> dict[str, PhaseRecipe]:
     """Return the phases that every recipe has; it may change them and add others."""
-    tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, "structure": 4096}
-    return {name: PhaseRecipe(row_tokens=each, document_tokens=each) for name, each in tokens.items()}
+    tokens = {"4k": 4096, "16k": 16_384, "64k": 65_536, STRUCTURE_PHASE: 4096}
+    return {
+        name: PhaseRecipe(row_tokens=each, document_tokens=each, structure_aware=name == STRUCTURE_PHASE)
+        for name, each in tokens.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import TREE_STEPS
 
 _SECTION: Final = "training"
-_TREE_STEPS: Final = 3
-"""Steps of message passing of an enabled tree."""
 FLAGS: Final = {
     "relation_bias_enabled": ("relation_bias", False, True),
     "platform_embed_enabled": ("platform_embedding", False, True),
-    "tree_ffn_enabled": ("tree_steps", 0, _TREE_STEPS),
+    "tree_ffn_enabled": ("tree_steps", 0, TREE_STEPS),
 }
 """Flag of the section `training` -> our key, and its value where the flag is false and where it is true."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
@@ -31,6 +31,8 @@ MEGATRON_READER: Final = "megatron"
 READERS: Final = ("rows", MEGATRON_READER)
 PLACEMENT: Final = ("processes", "parallel", "elastic")
 """Fields that say over what a model is spread, and by which rounding only results differ."""
+TREE_STEPS: Final = 3
+"""Steps of message passing where a flag or a phase turns it on."""
 _LEAST_STEPS = 4
 _LEAST: Final = {
     0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every", "tree_steps"),
@@ -53,7 +55,6 @@ _ON_TPU: Final = {
     "processes": 1,
     "parallel": DDP,
     "optimizer": "adamw",
-    "state_space_every": 0,
     "scheduler": NO_SCHEDULER,
     "reader": READERS[0],
     "attention": AUTO,
@@ -206,6 +207,13 @@ class TrainingRecipe:
     from_previous_phase: bool = key(
         True, "Start a phase with the weights of the phase before it in the curriculum.", allowed="true or false"
     )
+
+    def structure_aware(self) -> TrainingRecipe:
+        """Return the recipe of a phase that is structure-aware: with relation bias, at least `TREE_STEPS` steps of
+        messages between chunks, and all channels where the recipe has "core"."""
+        components = "all" if self.structure_components == "core" else self.structure_components
+        steps = self.tree_steps or TREE_STEPS
+        return replace(self, relation_bias=True, tree_steps=steps, structure_components=components)
 
     @property
     def needs_group(self) -> bool:

@@ -100,6 +100,8 @@ class Recipe:
             raise SpecError("training.processes", expected=expected, found=self.training.processes)
         self._require_short_rows()
         _require_phases(self.phases, longer=self.packing.overflow != "refuse")
+        for phase in self.curriculum:
+            self.training_of(phase)
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)
         _require_stand_ins(self.stand_ins, names)
@@ -182,6 +184,17 @@ class Recipe:
                 found=self.phases[name].document_tokens,
                 do=f"add {name} to the recipe's curriculum",
             )
+
+    def training_of(self, name: str) -> TrainingRecipe:
+        """Return how the phase `name` trains: `training`, structure-aware if this phase or one before it is.
+
+        A phase counts as one before it if its weights reach this one. Raises `SpecError` if the model cannot be so.
+        """
+        phases = [name]
+        while before := self.phase_before(phases[-1]):
+            phases.append(before)
+        aware = any(self.phases[each].structure_aware for each in phases)
+        return self.training.structure_aware() if aware else self.training
 
     def phase_before(self, name: str) -> str:
         """Return the phase whose weights the phase `name` starts from; "" if it starts from random weights."""

@@ -71,6 +71,7 @@ def estimate(recipe: Recipe, phase: str, measured: Iterable[Record]) -> Estimate
 
     `SpecError` if no such attempt was measured.
     """
+    recipe = replace(recipe, training=recipe.training_of(phase))
     training, launch = recipe.training, recipe.launch
     here = (launch.launcher, training.device, training.processes)
     known = [each for each in measured if each.rate and _where(each) == here]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from safetensors.torch import save_file
@@ -36,6 +36,12 @@ from megacpp_assets.training.optimizer import Optimizer
 from megacpp_assets.training.processes.writers import Writers
 from megacpp_assets.training.sharding import first_row, local
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
+
+_ADDED: Final = ("relation_bias.", "graph.")
+"""What the names of parameters begin with that a structure-aware model has beside the others."""
+_CHANNELS: Final = "structure.table"
+_SCALES: Final = "structure.scale"
+"""A vector of each value of each channel, and a number of each channel, in the canonical order of channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +154,39 @@ def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[Step
 
 
 def load_weights(checkpoint: Artifact, model: GPT) -> None:
-    """Load the weights of a verified checkpoint into `model`, in place. `LineageGap` if they belong to another
-    model.
+    """Load the weights of a verified checkpoint into `model`, in place.
+
+    The model may be structure-aware where the checkpoint's is not: its relation bias and messages keep their initial
+    values, which add nothing, and further channels have the scale 0 until they are trained. `LineageGap` if the weights
+    belong to another model.
     """
-    _copy(Shards(checkpoint), MODEL, model.state_dict())
+    shards, into = Shards(checkpoint), model.state_dict()
+    found = shards.tensors(MODEL)
+    into = {name: each for name, each in into.items() if name in found or not name.startswith(_ADDED)}
+    _copy(shards, MODEL, into, grows=(_CHANNELS, _SCALES))
 
 
 @torch.no_grad()
-def _copy(shards: Shards, kind: str, into: Mapping[str, Tensor]) -> None:
-    found = {name: whole.shape for name, whole in shards.tensors(kind).items()}
-    if found != {name: tuple(tensor.shape) for name, tensor in into.items()}:
+def _copy(shards: Shards, kind: str, into: Mapping[str, Tensor], grows: Sequence[str] = ()) -> None:
+    """Copy tensors; those of `grows` may have more rows than the checkpoint's, whose further scales become 0."""
+    found = {name: tuple(whole.shape) for name, whole in shards.tensors(kind).items()}
+    fits = found.keys() == into.keys() and all(
+        found[name] == tuple(each.shape) or (name in grows and _is_prefix(found[name], tuple(each.shape)))
+        for name, each in into.items()
+    )
+    if not fits:
         raise LineageGap(f"{shards.path}: {kind}", expected="the tensors of this model", found="others")
     for name, tensor in into.items():
         mine, first, row = local(tensor), first_row(tensor), 0
         for piece in shards.pieces(kind, name, first, first + len(mine)):
             mine[row : row + len(piece)].copy_(piece)
             row += len(piece)
+        if name == _SCALES:
+            mine[row:] = 0
+
+
+def _is_prefix(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    return found[0] <= wanted[0] and found[1:] == wanted[1:]
 
 
 def _config(spec: TrainedCheckpointSpec, state: Snapshot, data: DataIdentity) -> CheckpointConfig:

@@ -13,12 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, rms_norm, silu
 
+from megacpp_assets.loader.chunks import MESSAGES, NEIGHBOURS
 from megacpp_assets.training.network.chunks import ChunkInput
 
-MESSAGES: Final = slice(1, 7)
-"""The relations that carry messages: calls and types in both directions, same level, adjacent level."""
-NEIGHBOURS: Final = 16
-"""If more chunks are related, the first ones of the document are used."""
 _STD: Final = 0.02
 
 

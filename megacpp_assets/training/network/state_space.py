@@ -16,7 +16,8 @@ from torch.nn.functional import conv1d, linear, pad, rms_norm, silu, softplus
 
 from megacpp_assets.contract.errors import SpecError
 
-_CHUNK = 64
+CHUNK = 64
+"""Tokens of a chunk, between which a state is carried; fewer where a row is no multiple."""
 _KERNEL = 4
 _EXPANSION = 2
 _HEAD_DIM = 64
@@ -96,7 +97,7 @@ def scan(values: Tensor, log_decays: Tensor, keys: Tensor, queries: Tensor, docu
     `values` (B, T, H, P), `log_decays` (B, T, H), `keys` and `queries` (B, T, N), `documents` (B, T) numbers that
     never fall; (B, T, H, P).
     """
-    chunk = gcd(values.shape[1], _CHUNK)
+    chunk = gcd(values.shape[1], CHUNK)
     values, log_decays, keys, queries, documents = (
         part.reshape(len(part), -1, chunk, *part.shape[2:]) for part in (values, log_decays, keys, queries, documents)
     )

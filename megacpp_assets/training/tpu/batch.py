@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.loader.chunks import chunk_relation_mask, token_chunk_ids
+from megacpp_assets.loader.blocks import semantic_blocks
+from megacpp_assets.loader.canonical import canonicalize_structure_meta_for_xla, chunk_shapes
+from megacpp_assets.loader.chunks import chunk_relation_mask
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.model import ModelConfig, loss_weights
@@ -19,8 +22,9 @@ Arrays = dict[str, NDArray[np.generic]]
 def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arrays:
     """(B, T) int32 `input_ids`, `target_ids`, `positions`, `documents` (from 1, 0 for padding) and each channel of the
     structure by its name, float32 `weights`, which are 0 where there is no loss, (B, T, tables) int32 `ngrams`, and
-    (B, D, MAX_PLATFORM_IDS) int32 `platforms` of documents. With chunks (B, T) int32 `chunk_ids`, C where a token is in
-    no chunk, and (B, R, C, C) bool `relations`.
+    (B, D, MAX_PLATFORM_IDS) int32 `platforms` of documents. With chunks (B, R, C, C) bool `relations`, and the chunk
+    keys of `canonicalize_structure_meta_for_xla`, through which structure and chunks go: shapes, dtypes and names are
+    the same in every batch. `SchemaViolation` if a value has another shape.
 
     N-grams are hashed here: it takes 64 bits, which a TPU does not have.
     """
@@ -33,16 +37,21 @@ def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arra
         "documents": np.where(real, batch.doc_ids + 1, 0).astype(np.int32),
         "weights": loss_weights(batch, context_loss),
     }
+    has_chunks = bool(config.relation_bias or config.tree_steps)
+    chunks = _chunks(batch) if has_chunks else {}
+    columns = {STRUCTURE_CHANNELS[name]: values for name, values in batch.structure.items()}
+    whole = canonicalize_structure_meta_for_xla(batch.input_ids, {**columns, **chunks}, tree_ffn=has_chunks)
     for component in config.structure.components:
         channel = CHANNEL_OF[component]
-        found[channel] = batch.structure[channel].astype(np.int32)
+        found[channel] = whole[STRUCTURE_CHANNELS[channel]]
     if config.structure.platform_embed_enabled:
         if batch.platforms is None:
             do = "open the rows with their platforms"
             raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
         found["platforms"] = batch.platforms
-    if config.relation_bias or config.tree_steps:
-        found |= _chunks(batch)
+    if has_chunks:
+        found["relations"] = chunks["relations"]
+        found |= {name: whole[name] for name in chunk_shapes(*batch.input_ids.shape)}
     if config.ngrams.heads:
         found["ngrams"] = _ngram_places(batch.input_ids, positions, config.ngrams)
     return found
@@ -52,11 +61,8 @@ def _chunks(batch: RowBatch) -> Arrays:
     if batch.chunks is None:
         do = "open the rows with their chunks"
         raise SpecError("batch of a model that knows of chunks", expected="its chunks", found="none", do=do)
-    ids, valid = token_chunk_ids(batch.chunks)
-    return {
-        "chunk_ids": np.where(valid, ids, batch.chunks.starts.shape[1]).astype(np.int32),
-        "relations": chunk_relation_mask(batch.chunks),
-    }
+    relations = chunk_relation_mask(batch.chunks)
+    return {"relations": relations, **semantic_blocks(batch.chunks, relations)}
 
 
 def _ngram_places(ids: NDArray[np.int32], positions: NDArray[np.int64], config: NgramConfig) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
-from megacpp_assets.training.network.graph import MESSAGES, NEIGHBOURS
+from megacpp_assets.loader.chunks import MESSAGES, NEIGHBOURS
 
 Arrays = Mapping[str, jax.Array]
 
@@ -20,8 +20,24 @@ _EPSILON = float(jnp.finfo(jnp.float32).eps)
 
 
 def membership(batch: Arrays) -> jax.Array:
-    """(B, T, C) float32: 1 where the token is of the chunk. `chunk_ids` (B, T) are C for tokens without a chunk."""
-    return (batch["chunk_ids"][..., None] == jnp.arange(batch["relations"].shape[-1])).astype(jnp.float32)
+    """(B, T, C) float32: 1 where the token is of the chunk.
+
+    Without `token_chunk_ids` and `token_chunk_valid` it is computed from where chunks start and end, which is slower.
+    """
+    slots = batch["semantic_block_valid"].shape[-1]
+    ids, valid = (
+        (batch["token_chunk_ids"], batch["token_chunk_valid"]) if "token_chunk_ids" in batch else _token_chunks(batch)
+    )
+    return ((ids[..., None] == jnp.arange(slots)) & valid[..., None]).astype(jnp.float32)
+
+
+def _token_chunks(batch: Arrays) -> tuple[jax.Array, jax.Array]:
+    """The (B, T) chunk of each token, by the number of chunks that have begun, and whether it is in that chunk."""
+    starts, ends, real = (batch[f"semantic_block_{name}"][:, None] for name in ("starts", "ends", "valid"))
+    places = jnp.arange(batch["input_ids"].shape[-1])[:, None]
+    ids = (real & (starts <= places)).sum(axis=-1) - 1
+    own = ids[..., None] == jnp.arange(starts.shape[-1])
+    return ids, (own & real & (places < ends)).any(axis=-1)
 
 
 def enriched(weights: Arrays, x: jax.Array, batch: Arrays, steps: int) -> jax.Array:
@@ -31,15 +47,13 @@ def enriched(weights: Arrays, x: jax.Array, batch: Arrays, steps: int) -> jax.Ar
     values = jnp.einsum("bth,wh->btw", normed, weights["graph.down"], precision=_EXACT)
     pooled = jnp.einsum("btc,btw->bcw", member, values, precision=_EXACT)
     state = pooled / jnp.maximum(member.sum(axis=1), 1)[..., None]
-    earlier = jnp.tril(batch["relations"][:, MESSAGES], -1)
-    related = earlier.any(axis=1)
-    kept = related & (jnp.cumsum(related.astype(jnp.int32), axis=-1) <= NEIGHBOURS)
-    heard = (earlier & kept[:, None]).astype(jnp.float32)
-    count = jnp.clip(related.sum(axis=-1), 1, NEIGHBOURS)[..., None]
+    keep = batch["semantic_block_keep_mask"]
+    kept = keep & (jnp.cumsum(keep.astype(jnp.int32), axis=-1) <= NEIGHBOURS)
+    heard = (batch["relations"][:, MESSAGES] & kept[:, None]) * batch["semantic_block_edge_weights"][:, None]
     message = state
     for _ in range(steps):
         sums = jnp.einsum("brij,bjw->briw", heard, state, precision=_EXACT)
-        mixed = jnp.einsum("briw,rwv->biv", sums, weights["graph.relation"], precision=_EXACT) / count
+        mixed = jnp.einsum("briw,rwv->biv", sums, weights["graph.relation"], precision=_EXACT)
         message = jnp.einsum("biw,vw->biv", jax.nn.silu(mixed), weights["graph.mix"], precision=_EXACT)
         state = state + message
     told = jnp.einsum("btc,bcw->btw", member, message, precision=_EXACT)

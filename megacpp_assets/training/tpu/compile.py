@@ -17,6 +17,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.loader.canonical import chunk_shapes
 from megacpp_assets.loader.chunks import RELATIONS
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.size import model_config, without_values
@@ -78,7 +79,8 @@ def _batch(config: ModelConfig, recipe: TrainingRecipe, where: Placement, row_to
         found["platforms"] = _array((*shape[:2], fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), jnp.int32, where.rows)
     if config.relation_bias or config.tree_steps:
         slots = fixed_max_chunks(row_tokens)
-        found["chunk_ids"] = _array(shape, jnp.int32, where.rows)
+        chunks = chunk_shapes(shape[1], row_tokens)
+        found |= {name: _array((shape[0], *each), dtype, where.rows) for name, (each, _, dtype) in chunks.items()}
         found["relations"] = _array((*shape[:2], len(RELATIONS), slots, slots), jnp.bool_, where.rows)
     if config.ngrams.heads:
         found["ngrams"] = _array((*shape, len(config.ngrams.tables)), jnp.int32, where.rows)

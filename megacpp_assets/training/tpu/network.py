@@ -19,6 +19,7 @@ from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
 from megacpp_assets.training.tpu.attention import Attend
 from megacpp_assets.training.tpu.chunks import enriched, relation_bias
+from megacpp_assets.training.tpu.state_space import read_states
 
 Weights = Mapping[str, jax.Array]
 Batch = Mapping[str, jax.Array]
@@ -72,24 +73,37 @@ def hidden(weights: Weights, batch: Batch, config: ModelConfig, attend: Attend) 
         return attend(_rotate(query, turned), _rotate(key, turned), value, batch["documents"], bias)
 
     # What a block computes is computed again for its gradients: only the stream between blocks is kept.
-    block = jax.checkpoint(partial(_block, config=config, attended=attended))
+    attends = jax.checkpoint(
+        partial(_block, config=config, mixer=partial(_attention, config=config, attended=attended))
+    )
+    carries = jax.checkpoint(partial(_block, config=config, mixer=partial(_states, batch=batch, config=config)))
     for number in range(config.layers):
         prefix = f"blocks.{number}."
         mine = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
-        x = block(x, mine)
+        x = carries(x, mine) if config.state_space.mixes(number) else attends(x, mine)
     return _norm(x, weights["norm"])
 
 
-def _block(x: jax.Array, weights: Weights, *, config: ModelConfig, attended: Callable[..., jax.Array]) -> jax.Array:
+def _block(x: jax.Array, weights: Weights, *, config: ModelConfig, mixer: Callable[..., jax.Array]) -> jax.Array:
+    x = x + mixer(x, weights)
+    gate, up = jnp.split(_linear(_norm(x, weights["mlp.norm"]), weights["mlp.gate_up"], config), 2, axis=-1)
+    return x + _linear(jax.nn.silu(gate) * up, weights["mlp.down"], config)
+
+
+def _attention(x: jax.Array, weights: Weights, *, config: ModelConfig, attended: Callable[..., jax.Array]) -> jax.Array:
     projected = _linear(_norm(x, weights["mixer.norm"]), weights["mixer.qkv"], config)
     borders = (config.hidden, config.hidden + config.groups * config.head_dim)
     query, key, value = (
         part.reshape(*part.shape[:2], -1, config.head_dim) for part in jnp.split(projected, borders, axis=-1)
     )
     mixed = attended(query, key, value)
-    x = x + _linear(mixed.reshape(x.shape), weights["mixer.out"], config)
-    gate, up = jnp.split(_linear(_norm(x, weights["mlp.norm"]), weights["mlp.gate_up"], config), 2, axis=-1)
-    return x + _linear(jax.nn.silu(gate) * up, weights["mlp.down"], config)
+    return _linear(mixed.reshape(x.shape), weights["mixer.out"], config)
+
+
+def _states(x: jax.Array, weights: Weights, *, batch: Batch, config: ModelConfig) -> jax.Array:
+    entered = _linear(_norm(x, weights["mixer.norm"]), weights["mixer.enter"], config)
+    gate, read = read_states(entered, weights, batch["positions"], config.state_space.state)
+    return _linear(_norm(read * jax.nn.silu(gate), weights["mixer.gate_norm"]), weights["mixer.out"], config)
 
 
 def _structure(weights: Weights, batch: Batch, config: StructureConfig) -> jax.Array:

@@ -20,7 +20,7 @@ from megacpp_assets.training.processes.ranks import Ranks  # noqa: E402
 from megacpp_assets.training.stepper import Stepper, TorchStepper  # noqa: E402
 from megacpp_assets.training.tpu.attention import attention_for  # noqa: E402
 from megacpp_assets.training.tpu.batch import arrays_of  # noqa: E402
-from megacpp_assets.training.tpu.chunks import enriched, relation_bias  # noqa: E402
+from megacpp_assets.training.tpu.chunks import enriched, membership, relation_bias  # noqa: E402
 from megacpp_assets.training.tpu.network import hidden  # noqa: E402
 from megacpp_assets.training.tpu.step import placement  # noqa: E402
 from megacpp_assets.training.tpu.stepper import TpuStepper  # noqa: E402
@@ -34,6 +34,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "shared keys, bounded scores, n-grams": {"kv_heads": 1, "softcap": 5.0, "ngram_heads": 2, "ngram_table": 1000},
     "platforms": {"platform_embedding": True},
     "chunks": {"tree_steps": 2, "relation_bias": True, "softcap": 5.0, "kv_heads": 1},
+    "states": {"state_space_every": 2, "layers": 2, "state_space_size": 8},
     "parts of a batch": {"batch_rows": 4, "accumulate": 2, "context_loss": 0.5},
 }
 
@@ -123,7 +124,10 @@ def test_no_gradient_of_a_document_reaches_another() -> None:
 
 
 def test_twenty_batches_of_every_kind_take_one_compilation_and_another_shape_is_refused() -> None:
-    recipe = recipe_of(structure_components="all", ngram_heads=1, ngram_table=100, tree_steps=1, relation_bias=True)
+    recipe = recipe_of(
+        structure_components="all", ngram_heads=1, ngram_table=100, tree_steps=1, relation_bias=True,
+        state_space_every=2, layers=2,
+    )  # fmt: skip
     stepper = TpuStepper(recipe, *made(recipe))
     compiled: list[str] = []
 
@@ -141,10 +145,33 @@ def test_twenty_batches_of_every_kind_take_one_compilation_and_another_shape_is_
             stepper.step(longer, weight_of(longer, recipe), 1e-2)
         parts = parts_of(recipe, 0)
         del parts[0].structure["dep_levels"]
-        with pytest.raises(KeyError, match="dep_levels"):
-            stepper.step(parts, weight_of(parts, recipe), 1e-2)
+        stepper.step(parts, weight_of(parts, recipe), 1e-2)
+        assert not compiled, "a missing column is filled in before the step"
     finally:
         jax.monitoring.unregister_event_duration_listener(heard)
+
+
+def test_chunks_of_tokens_follow_from_blocks_where_ids_are_missing() -> None:
+    recipe = recipe_of(tree_steps=1)
+    for seed in range(20):
+        arrays = arrays_of(parts_of(recipe, seed)[0], made(recipe)[0].config, 1.0)
+        without = {name: each for name, each in arrays.items() if not name.startswith("token_chunk")}
+        assert np.array_equal(membership(arrays), membership(without))
+
+
+def test_no_gradient_of_a_document_reaches_another_by_a_state() -> None:
+    recipe = recipe_of(structure_components="none", state_space_every=1, state_space_size=4)
+    model, _ = made(recipe)
+    batch = batch_of([[2, 50, 51, 52], [2, 60, 61, 62, 63]], row_tokens=16)
+    weights = {name: each.detach().numpy() for name, each in model.named_parameters()}
+    arrays = arrays_of(batch, model.config, 1.0)
+    attend = attention_for(placement(jax.devices("cpu")[:1], recipe).mesh, recipe.heads, 16, 0.0)
+
+    def of_second(embedding: Any) -> Any:
+        return hidden({**weights, "embedding": embedding}, arrays, model.config, attend)[0, 4:9].sum()
+
+    gradient = np.asarray(jax.grad(of_second)(weights["embedding"]))
+    assert (gradient[[50, 51, 52]] == 0).all() and (gradient[[60, 61, 62, 63]] != 0).any(axis=1).all()
 
 
 def test_rows_that_cannot_be_shared_evenly_are_refused() -> None:

@@ -59,7 +59,7 @@ def test_a_machine_without_tpus_is_refused_with_what_to_do(tmp_path: Path, monke
         trained(tiny_spec(tiny_root(tmp_path), device="tpu"))
 
 
-@pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"state_space_every": 2}])
+@pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"attention": "dense"}])
 def test_what_has_no_form_for_tpus_is_refused_by_its_key(changes: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.device is tpu"):
         TrainingRecipe(device="tpu", **changes)  # type: ignore[arg-type]
