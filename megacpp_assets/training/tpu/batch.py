@@ -40,7 +40,10 @@ def arrays_of(batch: RowBatch, config: ModelConfig, context_loss: float) -> Arra
     has_chunks = bool(config.relation_bias or config.tree_steps)
     chunks = _chunks(batch) if has_chunks else {}
     columns = {STRUCTURE_CHANNELS[name]: values for name, values in batch.structure.items()}
-    whole = canonicalize_structure_meta_for_xla(batch.input_ids, {**columns, **chunks}, tree_ffn=has_chunks)
+    has_structure = bool(config.structure.components)
+    whole = canonicalize_structure_meta_for_xla(
+        batch.input_ids, {**columns, **chunks}, structure=has_structure, tree_ffn=has_chunks
+    )
     for component in config.structure.components:
         channel = CHANNEL_OF[component]
         found[channel] = whole[STRUCTURE_CHANNELS[channel]]

@@ -63,6 +63,7 @@ def test_every_token_is_seen_once_in_order_as_in_one_process(scheduled: list[Any
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(3600)
 def test_a_thousand_batches_lose_double_and_move_no_token(tmp_path: Path) -> None:
     scheduled = in_processes(tmp_path, partial(schedule_all, batches_of_layout=CAMPAIGN_BATCHES))
     checked = [tokens_checked(scheduled, layout, CAMPAIGN_BATCHES) for layout in range(len(LAYOUTS))]
