@@ -5,16 +5,28 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.defs.instance import HOME_VARIABLE
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.ui.services import DAEMON_MODULE
-from tests.ui.kill_backfill import STAGES, daemon_of, launch, make_root, materializations, partitions, wait_for_end
+from tests.ui.kill_backfill import (
+    STAGES,
+    daemon_of,
+    database,
+    launch,
+    make_root,
+    materializations,
+    partitions,
+    wait_for_end,
+)
 from tests.ui.running import Ui, running_ui, wait_for
 
 _RELEASES = 3
@@ -46,10 +58,46 @@ def second_daemon(ui: Ui, root: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_daemon_that_is_killed_is_started_again_and_a_second_backfill_makes_nothing(tmp_path: Path) -> None:
-    root, keys = make_root(tmp_path, 2), partitions(2)
+    """With the database on a Postgres server; the test before has SQLite."""
+    with database(on_postgres=True):
+        _made_once_by_two_backfills(tmp_path)
+
+
+def _made_once_by_two_backfills(folder: Path) -> None:
+    root, keys = make_root(folder, 2), partitions(2)
     with running_ui(root) as ui:
         assert wait_for_end(ui, launch(ui, keys), kills=1)[0] == "COMPLETED_SUCCESS"
         made = {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")}
         assert wait_for_end(ui, launch(ui, keys), kills=0)[0] == "COMPLETED_SUCCESS"
     assert {file: file.stat().st_mtime_ns for file in (root / "receipts").rglob("*.json")} == made
     assert set(materializations(root).values()) == {2}, "one for each backfill"
+    assert not (root / "dagster" / "history").exists(), "nothing is in SQLite"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(7200)
+def test_on_postgres_a_hundred_partitions_are_made_once_under_twenty_kills_of_the_daemon(tmp_path: Path) -> None:
+    with database(on_postgres=True):
+        root, keys = make_root(tmp_path, 100), partitions(100)
+        with running_ui(root) as ui:
+            assert wait_for_end(ui, launch(ui, keys), kills=20) == ("COMPLETED_SUCCESS", 20)
+        assert materializations(root) == Counter((stage, key) for stage in STAGES for key in keys)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1800)
+def test_a_backfill_goes_on_when_postgres_is_back_after_a_minute_and_records_each_partition_once(
+    tmp_path: Path,
+) -> None:
+    with database(on_postgres=True) as server:
+        assert server is not None
+        root, keys = make_root(tmp_path, _RELEASES), partitions(_RELEASES)
+        with running_ui(root) as ui:
+            backfill = launch(ui, keys)
+            wait_for(lambda: materializations(root))
+            server.stop("immediate")
+            time.sleep(60)
+            assert ui.process.poll() is None
+            server.start()
+            assert wait_for_end(ui, backfill, kills=0)[0] == "COMPLETED_SUCCESS"
+        assert materializations(root) == Counter((stage, key) for stage in STAGES for key in keys)
