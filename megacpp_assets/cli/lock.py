@@ -64,12 +64,14 @@ def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, 
 @lock_group.command("history")
 @data_root_option
 def history_command(data_root: str | None) -> None:
-    """Print every change of the lock, oldest first, with the number of the state before it."""
+    """Print every change of the lock, oldest first: the number of the state before it, its time, who and why."""
     root = resolve_root(data_root)
     states = [*lock_history(root), (0, read_lock(root))]
     notes = lock_notes(root)
+    if len(states) == 1:
+        click.echo("no earlier state of corpus.lock")
     for (number, before), (_, after) in pairwise(states):
-        click.echo(f"after {number}{_noted(notes.get(number))}")
+        click.echo(f"after state {number}, {_noted(notes.get(number, {}))}")
         for line in _all_changes(before, after):
             click.echo(f"    {line}")
 
@@ -88,15 +90,15 @@ def diff_command(number: int, data_root: str | None) -> None:
         click.echo(line)
 
 
-def _noted(note: Mapping[str, Any] | None) -> str:
-    if note is None:
-        return ""
+def _noted(note: Mapping[str, Any]) -> str:
+    """Return the time of a change in UTC; for a promotion or a removal also who made it and why."""
+    time = f"{note['at'].replace('T', ' ').removesuffix('Z')} UTC" if "at" in note else "time not recorded"
     if "removed" in note:
-        return f": {note['removed']} removed by {note['who']} at {note['at']}; {note['why']}"
-    checks = f"{len(note['checks'])} checks passed" if note["checked"] else "unchecked"
-    return (
-        f": {note['promoted']} promoted by {note['who']} at {note['at']}, {checks}; {note['why'] or 'no reason given'}"
-    )
+        return f"{time}: {note['removed']} removed by {note['who']}; {note['why']}"
+    if "promoted" in note:
+        checks = f"{len(note['checks'])} checks passed" if note["checked"] else "unchecked"
+        return f"{time}: {note['promoted']} promoted by {note['who']}, {checks}; {note['why'] or 'no reason given'}"
+    return time
 
 
 def _facts(corpus: CorpusLock) -> dict[str, str]:

@@ -6,7 +6,6 @@ were made from it can still be audited.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -110,6 +109,5 @@ def _refuse(corpus: Corpus, text: str, failures: Sequence[CheckResult]) -> None:
 
 
 def _note(text: str, who: str, why: str, results: Sequence[CheckResult]) -> dict[str, object]:
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     checks = {check.name: asdict(check) for check in results}
-    return {"promoted": text, "who": who, "why": why, "at": now, "checked": bool(results), "checks": checks}
+    return {"promoted": text, "who": who, "why": why, "checked": bool(results), "checks": checks}

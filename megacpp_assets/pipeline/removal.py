@@ -6,7 +6,6 @@ Artifacts of the repository itself and earlier checkpoints stay, so that an audi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from megacpp_assets.contract.corpus import Corpus
@@ -33,10 +32,7 @@ def remove(corpus: Corpus, removal: Removal, *, who: str) -> Corpus:
     `SpecError` for a repository that the dataset lacks, and for a pattern that matches none of its files.
     """
     require_present(corpus, removal)
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return remove_from_lock(
-        corpus, removal, note={"removed": removal.what, "who": who, "why": removal.reason, "at": now}
-    )
+    return remove_from_lock(corpus, removal, note={"removed": removal.what, "who": who, "why": removal.reason})
 
 
 def made_steps(corpus: Corpus) -> list[Step]:

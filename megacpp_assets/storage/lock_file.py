@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.remote import pull_lock, push_lock
 
 _NOTE: Final = ".json"
-"""Beside a state of the history: who made the change that ended it, and why."""
+"""The suffix of the note of a state: when the change that ended it was made; by whom and why, where that is known."""
 
 
 def read_lock(root: Path) -> LockFile:
@@ -40,9 +41,10 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
 def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mapping[str, Any] | None = None) -> LockFile:
     """Apply `change` under the root's lock; the file is left alone when nothing changes, else the old one is kept.
 
-    `note` is kept with it: who changed it, and why. In a cache the bucket's lock is changed first. If another machine
-    changes it meanwhile, `change` is applied again to what it is then.
+    `note` is kept with it: who changed it, and why. The time of the change is added as `at`. In a cache the bucket's
+    lock is changed first. If another machine changes it meanwhile, `change` is applied again to what it is then.
     """
+    dated = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **(note or {})}
     with writing(root, LOCK_FILE):
         while True:
             state = pull_lock(root)
@@ -51,8 +53,8 @@ def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mappin
             is_stored = state is None or bool(state.generation) or not after.datasets
             if after == before and is_stored:
                 return after
-            if push_lock(root, state, after.to_bytes(), note):
-                _keep(root, before, note)
+            if push_lock(root, state, after.to_bytes(), dated):
+                _keep(root, before, dated)
                 write_atomic(root / LOCK_FILE, after.to_bytes())
                 return after
 
@@ -63,12 +65,12 @@ def lock_history(root: Path) -> list[tuple[int, LockFile]]:
 
 
 def lock_notes(root: Path) -> dict[int, dict[str, Any]]:
-    """Number of a state of the history -> who made the change that ended it, and why, where that was told."""
+    """Return number of a state -> the note of the change that ended it. Changes of earlier versions have none."""
     notes = {int(file.stem): file.with_suffix(_NOTE) for file in _entries(root)}
     return {number: json.loads(file.read_bytes()) for number, file in notes.items() if file.exists()}
 
 
-def _keep(root: Path, lock: LockFile, note: Mapping[str, Any] | None) -> None:
+def _keep(root: Path, lock: LockFile, note: Mapping[str, Any]) -> None:
     """Add `lock` to the history, unless a crash left it there already or there was no lock yet."""
     if not lock.datasets:
         return
@@ -80,10 +82,7 @@ def _keep(root: Path, lock: LockFile, note: Mapping[str, Any] | None) -> None:
         folder.mkdir(exist_ok=True)
         path = folder / f"{int(entries[-1].stem) + 1 if entries else 1:06d}.toml"
     # Before the state: one that a crash left alone is the next change's, which writes it anew.
-    if note is None:
-        path.with_suffix(_NOTE).unlink(missing_ok=True)
-    else:
-        write_atomic(path.with_suffix(_NOTE), canonical_json(dict(note)))
+    write_atomic(path.with_suffix(_NOTE), canonical_json(dict(note)))
     if not path.exists():
         write_atomic(path, data)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.storage.layout import LOCK_FILE
-from megacpp_assets.storage.lock_file import read_corpus, read_lock, update_lock
+from megacpp_assets.storage.lock_file import lock_notes, read_corpus, read_lock, update_lock
 from tests.storage.crash import run_killed_at
 
 
@@ -34,6 +36,17 @@ def test_an_update_that_changes_nothing_leaves_the_file_alone(tmp_path: Path) ->
     add(tmp_path, "tiny")
     after = (tmp_path / LOCK_FILE).stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_the_note_of_every_change_has_its_time(tmp_path: Path) -> None:
+    before = time.time()
+    for dataset in ("one", "two", "three"):
+        add(tmp_path, dataset)
+    times = [note["at"] for note in lock_notes(tmp_path).values()]
+    assert len(times) == 2, "before the first change there was no lock"
+    for text in times:
+        seconds = calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+        assert int(before) <= seconds <= time.time()
 
 
 def test_updates_of_several_processes_are_all_kept(tmp_path: Path) -> None:
