@@ -13,6 +13,11 @@ from typing import Self
 from megacpp_assets.contract.sources.urls import without_secrets
 
 
+def closest_name(name: str, known: Iterable[str]) -> str:
+    """Return the name of `known` that is most like `name`, or "" if none is: `closest` of an error."""
+    return "".join(get_close_matches(name, list(known), n=1))
+
+
 class MegacppError(Exception):
     """The root of all expected errors. The command line prints it without a traceback.
 
@@ -69,8 +74,8 @@ class SpecError(MegacppError):
         """
         known = tuple(known)
         asked, found = f"{what} {name!r}", "an unknown name"
-        if close := get_close_matches(name, known, n=1):
-            return cls(asked, found=found, do=do, closest=close[0])
+        if close := closest_name(name, known):
+            return cls(asked, found=found, do=do, closest=close)
         return cls(asked, expected=f"one of {', '.join(known)}", found=found, do=do)
 
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.defs.automate.alerting import Alerts
 from megacpp_assets.defs.keys import partition_of, register, shown_asset, unregister
 from megacpp_assets.defs.records import recording
@@ -64,6 +64,17 @@ def run_stage(
         raise missing.gap(shown_asset(missing.step))
     with recording(context) as records:
         run_steps(corpus, steps, LogWatch(context.log), records, machine_budget(), retrain=retrain)
+
+
+def require_requested(corpus: Corpus, references: Sequence[str], mixtures: Sequence[str]) -> None:
+    """Raise `SpecError` for a key that can be no partition. Otherwise hours of other partitions may come before it.
+
+    Whether a repository has a new reference is asked where the first stage pins it.
+    """
+    for key in references:
+        corpus.lock.pin(RepoRef.parse(key).name)
+    for key in mixtures:
+        corpus.mixture(Mixture.parse(key).key)
 
 
 def apply_promotion_policy(corpus: Corpus, instance: dg.DagsterInstance, log: dg.DagsterLogManager) -> Corpus:

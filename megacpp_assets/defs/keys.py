@@ -12,6 +12,8 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
+from megacpp_assets.pipeline.corpus import open_corpus
+from megacpp_assets.pipeline.pinning import require_at_source
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.lock_file import read_corpus
@@ -103,16 +105,21 @@ def unregister(instance: dg.DagsterInstance, dataset: str, keys: Sequence[str]) 
 
 
 def require_partitions(root: Path, set_name: str, keys: Sequence[str]) -> None:
-    """`SpecError` for a key that is not NAME@REF, and for a repository that the dataset lacks.
+    """Raise `SpecError` before Dagster keeps a key that can be no partition.
 
-    Sets of partitions that are not ours are not judged.
+    That is a key that is not NAME@REF, one of a repository that the dataset lacks, and one of a reference that the
+    repository's source lacks. Sets of partitions that are not ours are not judged.
     """
     if not set_name.startswith(_SET):
         return
-    names = {RepoRef.parse(key).name for key in keys}
-    lock = read_corpus(root, set_name.removeprefix(_SET))
-    for name in sorted(names - {pin.name for pin in lock.known}):
+    dataset = set_name.removeprefix(_SET)
+    references = [RepoRef.parse(key) for key in keys]
+    lock = read_corpus(root, dataset)
+    known = {pin.partition for pin in lock.known}
+    for name in sorted({each.name for each in references} - {each.name for each in known}):
         lock.pin(name)
+    if unknown := [each.key for each in references if each not in known]:
+        require_at_source(open_corpus(root, dataset), unknown)
 
 
 def _set_name(dataset: str) -> str:

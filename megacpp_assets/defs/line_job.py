@@ -82,13 +82,15 @@ def _op(corpus: Corpus, stage: Stage, *, after_others: bool) -> dg.OpDefinition:
         required_resource_keys={ASKED},
     )
     def make(context: dg.OpExecutionContext) -> None:
-        from megacpp_assets.defs.body import run_stage
+        from megacpp_assets.defs.body import require_requested, run_stage
 
         asked: Asked = getattr(context.resources, ASKED)
         partitions = {Kind.REPOSITORY: asked.references, Kind.MIXTURE: asked.mixtures, Kind.DATASET: None}[stage.kind]
         retrain = asked.train_tokenizer_again and stage.name == TOKENIZER
         try:
-            run_stage(open_corpus(root, dataset), stage, partitions, context, retrain=retrain)
+            present = open_corpus(root, dataset)
+            require_requested(present, asked.references or (), asked.mixtures or ())
+            run_stage(present, stage, partitions, context, retrain=retrain)
         except MegacppError as error:
             raise dg.Failure(str(error), allow_retries=False) from None
 

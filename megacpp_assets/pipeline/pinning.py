@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.errors import SourceUnreachable, SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile, RepoPin, TokenizerPin
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.names import CATEGORY_PREFIX
@@ -98,6 +99,17 @@ def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -
 def remove_from_lock(corpus: Corpus, removal: Removal, note: Mapping[str, Any]) -> Corpus:
     """Remove what `removed` names from the corpus and from `corpus.lock`. The lock's history records the `note`."""
     return _update(corpus, lambda lock: lock.removing(removal), note=note)
+
+
+def require_at_source(corpus: Corpus, texts: Sequence[str]) -> None:
+    """Raise `SpecError` for the first of `texts` (`NAME@REF`) that its source lacks.
+
+    A source that does not answer says nothing about its references: then the step that needs them fails.
+    """
+    references = References.of(corpus.root, corpus.recipe, corpus.lock)
+    for text in texts:
+        with suppress(SourceUnreachable):
+            references.resolve(text)
 
 
 def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[RepoRef, ...]]:

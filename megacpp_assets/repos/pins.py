@@ -10,6 +10,7 @@ from megacpp_assets.contract.errors import SourcePinMismatch, SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.sources import source_url
 from megacpp_assets.repos.upstream.references import PEELED, commit_of, named_references, remote_references
 
 TIP = "tip"
@@ -67,7 +68,10 @@ def _named(entry: CatalogueEntry, ref: str, root: Path) -> tuple[str, str]:
     tags = (name.removeprefix(_TAGS) for name, _ in remote_references(entry.url, root, "--tags"))
     last = sorted(heapq.nlargest(_SHOWN, (name for name in tags if not name.endswith(PEELED))))
     raise SpecError(
-        f"{entry.name}@{ref}", expected="a tag, a branch, tip or a commit id", found=f"tags {', '.join(last) or 'none'}"
+        f"{entry.name}@{ref}",
+        expected="a tag, a branch, tip or a commit id",
+        found=f"tags {', '.join(last) or 'none'}",
+        do=f"name one that the source has; git ls-remote {source_url(entry.url, root)} lists them",
     )
 
 

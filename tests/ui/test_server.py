@@ -167,6 +167,7 @@ PARTITIONS = f"{{ assetNodeOrError(assetKey: {ASSET}) {{ ... on AssetNode {{ par
         ("sample-kernel@v1,v2", "SpecError: partition key 'sample-kernel@v1,v2'; expected NAME@REF of letters"),
         ("../../etc/passwd", "SpecError: partition key '../../etc/passwd'; expected NAME@REF of letters"),
         ("sample-kernl@v1.0.0", "expected a pin of sample-kernl; found those of sample-kernel; what to do: "),
+        ("sample-kernel@v9.9.9", "sample-kernel@v9.9.9; expected a tag, a branch, tip or a commit id; found tags v1."),
     ],
 )
 def test_the_dialog_that_adds_a_partition_says_why_a_key_is_refused(ui: Ui, key: str, said: str) -> None:

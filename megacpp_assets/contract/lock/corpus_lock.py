@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import tomlkit
 
-from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError, closest_name
 from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.lock.written import require_forms, require_same_commit, require_texts
 from megacpp_assets.contract.partition import RepoRef
@@ -86,10 +86,12 @@ class CorpusLock:
         for pin in self.repos:
             if pin.name == name:
                 return pin
+        known = sorted({pin.name for pin in self.repos})
         raise SpecError(
-            f"corpus.lock, dataset {self.dataset}",
+            f"repository {name!r} in corpus.lock, dataset {self.dataset}",
+            closest=closest_name(name, known),
             expected=f"a pin of {name}",
-            found=f"those of {', '.join(sorted({pin.name for pin in self.repos})) or 'none'}",
+            found=f"those of {', '.join(known) or 'none'}",
             do=f"name {name} under repos of the dataset's recipe and run that, or megacpp run --repos {name}, which "
             "makes a dataset of its own; megacpp repos add for a repository that no catalogue has",
         )

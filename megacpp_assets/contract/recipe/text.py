@@ -16,7 +16,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
 from megacpp_assets.contract.recipe.whole import Recipe
@@ -151,7 +151,7 @@ def _text(name: str) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file in UTF-8"
         found = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        close = "".join(get_close_matches(name, SHIPPED, n=1))
+        close = closest_name(name, SHIPPED)
         raise SpecError(f"recipe {name!r}", expected=expected, found=found, closest=close) from error
 
 

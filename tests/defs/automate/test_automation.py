@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -172,7 +173,7 @@ def test_nothing_starts_by_itself_unless_it_was_asked_to(root: Path, monkeypatch
     assert running() == {"mine__releases", "mine__tips", "mine__backfill"}
 
 
-def _run(root: Path, job: str, **words: str) -> dg.ExecuteInProcessResult:
+def _run(root: Path, job: str, **words: Any) -> dg.ExecuteInProcessResult:
     with open_instance(root) as instance:
         found = build_definitions(root).resolve_job_def(job)
         return found.execute_in_process(instance=instance, raise_on_error=False, **words)
@@ -213,15 +214,44 @@ def test_a_partition_that_is_none_is_refused_in_one_sentence_before_dagster_keep
     assert not [file for file in root.rglob("*") if file.is_file() and b"user:secret@host" in file.read_bytes()]
 
 
-def test_a_reference_that_upstream_does_not_have_gets_one_sentence_and_the_lock_stays(root: Path) -> None:
-    before = (root / "corpus.lock").read_bytes()
+def test_a_reference_that_its_source_lacks_is_refused_before_dagster_keeps_it(root: Path) -> None:
+    with open_instance(root) as instance:
+        with pytest.raises(SpecError, match=r"lib@v9; expected a tag, .*; found tags v1.0; what to do: name one"):
+            instance.add_dynamic_partitions("repo_ref__mine", ["lib@v1.0", "lib@v9"])
+        assert instance.get_dynamic_partitions("repo_ref__mine") == []
+
+
+def test_a_reference_is_added_while_its_source_does_not_answer(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "lib").rename(tmp_path / "elsewhere")
     with open_instance(root) as instance:
         instance.add_dynamic_partitions("repo_ref__mine", ["lib@v9"])
+        assert instance.get_dynamic_partitions("repo_ref__mine") == ["lib@v9"]
+
+
+def test_a_reference_that_was_deleted_after_it_was_added_gets_one_sentence_and_the_lock_stays(
+    root: Path, tmp_path: Path
+) -> None:
+    before = (root / "corpus.lock").read_bytes()
+    git(tmp_path / "lib", "tag", "v9")
+    with open_instance(root) as instance:
+        instance.add_dynamic_partitions("repo_ref__mine", ["lib@v9"])
+    git(tmp_path / "lib", "tag", "--delete", "v9")
     done = _run(root, "mine__pinned_repos__curated_files__semantic_jsonl__job", partition_key="lib@v9")
     (failure,) = [event for event in done.all_events if event.is_step_failure]
     data = failure.step_failure_data.user_failure_data
     assert data is not None and "lib@v9; expected a tag" in str(data.description)
     assert (root / "corpus.lock").read_bytes() == before
+    with open_instance(root) as instance:
+        assert instance.get_dynamic_partitions("repo_ref__mine") == []
+
+
+def test_a_wrong_mixture_in_the_launchpad_is_refused_before_any_stage_runs(root: Path) -> None:
+    config = {"resources": {"asked": {"config": {"mixtures": ["bas/4k"]}}}}
+    done = _run(root, "mine__line__job", run_config=config)
+    first = next(event for event in done.all_events if event.is_step_failure)
+    data = first.step_failure_data.user_failure_data
+    assert first.step_key == "pinned_repos" and data is not None and "did you mean `base`?" in str(data.description)
+    assert not (root / "cpp_raw").exists()
 
 
 def test_a_branch_added_in_the_ui_is_not_made_under_a_name_that_moves(root: Path, tmp_path: Path) -> None:
