@@ -1,9 +1,12 @@
-"""The page of the reports: the table that `megacpp quality` prints, its plots, and the tests that did not pass."""
+"""The page of the reports: when they and their data were made, the table that `megacpp quality` prints, its plots,
+and the tests that did not pass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +26,7 @@ _MOST_BARS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """A title and a query of (name, number) rows over a mart; `?` is the dataset."""
+    """A title and a query of (name, number) rows over a mart, the largest first; `?` is the dataset."""
 
     title: str
     query: str
@@ -52,14 +55,20 @@ _PLOTS: Final = (
         "SELECT partition_key, 100 * resolved_call_share AS figure FROM marts.semantic_coverage"
         " WHERE dataset = ? AND resolved_call_share IS NOT NULL",
     ),
+    _Plot(
+        "last loss by mixture (nats a token)",
+        "SELECT specialist || '/' || phase, arg_max(last_loss, saved_at_step) AS figure FROM marts.checkpoints"
+        " WHERE dataset = ? AND last_loss IS NOT NULL GROUP BY 1",
+    ),
 )
+_TIMES: Final = "SELECT count(*), min(sealed_at), max(sealed_at) FROM raw.artifacts WHERE dataset = ?"
 
 
 def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: Sequence[Outcome]) -> str:
-    """Return the page as HTML without scripts. The marts must have been built."""
+    """Return the page as HTML without scripts. The marts must have been built just now."""
     with open_database(root) as connection:
         datasets = [part for name, lines in summaries.items() for part in _dataset(connection, name, lines)]
-    body = "\n".join(["<h1>Reports of the data root</h1>", _tests(outcomes), *datasets])
+    body = "\n".join(["<h1>Reports of the data root</h1>", f"<p>{_built_now()}</p>", _tests(outcomes), *datasets])
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reports</title>'
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
@@ -68,15 +77,26 @@ def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: 
 
 def summary_markdown(summaries: Mapping[str, Sequence[Line]]) -> str:
     """Return the same table as markdown, for the first page of dbt's documentation."""
-    lines = []
+    lines = [_built_now(), ""]
     for dataset, rows in summaries.items():
         lines += [f"### {dataset}", "", "| | |", "|---|---|", *(f"| {label} | {said} |" for label, said in rows), ""]
     return "\n".join(lines)
 
 
+def _built_now() -> str:
+    """Return a sentence with the present time."""
+    return f"Built by megacpp quality on {_minute(datetime.now(UTC))}."
+
+
+def _minute(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
 def _dataset(connection: duckdb.DuckDBPyConnection, name: str, lines: Sequence[Line]) -> Iterator[str]:
     rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(said)}</td></tr>" for label, said in lines)
-    yield f"<h2>{escape(name)}</h2>\n<table>{rows}</table>"
+    [(count, first, last)] = connection.execute(_TIMES, [name]).fetchall()
+    times = f"<p>{count:,} artifacts, made from {_minute(first)} to {_minute(last)}.</p>" if count else ""
+    yield f"<h2>{escape(name)}</h2>\n{times}\n<table>{rows}</table>"
     for plot in _PLOTS:
         found = connection.execute(f"SELECT * FROM ({plot.query}) ORDER BY figure DESC, 1", [name]).fetchall()
         values = [(str(label), float(number)) for label, number in found[:_MOST_BARS]]

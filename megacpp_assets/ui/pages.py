@@ -26,13 +26,16 @@ from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.stages import STAGES, Kind
 from megacpp_assets.reports import place
 from megacpp_assets.ui.refusals import quoted, refusal, said
+from megacpp_assets.ui.reports import not_built, reports_page, with_links
 
 Endpoint = Callable[[Request], Response]
 
 _SHA256_DIGITS: Final = 64
 _SLUG: Final = r"[a-z0-9_]+"
 _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_PAGE_POLICY: Final = f"{_NOTHING}; style-src 'unsafe-inline'; sandbox"
+_PICTURE_POLICY: Final = f"{_NOTHING}; style-src 'unsafe-inline'; sandbox"
+_PAGE_POLICY: Final = f"{_PICTURE_POLICY} allow-same-origin"
+"""They run no script either. Without an origin of their own, the guard would reject their links to Dagster's pages."""
 _DOCS_POLICY: Final = (
     f"{_NOTHING}; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "sandbox allow-scripts"
@@ -48,11 +51,13 @@ def routes_of(root: Path) -> list[BaseRoute]:
 
     def docs(request: Request) -> Response:
         del request
-        return _built(place.docs(root), _DOCS_POLICY)
+        return _docs(root)
 
     def reports(request: Request) -> Response:
         del request
-        return _built(place.page(root), _PAGE_POLICY)
+        page = reports_page(root)
+        headers = _headers(_PAGE_POLICY)
+        return not_built(root, headers) if page is None else HTMLResponse(page, headers=headers)
 
     def picture(request: Request) -> Response:
         return _picture(root, request.path_params["manifest"], request.path_params["slug"])
@@ -75,10 +80,10 @@ def _audit(root: Path, manifest: str) -> Response:
         return refusal(404, "audit page", expected=expected, found=quoted([manifest]), do=do)
     try:
         history = read_history(root)
-        page = page_of(history, known_checkpoint(history, manifest))
+        page = page_of(history, known_checkpoint(history, manifest)).decode()
     except MegacppError as error:
         return said(404, error)
-    return HTMLResponse(page, headers=_headers(_PAGE_POLICY))
+    return HTMLResponse(with_links(page), headers=_headers(_PAGE_POLICY))
 
 
 def _asset_page(root: Path, stage: str) -> Endpoint:
@@ -112,19 +117,19 @@ def _picture(root: Path, manifest: str, slug: str) -> Response:
     if file is None or not file.is_file():
         do = "run the step again, or remove dagster/ of the data root and run megacpp run, which records it again"
         return refusal(404, "picture", expected="one of a materialization", found=quoted([manifest, slug]), do=do)
-    return FileResponse(file, media_type="image/svg+xml", headers=_headers(_PAGE_POLICY))
+    return FileResponse(file, media_type="image/svg+xml", headers=_headers(_PICTURE_POLICY))
 
 
 def _is_sha256(text: str) -> bool:
     return len(text) == _SHA256_DIGITS and set(text) <= set(string.hexdigits.lower())
 
 
-def _built(file: Path, policy: str) -> Response:
-    """Return a page that the reports wrote."""
+def _docs(root: Path) -> Response:
+    """Return dbt's documentation. It has no links to Dagster's pages: its scripts have no origin of their own."""
+    file = place.docs(root)
     if not file.is_file():
-        do = "materialize the group reports, or run megacpp quality"
-        return refusal(404, "page of the reports", expected="reports that were built", found="none", do=do)
-    return FileResponse(file, media_type="text/html", headers=_headers(policy))
+        return not_built(root, _headers(_PAGE_POLICY))
+    return FileResponse(file, media_type="text/html", headers=_headers(_DOCS_POLICY))
 
 
 def _headers(policy: str) -> dict[str, str]:

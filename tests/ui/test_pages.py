@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from megacpp_assets.contract.columns import MANIFEST_FILE
+from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.showing.gallery import picture_file
@@ -51,7 +52,7 @@ def test_the_audit_page_of_a_checkpoint_says_its_tokenizers_commit_and_may_run_n
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
     assert "a" * 40 in answer.text and CHECKPOINT in answer.text and "Other files of this export" not in answer.text
     said = policy(answer.headers)
-    assert said["default-src"] == ["'none'"] and said["sandbox"] == [] and "script-src" not in said
+    assert said["default-src"] == ["'none'"] and said["sandbox"] == ["allow-same-origin"] and "script-src" not in said
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -116,18 +117,32 @@ def test_a_picture_is_served_by_its_manifest_and_name_alone(world: World, pages:
         assert pages.get(f"{PICTURE_PAGE}/{other}").status_code == 404
 
 
-def test_the_page_of_the_reports_runs_no_script(world: World, pages: TestClient) -> None:
-    missing = pages.get(REPORTS_PAGE)
-    assert missing.status_code == 404 and "run megacpp quality" in missing.text
+@pytest.mark.parametrize("place", [REPORTS_PAGE, DOCS_PAGE])
+def test_before_the_reports_are_built_a_page_says_what_to_run(world: World, pages: TestClient, place: str) -> None:
+    missing = pages.get(place)
+    assert missing.status_code == 404 and missing.headers["content-type"].startswith("text/html")
+    assert f"megacpp quality --data-root {world.root}" in missing.text and 'href="/asset-groups"' in missing.text
+
+
+def test_the_page_of_the_reports_runs_no_script_and_leads_to_the_asset_graph(world: World, pages: TestClient) -> None:
     page(world.root).parent.mkdir(parents=True)
-    page(world.root).write_text("<title>reports</title>")
+    page(world.root).write_text("<title>reports</title><body>\n</body>")
     answer = pages.get(REPORTS_PAGE)
-    assert answer.text == "<title>reports</title>" and policy(answer.headers)["sandbox"] == []
+    said = policy(answer.headers)
+    assert said["default-src"] == ["'none'"] and said["sandbox"] == ["allow-same-origin"] and "script-src" not in said
+    assert 'href="/asset-groups"' in answer.text and f'href="{DOCS_PAGE}"' in answer.text
+
+
+def test_the_page_of_the_reports_says_if_artifacts_are_newer(world: World, pages: TestClient) -> None:
+    page(world.root).parent.mkdir(parents=True)
+    page(world.root).write_text("<body>\n</body>")
+    assert "Artifacts made after these reports" not in pages.get(REPORTS_PAGE).text
+    seal = world.root / CHECKPOINT / COMPLETE_FILE
+    os.utime(seal, (seal.stat().st_atime, page(world.root).stat().st_mtime + 1))
+    assert "Artifacts made after these reports: 1." in pages.get(REPORTS_PAGE).text
 
 
 def test_dbts_docs_are_served_with_scripts_that_belong_to_nobody(world: World, pages: TestClient) -> None:
-    missing = pages.get(DOCS_PAGE)
-    assert missing.status_code == 404 and "run megacpp quality" in missing.text
     docs(world.root).parent.mkdir(parents=True)
     docs(world.root).write_text("<title>docs</title>")
     answer = pages.get(DOCS_PAGE)
