@@ -33,7 +33,14 @@ from sqlalchemy.pool import NullPool
 
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.database import connect, postgres_url, unreachable
-from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, MANIFEST_METADATA, home_of, path_of
+from megacpp_assets.defs.showing.paths import (
+    DATA_VERSION_TAG,
+    EARLIER_METADATA,
+    HASHES_METADATA,
+    MANIFEST_METADATA,
+    home_of,
+    path_of,
+)
 from megacpp_assets.lineage.audit import EventLog
 
 _EVENTS: Final = table(
@@ -147,5 +154,9 @@ def _hashes(event: dict[str, Any]) -> Iterator[str]:
     """Yield the hashes of the artifact and of the checkpoints that its run saved before."""
     made = event["dagster_event"]["event_specific_data"]["materialization"]
     for entry in made["metadata_entries"]:
-        if entry["label"] in (MANIFEST_METADATA, EARLIER_METADATA):
-            yield from entry["entry_data"]["text"].split()
+        label, value = entry["label"], entry["entry_data"]
+        if label == HASHES_METADATA:
+            yield value["data"][MANIFEST_METADATA]
+            yield from value["data"][EARLIER_METADATA]
+        elif label in (MANIFEST_METADATA, EARLIER_METADATA):
+            yield from value["text"].split()

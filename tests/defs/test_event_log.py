@@ -5,10 +5,11 @@ from __future__ import annotations
 import resource
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -21,7 +22,7 @@ from megacpp_assets.defs.event_log import event_log
 from megacpp_assets.defs.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.records import DagsterRecords
-from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, MANIFEST_METADATA
+from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, HASHES_METADATA, MANIFEST_METADATA
 from tests.pipeline.roots import command, data_hashes, environment, megacpp
 from tests.postgres import Server, server
 
@@ -54,11 +55,24 @@ def _filled(root: Path) -> Path:
         for number in range(3):
             for stage, partition in STEPS:
                 key, shown = key_of("corpus", stage, partition)
-                told = {MANIFEST_METADATA: f"{stage}-{partition}-{number}"}
-                if stage == "trained_checkpoint":
-                    told[EARLIER_METADATA] = f"early-{number} earlier-{number}"
+                told = _told(f"{stage}-{partition}-{number}", number if stage == "trained_checkpoint" else None)
                 instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=told))
     return root
+
+
+def _told(manifest: str, number: int | None) -> dict[str, dg.MetadataValue | str]:  # type: ignore[type-arg]
+    """Metadata with the hash: those with number 0 as an earlier version wrote them."""
+    earlier = [] if number is None else [f"early-{number}", f"earlier-{number}"]
+    if manifest.endswith("-0"):
+        return {MANIFEST_METADATA: manifest, **({EARLIER_METADATA: " ".join(earlier)} if earlier else {})}
+    return {HASHES_METADATA: dg.MetadataValue.json({MANIFEST_METADATA: manifest, EARLIER_METADATA: earlier})}
+
+
+def _words(metadata: Mapping[str, Any]) -> list[str]:
+    """The hashes in the metadata of a materialization, as Dagster returns it."""
+    whole = metadata[HASHES_METADATA].value if HASHES_METADATA in metadata else {}
+    text = [str(metadata[name].value) for name in (MANIFEST_METADATA, EARLIER_METADATA) if name in metadata]
+    return [*whole.get(EARLIER_METADATA, []), whole.get(MANIFEST_METADATA, ""), *" ".join(text).split()]
 
 
 def _by_dagster(root: Path, stage: str, partition: str) -> set[str]:
@@ -67,8 +81,7 @@ def _by_dagster(root: Path, stage: str, partition: str) -> set[str]:
     with open_instance(root) as instance:
         records = instance.fetch_materializations(wanted, limit=100).records
     metadata = [record.asset_materialization.metadata for record in records if record.asset_materialization]
-    names = (MANIFEST_METADATA, EARLIER_METADATA)
-    return {word for told in metadata for name in names if name in told for word in str(told[name].value).split()}
+    return {word for told in metadata for word in _words(told) if word}
 
 
 @pytest.mark.parametrize(("stage", "partition"), STEPS)

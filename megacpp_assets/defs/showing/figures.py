@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ REST: Final = "other figures"
 
 _MEGABYTE: Final = 1e6
 _PPM_PER_CENT: Final = 1e4
+_HASH: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_DIGITS: Final = 12
+"""As on the command line."""
 
 _NAMES: Final = {
     "calls_resolved_per_cent": "calls resolved (%)",
@@ -69,12 +73,17 @@ def figure(stat: str, value: float | str) -> tuple[str, float | str]:
     """
     name = _NAMES.get(stat, stat.replace("_", " "))
     if isinstance(value, str):
-        return name, value
+        return name, shortened(value)
     if stat.endswith("_ppm"):
         return f"{name.removesuffix(' ppm')} (%)", round(value / _PPM_PER_CENT, 2)
     if stat.endswith("_bytes"):
         return f"{name.removesuffix(' bytes')} (MB)", _megabytes(value)
     return name, f"{value:,}" if isinstance(value, int) else round(value, 3)
+
+
+def shortened(text: str) -> str:
+    """Return the first digits of a hash, and any other text unchanged."""
+    return f"{text[:_DIGITS]}…" if _HASH.fullmatch(text) else text
 
 
 def _megabytes(number: float) -> float:

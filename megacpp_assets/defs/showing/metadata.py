@@ -1,4 +1,4 @@
-"""The metadata of a materialization, most interesting first: links, pictures, figures, tables, then hashes."""
+"""The metadata of a materialization, most interesting first: links, a picture, figures, pictures, tables, hashes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, Final
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.showing.figures import figures, other_figures
+from megacpp_assets.defs.showing.figures import figures, other_figures, shortened
 from megacpp_assets.defs.showing.gallery import write_pictures
 from megacpp_assets.defs.showing.identity import identity
 from megacpp_assets.defs.showing.paths import (
     AUDIT_PAGE,
     EARLIER_METADATA,
+    HASHES_METADATA,
     MANIFEST_METADATA,
     PATH_METADATA,
     REPORTS_PAGE,
@@ -35,7 +36,6 @@ _HEADS: Final = {
     "skipped": ("reason", "definitions"),
 }
 """Column heads of tables of numbers by name. All other tables have figures and values."""
-_DIGITS: Final = 12
 _REPO_HEADS: Final = {"left_out": "left out (near-duplicates of validation)"}
 """Column heads of the table of repositories whose statistic does not say enough."""
 
@@ -46,10 +46,12 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
     """Return all metadata of a finished step, in the order in which the UI shows them."""
     artifact = done.artifact
     stats = artifact.manifest.stats
+    drawn = list(write_pictures(artifact, pictures(artifact)).items())
     return {
         **_links(artifact),
-        **write_pictures(artifact, pictures(artifact)),
+        **dict(drawn[:1]),
         **figures(done),
+        **dict(drawn[1:]),
         **_losses(artifact),
         **_warnings(done),
         **columns_and_sample(artifact),
@@ -61,9 +63,16 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         PATH_METADATA: dg.MetadataValue.path(artifact.path),
         "files": _files_table(artifact),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
-        **identity(corpus, artifact),
-        MANIFEST_METADATA: artifact.manifest.sha256,
-        **_earlier_manifests(artifact),
+        **_hashes(corpus, artifact),
+    }
+
+
+def _hashes(corpus: Corpus, artifact: Artifact) -> Metadata:
+    """Return code version and hashes in short, then a JSON with whole hashes, which Dagster copies by a click."""
+    facts = {**identity(corpus, artifact), MANIFEST_METADATA: artifact.manifest.sha256}
+    return {
+        **{name.replace("_", " "): shortened(value) for name, value in facts.items()},
+        HASHES_METADATA: dg.MetadataValue.json({**facts, EARLIER_METADATA: _earlier_manifests(artifact)}),
     }
 
 
@@ -71,7 +80,7 @@ def _links(artifact: Artifact) -> Metadata:
     if artifact.manifest.stage != CHECKPOINT:
         return {}
     return {
-        "audit page": dg.MetadataValue.url(f"{AUDIT_PAGE}/{artifact.manifest.sha256}"),
+        "audit page": dg.MetadataValue.md(f"[audit of {artifact.path}]({AUDIT_PAGE}/{artifact.manifest.sha256})"),
         "reports of all partitions": dg.MetadataValue.url(REPORTS_PAGE),
     }
 
@@ -147,7 +156,7 @@ def _files_table(artifact: Artifact) -> dg.TableMetadataValue:
                 "file": entry.name,
                 "size (MB)": f"{entry.bytes / 1e6:,.3f}",
                 "rows": "" if entry.rows is None else f"{entry.rows:,}",
-                "sha256": f"{entry.sha256[:_DIGITS]}…",
+                "sha256": shortened(entry.sha256),
             }
         )
         for entry in artifact.manifest.files
@@ -163,12 +172,11 @@ def _losses(artifact: Artifact) -> Metadata:
     return {"first loss (nats)": round(losses[0], 4), "last loss (nats)": round(losses[-1], 4)}
 
 
-def _earlier_manifests(artifact: Artifact) -> Metadata:
+def _earlier_manifests(artifact: Artifact) -> list[str]:
     """Return the manifests of checkpoints that this run saved before, so that each of them can be audited."""
     if artifact.manifest.stage != CHECKPOINT:
-        return {}
+        return []
     folder = artifact.path.rpartition("/")[0]
     steps = sorted(path.name for path in (artifact.root / folder).glob("step_*") if path.is_dir())
     saved = [find_artifact(artifact.root, f"{folder}/{step}") for step in steps]
-    earlier = [each.manifest.sha256 for each in saved if each is not None and each.path != artifact.path]
-    return {EARLIER_METADATA: " ".join(earlier)} if earlier else {}
+    return [each.manifest.sha256 for each in saved if each is not None and each.path != artifact.path]

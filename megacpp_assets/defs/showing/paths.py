@@ -7,10 +7,14 @@ from typing import Final
 
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
+HASHES_METADATA: Final = "hashes in full"
+"""JSON, which Dagster shows and copies by a click, with the next two keys among others. Logs of earlier versions have
+those as text entries of their own.
+"""
 MANIFEST_METADATA: Final = "manifest_sha256"
 PATH_METADATA: Final = "path in the data root"
 EARLIER_METADATA: Final = "earlier_manifest_sha256"
-"""Manifests of the checkpoints that a training run saved before its last one."""
+"""Manifests of the checkpoints that a training run saved before its last one: a list, or text with spaces."""
 DATA_VERSION_TAG: Final = "dagster/data_version"
 """The tag of a materialization that Dagster shows and indexes: the manifest's hash."""
 

@@ -23,8 +23,8 @@ METRICS_FILE: Final = "metrics.jsonl"
 _REPEATED = 12
 _FILL_STEP = 5
 _ROWS_AT_ONCE = 1024
-_SAMPLE_LINES = 24
-"""About a third of a screen. `megacpp view` shows the whole document."""
+_SAMPLE_LINES = 16
+"""About a third of a screen, so that figures are seen below it. `megacpp view` shows the whole document."""
 
 Pictures = dict[str, str]
 
@@ -43,7 +43,8 @@ def _replication(artifact: Artifact) -> Pictures:
     for budget, stats in artifact.manifest.stats.get(BUDGETS, {}).items():
         repeated: dict[str, int] = {}
         for times, path, name, _ in stats.get("most_repeated", [])[:_REPEATED]:
-            repeated.setdefault(f"{name} ({path})", times)  # overloads share a name; the most repeated comes first
+            # Overloads share a name; the most repeated comes first. A long label loses its beginning.
+            repeated.setdefault(f"{path}: {name}", times)
         if repeated:
             label = f"documents that contain it; {stats['replication']:.2f} on average for a byte"
             shown[f"most repeated declarations, {budget} tokens"] = bars(repeated, label)

@@ -17,7 +17,13 @@ from megacpp_assets.defs.showing.charts import bars, category_shares, line_chart
 from megacpp_assets.defs.showing.figures import MOST, REST, figure
 from megacpp_assets.defs.showing.gallery import picture_file
 from megacpp_assets.defs.showing.metadata import describe
-from megacpp_assets.defs.showing.paths import AUDIT_PAGE, EARLIER_METADATA, PICTURE_PAGE
+from megacpp_assets.defs.showing.paths import (
+    AUDIT_PAGE,
+    EARLIER_METADATA,
+    HASHES_METADATA,
+    MANIFEST_METADATA,
+    PICTURE_PAGE,
+)
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
@@ -121,10 +127,22 @@ def test_the_page_begins_with_what_a_person_asks_first_and_ends_with_hashes(root
         "files left out",
     ]
     assert pages["trained_checkpoint"][:3] == ["audit page", "reports of all partitions", "loss curve"]
-    assert pages["packed_rows"][0] == "sample text"
+    assert pages["packed_rows"][0] == pages["v6_enriched"][0] == "sample text"
+    for stage in ("packed_rows", "v6_enriched"):
+        assert not set(pages[stage][1:4]) & set(PICTURES[stage]), "three figures before the other pictures"
     for names in pages.values():
         place = names.index("path in the data root")
-        assert not [name for name in names[:place] if name.endswith(("sha256", "_commit", "code_version"))]
+        assert not [name for name in names[:place] if name.endswith(("sha256", "code version", HASHES_METADATA))]
+
+
+@pytest.mark.parametrize("stage", PATHS)
+def test_hashes_are_short_and_one_json_at_the_end_has_them_in_full(root: Path, stage: str) -> None:
+    shown = _described(root, stage)
+    texts = [value for value in shown.values() if isinstance(value, str)]
+    assert not [text for text in texts if re.search("[0-9a-f]{40}", text)]
+    sha256 = open_artifact(root, PATHS[stage]).manifest.sha256
+    assert shown["manifest sha256"] == f"{sha256[:12]}…" and list(shown)[-1] == HASHES_METADATA
+    assert shown[HASHES_METADATA].value[MANIFEST_METADATA] == sha256
 
 
 def test_a_copied_root_shows_no_path_of_the_original(root: Path) -> None:
@@ -145,12 +163,13 @@ def test_the_semantic_stage_lists_the_columns_of_its_documents(root: Path) -> No
 
 def test_a_checkpoint_does_not_name_itself_among_the_earlier_ones(root: Path) -> None:
     own = open_artifact(root, CHECKPOINT).manifest.sha256
-    assert own not in _described(root, "trained_checkpoint").get(EARLIER_METADATA, "")
+    assert own not in _described(root, "trained_checkpoint")[HASHES_METADATA].value[EARLIER_METADATA]
 
 
 def test_a_checkpoint_leads_to_its_audit_page(root: Path) -> None:
     shown = _described(root, "trained_checkpoint")["audit page"]
-    assert shown == dg.MetadataValue.url(f"{AUDIT_PAGE}/{open_artifact(root, CHECKPOINT).manifest.sha256}")
+    sha256 = open_artifact(root, CHECKPOINT).manifest.sha256
+    assert shown == dg.MetadataValue.md(f"[audit of {CHECKPOINT}]({AUDIT_PAGE}/{sha256})")
 
 
 def test_the_sample_text_is_coloured_by_category(root: Path) -> None:
