@@ -14,7 +14,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.cli.screen.words import counted
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.storage.layout import checkpoint_path
@@ -117,20 +117,29 @@ def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
         full = _with_step(place.resolve())
         if full is not None and full.parts[-_DEPTH] == "checkpoints":
             return full.parents[_DEPTH - 1], "/".join(full.parts[-_DEPTH:])
+    root = resolve_root(data_root)
+    names = _mixtures(root)
     raise SpecError(
         f"checkpoint {text}",
+        closest=closest_name(text, names),
         expected="…/checkpoints/DATASET/SPECIALIST/PHASE[/step_N], or SPECIALIST/PHASE of the active dataset",
-        found=f"no checkpoint there; {_made(resolve_root(data_root))}",
+        found=f"no checkpoint there; {_made(root, names)}",
         do="name its folder, or the data root with --data-root",
     )
 
 
-def _made(root: Path) -> str:
+def _mixtures(root: Path) -> list[str]:
+    """Return the mixtures of the active dataset of `root` that have a checkpoint."""
+    if not root.is_dir():
+        return []
+    dataset = root / "checkpoints" / read_lock(root).active
+    return sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
+
+
+def _made(root: Path, names: Sequence[str]) -> str:
     """Return in words which checkpoints the active dataset of `root` has."""
     if not root.is_dir():
         return f"there is no data root {root}"
-    dataset = root / "checkpoints" / read_lock(root).active
-    names = sorted({step.parent.relative_to(dataset).as_posix() for step in dataset.glob("*/*/step_*")})
     return f"the active dataset of {root} has {', '.join(names) or 'none'}"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.extras import import_or_name_extra
 from megacpp_assets.contract.megatron_files import BIN, IDX, pairs_name, prefix_name
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
@@ -121,9 +121,14 @@ def open_mixture(root: str | os.PathLike[str], name: str, dataset: str = "") -> 
     having = sorted(each.parents[2].name for each in place.glob(f"megatron/*/{mixture.key}/{COMPLETE_FILE}"))
     if not having:
         others = sorted("/".join(each.parts[-3:-1]) for each in place.glob(f"megatron/*/*/*/{COMPLETE_FILE}"))
-        found = f"only {', '.join(dict.fromkeys(others))}" if others else "no mixture"
+        none = "no mixture" if place.is_dir() else "no such folder"
+        found = f"only {', '.join(dict.fromkeys(others))}" if others else none
         raise SpecError(
-            f"mixture {name} of {place}", expected="a finished mixture", found=found, do="make it with megacpp run"
+            f"mixture {name} of {place}",
+            closest=closest_name(name, others),
+            expected="a finished mixture",
+            found=found,
+            do="make it with megacpp run",
         )
     if dataset not in having and (dataset or len(having) > 1):
         expected = f"dataset {dataset} to have it" if dataset else "one dataset that has it"

@@ -37,9 +37,21 @@ def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> 
     Raises `SpecError` if it does not exist, and `LineageGap` if an artifact is missing or damaged.
     """
     if "@" in partition:
-        enriched = open_artifact(root, enriched_path(dataset, RepoRef.parse(partition)))
-        return find_document(enriched, which, where.version)
-    return find_row(open_artifact(root, packed_path(dataset, Mixture.parse(partition))), which, where.split)
+        path = enriched_path(dataset, RepoRef.parse(partition))
+        _require_built(root / path, root / "enriched" / dataset, partition)
+        return find_document(open_artifact(root, path), which, where.version)
+    path = packed_path(dataset, Mixture.parse(partition))
+    _require_built(root / path, root / "packed" / dataset, partition)
+    return find_row(open_artifact(root, path), which, where.split)
+
+
+def _require_built(folder: Path, dataset: Path, partition: str) -> None:
+    """Raise `SpecError`, with the partitions of the `dataset` folder, if there is no such `folder`."""
+    if folder.is_dir():
+        return
+    depth = "*" if "@" in partition else "*/*"
+    known = sorted(each.relative_to(dataset).as_posix() for each in dataset.glob(depth)) or ["none yet"]
+    raise SpecError.unknown(f"partition of dataset {dataset.name}", partition, known, "megacpp run builds partitions")
 
 
 def find_row(packed: Artifact, which: str, split: str) -> Shown:
