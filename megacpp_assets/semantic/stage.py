@@ -37,6 +37,7 @@ from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
+from megacpp_assets.semantic.documents.vendored import vendored_files
 from megacpp_assets.semantic.documents.worth import Worth
 from megacpp_assets.semantic.graph.analyses import Analysed, Item, unread
 from megacpp_assets.semantic.graph.analysis import FileFacts
@@ -56,13 +57,13 @@ from megacpp_assets.semantic.tree.headers import Library, export_headers
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.curated import curated_files, replaced_spans
+from megacpp_assets.storage.curated import curated_files, licensed_folders, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "54"
+VERSION = "55"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -165,7 +166,10 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
-            stats = _write(publication, spec, sources, index, memory.store)
+            paths = [facts.source.path for facts in index.repository.files]
+            folders = licensed_folders(inputs[1], spec.license)
+            vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
+            stats = _write(publication, spec, (sources, vendored), index, memory.store)
             told = asdict(report)
             unread, warned = told.pop("database_unread"), told.pop("warned")
             database = {"database_unread": unread} if unread else {}
@@ -260,17 +264,23 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: C
 
 @gc_disabled
 def _write(
-    publication: Publication, spec: SemanticJsonlSpec, sources: Sources, index: _Index, known: Cache
+    publication: Publication,
+    spec: SemanticJsonlSpec,
+    files: tuple[Sources, Mapping[str, str]],
+    index: _Index,
+    known: Cache,
 ) -> dict[str, Any]:
-    repository, store, lost = index
+    """Write the documents of an index and the tables beside them; `files` are its sources and which of them are copies
+    of other projects."""
+    (sources, vendored), (repository, store, lost) = files, index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
     account = Account(repository, [*lost, *refused])
     by_file: Counter[int] = Counter()
-    judge = Judge(repository, hold_out(repository, spec.repo.name, spec.holdout))
+    judge = Judge(repository, hold_out(repository, spec.repo.name, spec.holdout, vendored))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe, budget, judge):
+        for entry in documents(repository, store, spec.recipe, budget, judge, vendored=vendored):
             if isinstance(entry, Skipped):
                 account.skip(entry)
                 continue

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from megacpp_assets.contract.sources.curated import DECISIONS_FILE, DROP, FINDS_FILE
+from megacpp_assets.contract.sources.curated import DECISIONS_FILE, DIRECTORY, DROP, FINDS_FILE
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import Spans
@@ -28,6 +29,18 @@ def curated_files(files: Iterable[SourceFile], curated: Artifact) -> list[Source
 def _judged(file: SourceFile, row: dict[str, str]) -> SourceFile:
     skipped = row["reason"] if row["decision"] == DROP else file.skipped
     return replace(file, license=row["license"], skipped=skipped)
+
+
+def licensed_folders(curated: Artifact, licence: str) -> frozenset[str]:
+    """The folders below the root whose own licence file states a licence that the expression `licence` lacks."""
+    known = licence.replace("(", " ").replace(")", " ").split()
+    columns = ["license", "license_source", "license_evidence"]
+    rows = (row for table in row_groups(curated.file(DECISIONS_FILE), columns) for row in table.to_pylist())
+    return frozenset(
+        posixpath.dirname(row["license_evidence"])
+        for row in rows
+        if row["license_source"] == DIRECTORY and row["license"] not in known
+    )
 
 
 def replaced_spans(curated: Artifact) -> Spans:

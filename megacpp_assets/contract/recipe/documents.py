@@ -60,9 +60,30 @@ class SemanticRecipe:
         1, "Bodies of used code enter a document up to this distance.", allowed="at least 0", unit="edges"
     )
     replication: float = key(
-        1.5,
-        "Most text of a document, as a multiple of its roots, without what they need to compile; 0 sets no limit.",
+        2.0,
+        "Text of all documents of a repository, as a multiple of their roots; context is shown where it explains the "
+        "most uses for its length. 0 sets no limit.",
         allowed="0, or 1 to 100",
+    )
+    callers: bool = key(False, "Functions that call a root directly enter its document.", allowed="true or false")
+    vendored: tuple[str, ...] = key(
+        (
+            "third_party",
+            "thirdparty",
+            "3rdparty",
+            "third-party",
+            "vendor",
+            "vendored",
+            "external",
+            "extern",
+            "deps",
+            "gtest gtest-* gtest_* googletest googletest-* gmock gmock-* gmock_* googlemock",
+            "doctest doctest.h",
+            "catch catch2 catch.hpp catch_amalgamated.*",
+        ),
+        "Names of folders and files that are copies of other projects, as are folders with a version in their name or "
+        "a licence of their own: context, not roots. Names of one project stand together; none turns all of it off.",
+        allowed="shell patterns, separated by spaces where they are one project's",
     )
     small_share: float = key(
         0.18,

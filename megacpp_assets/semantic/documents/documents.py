@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
+from megacpp_assets.contract.names import CONTEXT_ROLE, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.amalgamations import amalgamations
 from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import Surroundings
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
@@ -23,9 +25,11 @@ from megacpp_assets.semantic.documents.layout import Layout
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.documents.order import Piece
+from megacpp_assets.semantic.documents.prices import Prices
 from megacpp_assets.semantic.documents.scopes import Scopes
 from megacpp_assets.semantic.documents.standard import StandardHeaders
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
+from megacpp_assets.semantic.documents.vendored import VENDORED
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -33,11 +37,6 @@ from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
 _FILLED_SHARE = 0.9
 """Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
-_LEAST_CONTEXT = DOCUMENT_TOKENS // 14
-"""Tokens of context, by estimate, that a document of few characters may have, whatever the replication: its class and
-the types that it names are no shorter for it."""
-_LEAST_NEEDED = 8
-"""The classes of its methods and their bases may take one part in so many of a document, or as much as its roots."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _LEAST_BELOW = 3
@@ -50,6 +49,7 @@ _ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErr
 NOT_ASSEMBLED = "document_is_assembled"
 """The rule that a document breaks whose assembly raised an error."""
 
+NOTHING_VENDORED: Mapping[str, str] = {}
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
 _LEAST_CHARS_OTHERWISE = 20
@@ -67,7 +67,13 @@ class Skipped:
 
 
 def documents(
-    repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, judge: Judge | None = None
+    repository: Repository,
+    chars: CharStore,
+    recipe: SemanticRecipe,
+    budget: int,
+    judge: Judge | None = None,
+    *,
+    vendored: Mapping[str, str] = NOTHING_VENDORED,
 ) -> Iterator[Document | Skipped]:
     """The documents of a repository that train, then those that validate, each by the path and offset of their first
     roots; before them the roots that have none.
@@ -75,31 +81,37 @@ def documents(
     `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
     held-out file, and no near copy of it, is root or context of a document that trains; a short signature may stand in.
     A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
-    is skipped if it breaks a rule even so.
+    is skipped if it breaks a rule even so. The files `vendored` are copies of other projects: they are context alone.
     """
     judge = judge or Judge(repository)
     held = judge.held
     kept: list[PlacedRoot] = []
-    for place, reason in _judged(repository, held):
+    for place, reason in _judged(repository, held, vendored):
         if reason:
             yield _skipped(repository, place, reason)
         else:
             kept.append(place)
+    kept.sort(key=lambda place: place.unit)
     assembly = _Assembly(repository, chars, recipe, budget, judge)
     yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
     yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
 
-def _judged(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
-    """Every root, and why it has no document ("" for one that has)."""
+def _judged(repository: Repository, held: HeldOut, vendored: Mapping[str, str]) -> Iterator[tuple[PlacedRoot, str]]:
+    """Every root, and why it has no document ("" for one that has); amalgamations come last, so that their parts are
+    the roots."""
     taken: dict[tuple[bool, bytes], str] = {}
     validates = {_digest(text): place for place, text in _long_roots(repository, held)}
-    for place in repository.roots:
+    texts = ((place.file, _text(repository, place)) for place in repository.roots)
+    whole = amalgamations((file, _digest(text), len(text)) for file, text in texts)
+    for place in sorted(repository.roots, key=lambda place: place.file in whole):
         text = _text(repository, place)
         is_held = place.file in held.files
         key = is_held, _digest(text)
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
             yield place, SHORT
+        elif copy := vendored.get(repository.files[place.file].source.path):
+            yield place, VENDORED + copy
         elif place.unit in held.copies:
             yield place, f"near copy of held-out {held.copies[place.unit]}"
         elif key in taken:
@@ -146,15 +158,15 @@ class _Assembly:
         self._standard = StandardHeaders(repository, chars)
         members = Members(repository, self._items, self._mentions)
         self._layout = Layout(repository, self._items, members)
-        reach = Reach(recipe.dependency_depth, recipe.body_depth)
+        reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)
         self._surroundings = Surroundings(repository, self._items, members, self._mentions, reach)
         self._strategy = STRATEGIES[recipe.strategy]
         self._most = int(budget * recipe.chars_per_token * _FILLED_SHARE)
         clustered = recipe.strategy == "clustered"
         self._small_share = recipe.small_share if clustered else 0.0
-        self._least_context = int(_LEAST_CONTEXT * recipe.chars_per_token * _FILLED_SHARE) if self._small_share else 0
         self._chunks = budget // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
+        self._prices = Prices()
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
         self._barred = frozenset(self._items.of[number] for unit in barred for number in range(*unit))
 
@@ -162,12 +174,28 @@ class _Assembly:
         """A sound document for each group of `roots`, all of which train or validate, and what is in none."""
         sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._most / self._replication) if self._replication else self._most
-        for group in self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share)):
+        groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
+        barred = frozenset[Item]() if validate else self._barred
+        self._prices = self._prices_of(groups, barred)
+        for group in groups:
             made = self._sound(group, validate=validate)
             if isinstance(made, Document):
                 yield made
             else:
                 yield from (self._alone(place, validate=validate) for place in group)
+
+    def _prices_of(self, groups: Sequence[Sequence[PlacedRoot]], barred: AbstractSet[Item]) -> Prices:
+        """The price at which the context of all `groups` keeps to the replication that the recipe allows."""
+        prices = Prices()
+        if self._replication:
+            for group in groups:
+                self._context(group, prices, barred)
+            own = sum(map(self._own, chain.from_iterable(groups)))
+            prices.fix(int(own * (self._replication - 1)))
+        return prices
+
+    def _own(self, place: PlacedRoot) -> int:
+        return len(_text(self._repository, place)) + SEPARATOR_CHARS
 
     def _alone(self, place: PlacedRoot, *, validate: bool) -> Document | Skipped:
         """A root whose document breaks a rule, by itself or without context; skipped if it breaks a rule even so."""
@@ -190,40 +218,31 @@ class _Assembly:
 
     def _document(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document:
         items = [place.unit for place in roots]
-        room = Room(0, 0) if bare else self._room(roots)
-        head = max(0, room.chars) // _HEAD_SHARE
-        room.chars -= head
         barred = frozenset[Item]() if validate else self._barred
-        most = Room(0, 0) if bare else self._needed_room(roots)
-        context = Context() if bare else self._surroundings.choose(items, room, most, barred)
+        context = Context() if bare else self._context(roots, self._prices, barred)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)
         self._layout.write(writer, pieces)
         needed = self._standard.needed(writer.parts, in_c=self._is_c(roots[0]))
         writer = DocumentWriter(self._repository, self._chars)
-        self._head(writer, pieces, head, needed)
+        self._head(writer, pieces, 0 if bare else self._head_room(roots), needed)
         self._layout.write(writer, pieces)
         return writer.finish(roots, validates=validate, recall=self._recall(items, writer.parts))
 
-    def _room(self, roots: Sequence[PlacedRoot]) -> Room:
-        """What the context of `roots` may take, include directives among it."""
+    def _context(self, roots: Sequence[PlacedRoot], prices: Prices, barred: AbstractSet[Item]) -> Context:
         room = self._left(roots)
-        if self._replication:
-            own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
-            room.chars = min(room.chars, max(self._least_context, int(own * (self._replication - 1))))
-        return room
+        room.chars -= self._head_room(roots)
+        items = [place.unit for place in roots]
+        return self._surroundings.choose(items, room, prices, barred)
 
-    def _needed_room(self, roots: Sequence[PlacedRoot]) -> Room:
-        """What the context that `roots` are wrong without may take beside the replication that the recipe allows."""
-        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
-        room = self._left(roots)
-        return Room(
-            min(room.chars, max(self._most // _LEAST_NEEDED, own)) if self._replication else room.chars, room.chunks
-        )
+    def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
+        """What include directives may take."""
+        left, own = self._left(roots).chars, sum(map(self._own, roots))
+        return max(0, min(left, int(own * self._replication)) if self._replication else left) // _HEAD_SHARE
 
     def _left(self, roots: Sequence[PlacedRoot]) -> Room:
         """What `roots` leave of the budget."""
-        own = sum(len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots)
+        own = sum(map(self._own, roots))
         own += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
         chunks = sum(end - start for start, end in (place.unit for place in roots))
         return Room(self._most - own, self._chunks - chunks)
@@ -247,8 +266,9 @@ class _Assembly:
         scopes = Scopes(self._repository, writer)
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
         heads = {file: self._repository.directives.head(file) for _, file in order}
-        for file, shown in heads.items():
-            included.stand_elsewhere(line for line in shown if _is_held(line.span, by_file[file]))
+        for first in pieces[:1]:
+            lines = heads.get(first.file, ())
+            included.stand_elsewhere(line for line in lines if _is_held(line.span, [first]))
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]

@@ -6,7 +6,7 @@ A file's side is a hash of the repository's name and its path: the same in every
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,9 +32,11 @@ class HeldOut:
 NOTHING_HELD = HeldOut()
 
 
-def hold_out(repository: Repository, name: str, recipe: HoldoutRecipe) -> HeldOut:
-    """What of the repository called `name` validates."""
-    files = held_out_files(repository, name, recipe)
+def hold_out(
+    repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
+) -> HeldOut:
+    """What of the repository called `name` validates. The paths `vendored` are copies of others' files and do not."""
+    files = held_out_files(repository, name, recipe, vendored)
     pairs = near_copies(repository, files, recipe.near_copy)
     return HeldOut(files, {copy.unit: where(repository, held) for copy, held in pairs})
 
@@ -54,9 +56,12 @@ def where(repository: Repository, place: PlacedRoot) -> str:
     return f"{source.path}:{source.in_blob(place.span.start)}"
 
 
-def held_out_files(repository: Repository, name: str, recipe: HoldoutRecipe) -> frozenset[int]:
-    """The numbers of the files of the repository called `name` that validate, of those that have roots."""
-    numbers = {repository.files[place.file].source.path: place.file for place in repository.roots}
+def held_out_files(
+    repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
+) -> frozenset[int]:
+    """The numbers of the files of the repository called `name` that validate, of those with roots that others lack."""
+    places = ((repository.files[place.file].source.path, place.file) for place in repository.roots)
+    numbers = {path: file for path, file in places if path not in vendored}
     return frozenset(numbers[path] for path in validating(numbers, name, recipe))
 
 

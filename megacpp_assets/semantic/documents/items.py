@@ -12,6 +12,8 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 
 from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spelled import DIRECTIVE
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
@@ -19,6 +21,7 @@ _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
 """What does not follow the name of a class that has to be complete."""
+_EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -32,7 +35,7 @@ class Items:
         self._spaces = {place.unit: place.spaces for place in repository.roots}
         self._class_of: dict[str, Item] = {}
         for place in repository.roots:
-            if place.root.kind == "class_decl":
+            if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
         self.declared_chars = cache(self._declared_chars)
         """Characters of an item without its bodies; of a method that a class declares, none."""
@@ -59,6 +62,13 @@ class Items:
             name = name.rpartition("::")[0]
         holder = self._class_of.get(name)
         return None if holder == item else holder
+
+    def class_of(self, target: int) -> Item | None:
+        """The class that chunk `target` defines, declares ahead, or defines a member of outside of it."""
+        item, chunk = self.of[target], self._repository.nodes[target].chunk
+        if self.head_chars(item):
+            return item
+        return self._class_of.get(chunk.name) if chunk.kind == "class_decl" else self.holder(item)
 
     def bodies(self, item: Item) -> list[int]:
         """The chunks of `item` that have a body which can be left out."""
@@ -157,6 +167,22 @@ class Items:
         name = re.escape(self._repository.nodes[number].chunk.name.rpartition("::")[2])
         found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b{name}\b{_POINTS}", text)
         return any(match["key"] is None for match in found)
+
+    def function_id(self, number: int) -> list[int]:
+        """The id of the function of chunk `number`, if it is one."""
+        chunk = self._repository.nodes[number].chunk
+        return [symbol_id(chunk.name)] if chunk.kind in ("func_body", "func_sig") and chunk.name else []
+
+    def is_directive(self, number: int) -> bool:
+        """Whether chunk `number` is a using-directive."""
+        node = self._repository.nodes[number]
+        code = self._repository.files[node.file].source.data
+        return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
+
+    def is_variable(self, item: Item) -> bool:
+        """Whether `item` declares variables outside of classes and functions, which may need complete types."""
+        kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
+        return kind == "other" and _EXTERN.match(text) is None
 
     def text(self, item: Item) -> str:
         """The text of an item as it stands in its file."""

@@ -17,7 +17,8 @@ from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
 from megacpp_assets.semantic.documents.order import Piece, ordered
 from megacpp_assets.semantic.documents.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.repository import Repository
-from megacpp_assets.semantic.graph.spaces import Span
+from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _FORWARD = re.compile(
@@ -34,6 +35,11 @@ class Layout:
         self._items = items
         self._members = members
         self._roots = {place.unit: place for place in repository.roots}
+        self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
+        for place in repository.roots:
+            for number, space in enumerate(place.spaces, 1):
+                if space.name:
+                    self._space_of.setdefault(space.name, (place.file, place.spaces[:number]))
 
     def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
         """The pieces of a document, in their order."""
@@ -44,7 +50,7 @@ class Layout:
             if whole or members or chars(item):
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(found)
-        return ordered(distinct, self._needs(distinct, instead))
+        return ordered(distinct, self._needs(distinct, instead), self._whole(distinct))
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
         """`pieces` without context that says what other pieces say, as a class's head does beside its forward
@@ -91,6 +97,28 @@ class Layout:
             needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
         return needs
 
+    def _whole(self, pieces: Sequence[Piece]) -> list[set[int]]:
+        """Of each piece, the numbers of the classes that it needs complete."""
+        number = {piece.item: place for place, piece in enumerate(pieces)}
+        return [
+            {number[item] for item in self._completes(piece) if item in number} - {number[piece.item]}
+            for piece in pieces
+        ]
+
+    def _completes(self, piece: Piece) -> Collection[Item]:
+        if not self._items.head_chars(piece.item):
+            looks_into = piece.is_root or piece.whole or piece.kind == "other"
+            return set(map(self._declared_by, self._uses(piece))) if looks_into else ()
+        if piece.head and not piece.members:
+            return ()
+        return self._members.completes(piece.item, piece.members if piece.head else None)
+
+    def _declared_by(self, target: int) -> Item:
+        """The item that must stand before a use of chunk `target`: of a member its class."""
+        item = self._items.of[target]
+        holder = self._items.holder(item)
+        return item if holder is None else holder
+
     def _uses(self, piece: Piece) -> Iterator[int]:
         if piece.head:
             yield from self._items.named(piece.item[0])
@@ -106,12 +134,22 @@ class Layout:
         scopes = Scopes(self._repository, writer)
         last: Piece | None = None
         for piece in pieces:
+            for file, spaces in self._named_spaces(piece):
+                if not scopes.was_open(spaces[-1].name):
+                    scopes.move_to(spaces, file)
             scopes.move_to(piece.scopes, piece.file)
             if writer.size:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             self._write(writer, piece)
             last = piece
         scopes.close()
+
+    def _named_spaces(self, piece: Piece) -> Iterator[tuple[int, tuple[Space, ...]]]:
+        """A place of each namespace of the repository that the using-directives of a piece name."""
+        names = DIRECTIVE.findall(self._items.text(piece.item).encode()) if not piece.is_ahead else ()
+        for name in names:
+            if (found := self._space_of.get(name.decode().removeprefix("::"))) is not None:
+                yield found
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Whether `second` stands on the line behind `first` in their file."""
@@ -202,6 +240,10 @@ class Layout:
             writer.chunk(
                 number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
             )
+
+
+def _is_function(piece: Piece) -> bool:
+    return piece.kind == "func_body" and bool(piece.ahead)
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:

@@ -25,6 +25,9 @@ _ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _BRACE = re.compile(rb"(?:" + _ASIDE.pattern + rb"|[^{};/]|/(?![/*]))*?\{", re.S)
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
+_FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
+_PURE = re.compile(r"=\s*0\s*;\Z")
+_PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 
 
@@ -40,6 +43,15 @@ class Member(NamedTuple):
     names: AbstractSet[str]
     called: str
     is_virtual: bool
+
+    def is_named_by(self, words: AbstractSet[str], has_code: bool) -> bool:
+        """Whether a declaration of `words` names it; functions are named by code alone."""
+        return not self.names.isdisjoint(words) or (has_code and self.called in words)
+
+    @property
+    def is_friend(self) -> bool:
+        """Whether it only names a friend."""
+        return not self.ids
 
     @property
     def chars(self) -> int:
@@ -101,26 +113,30 @@ class Members:
     def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
         """The declarations between the braces that the parser saw and that hold no directive."""
         facts = self._repository.files[node.file]
-        code = facts.source.data
+        code, stop = facts.source.data, end
         reached, label = start, ""
         for first, *held in _outermost(_places(facts.entities, start, end)):
+            yield from _friends(code, reached, first.start, label)
             labels = _LABEL.findall(_ASIDE.sub(b" ", code[reached : first.start]))
             label = labels[-1].decode() if labels else label
             reached = first.end
-            text = code[first.start : first.end]
-            if not first.form & Form.PARSED or b"\n#" in text.replace(b" ", b"") or not text.endswith((b";", b"}")):
+            text, has_body = code[first.start : first.end], first.form & Form.BODY
+            end = declared_end(code, first.start, first.end) if has_body else first.end
+            is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not text.endswith((b";", b"}"))
+            if not first.form & Form.PARSED or is_cut:
                 continue
             ids = frozenset(symbol_id(each.name) for each in (first, *held))
             names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
             is_function = first.kind == FUNCTION
             called = first.name.rpartition("::")[2] if is_function else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
-            if first.form & Form.BODY:
-                end = declared_end(code, first.start, first.end)
+            if has_body:
                 yield _Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
             else:
                 names = frozenset() if is_function else names
-                yield _Cut((first.start, first.end), "", label, ids, names, called, is_virtual)
+                yield _Cut((first.start, end), "", label, ids, names, called, is_virtual)
+
+        yield from _friends(code, reached, stop, label)
 
     def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
         excerpt = self.of(item)
@@ -128,11 +144,20 @@ class Members:
             return {OPENING}
         found, pending = {number}, [number]
         while pending and excerpt is not None:
-            words = self._words(item, excerpt.members[pending.pop()].span)
-            fresh = {each for each, member in enumerate(excerpt.members) if not member.names.isdisjoint(words)} - found
+            span = excerpt.members[pending.pop()].span
+            words, has_code = self._words(item, span), "{" in self._text(item, span)
+            fresh = {each for each, member in enumerate(excerpt.members) if member.is_named_by(words, has_code)} - found
             found |= fresh
             pending += fresh
-        return found
+        return found | self._friends_of(item, found)
+
+    def _friends_of(self, item: Item, numbers: AbstractSet[int]) -> AbstractSet[int]:
+        """The friends of a class, if not all of its members `numbers` are public."""
+        excerpt = self.of(item)
+        members = excerpt.members if excerpt else ()
+        if all(members[number].label == _PUBLIC for number in numbers if members):
+            return frozenset()
+        return {number for number, member in enumerate(members) if member.is_friend}
 
     def _text(self, item: Item, span: Span) -> str:
         text = self._repository.files[self._repository.nodes[item[0]].file].source.text
@@ -164,16 +189,22 @@ class Members:
         """The classes that must be complete where a class is shown with the members `numbers`, or with all if that is
         None: its bases, and the types of its fields that are no pointers and no references."""
         excerpt = self.of(item)
-        found = dict.fromkeys(self._items.of[target] for target in self.needs(item, OPENING))
+        found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
         members = excerpt.members if excerpt else ()
         for number in range(len(members)) if numbers is None else sorted(numbers):
             if number != OPENING and not members[number].called:
                 text = self._text(item, members[number].span)
                 needed = self.needs(item, number)
                 found |= dict.fromkeys(
-                    self._items.of[each] for each in needed if self._items.is_complete_in(text, each)
+                    self._items.class_of(each) for each in needed if self._items.is_complete_in(text, each)
                 )
-        return [each for each in found if each != item and self._items.head_chars(each)]
+        return [each for each in found if each is not None and each != item]
+
+    def completed_by(self, item: Item) -> list[Item]:
+        """The classes that the variables of `item` need complete."""
+        text = self._items.text(item)
+        used = dict.fromkeys(self._items.class_of(each) for number in range(*item) for each in self._items.used(number))
+        return [each for each in used if each is not None and self._items.is_complete_in(text, each[0])]
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """The names of the functions among the members `numbers` of a class, of all if that is None."""
@@ -186,6 +217,18 @@ class Members:
         excerpt = self.of(item)
         members = enumerate(excerpt.members) if excerpt else ()
         return [number for number, member in members if member.is_virtual and member.called in names]
+
+    def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """The names of the pure virtual functions among the members `numbers` of a class, of all if that is None."""
+        excerpt = self.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
+        return {each.called for each in members if each.is_virtual and _PURE.search(self._text(item, each.span))}
+
+    def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """The members of a class that are functions with one of `names`."""
+        excerpt = self.of(item)
+        return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
 
     def declared(self, item: Item) -> AbstractSet[int]:
         """The ids of what a class declares between its braces."""
@@ -205,6 +248,13 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+def _friends(code: bytes, start: int, end: int, label: str) -> Iterator[_Cut]:
+    """The friends that a class names in bytes [start, end), between two of its members."""
+    for match in _FRIEND.finditer(code, start, end):
+        if match[1]:
+            yield _Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
 
 
 class _Place(NamedTuple):

@@ -49,9 +49,15 @@ class Piece:
         return self.distance == 0
 
 
-def ordered(pieces: Sequence[Piece], needs: Sequence[AbstractSet[int]]) -> list[Piece]:
-    """`pieces` with those before each that it `needs`, by number; in a circle, declarations of what comes later."""
+def ordered(
+    pieces: Sequence[Piece], needs: Sequence[AbstractSet[int]], whole: Sequence[AbstractSet[int]] | None = None
+) -> list[Piece]:
+    """`pieces` with those before each that it `needs`, by number; in a circle, declarations of what comes later.
+
+    `whole`: of what each needs those of which a declaration is not enough, as of the bases of a class.
+    """
     lacks = [set(needed) for needed in needs]
+    whole = whole or [set[int]() for _ in pieces]
     left = set(range(len(pieces)))
     told: set[int] = set()
     result: list[Piece] = []
@@ -61,7 +67,9 @@ def ordered(pieces: Sequence[Piece], needs: Sequence[AbstractSet[int]]) -> list[
         if ready:
             best = min(ready, key=lambda number: _next(pieces[number], last))
         else:
-            best = _first_of(_circle(lacks, min(left)), pieces, lacks)
+            circle = _circle(lacks, min(left))
+            enough = {number for number in circle if whole[number].isdisjoint(left)}
+            best = _first_of(enough or circle, pieces, lacks)
             ahead = sorted(number for number in lacks[best] - told if pieces[number].ahead)
             result += [replace(pieces[number], is_ahead=True) for number in ahead]
             told.update(ahead)

@@ -34,6 +34,7 @@ class Scopes:
         self._repository = repository
         self._writer = writer
         self._open: list[tuple[Scope, int]] = []
+        self._opened: set[str] = set()
 
     def move_to(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> None:
         """Close the open scopes that are not among `scopes` of `file`, then open the missing ones behind `blank`."""
@@ -43,6 +44,10 @@ class Scopes:
         if turned:
             self._turn(scopes[shared], file, blank)
         self._enter(scopes[shared + turned :], file, blank)
+
+    def was_open(self, name: str) -> bool:
+        """Whether the namespace of that name was opened before."""
+        return name in self._opened
 
     def close(self, kept: int = 0, blank: str = "\n\n") -> None:
         """Close all scopes but the `kept` outermost."""
@@ -103,6 +108,7 @@ class Scopes:
                     self._writer.synthetic("\n")
                 self._writer.once(file, line, CONTEXT_ROLE)
             self._open.append((scope, file))
+            self._opened.add(scope.name if isinstance(scope, Space) else "")
         spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
         if spaces:
             self._writer.context(begin, "namespace", spaces[-1])

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
-_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:[^\n]|\\\n)*)", re.M)
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},

@@ -1,6 +1,6 @@
 """What chunks name by words alone, where the parser tells no use: a macro in a macro's definition or in a condition of
-the preprocessor, the name that a using-declaration gives, the template that a specialisation is of, and what dropped
-code spells. It tells a document what to bring along, and is no edge of its graph.
+the preprocessor, the name that a using-declaration gives, the template that a specialisation is of, what dropped code
+spells; and the using-directives in front of them. It tells a document what to bring along, and is no edge of its graph.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
 _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
+DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble")
@@ -42,7 +43,8 @@ def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
     """Of each chunk of `files` those that it names by words alone, ascending."""
     found: list[set[int]] = [set() for facts in files for _ in facts.chunks]
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
-    for user, used in chain(_macros(files), *aliases, _templates(files), _dropped(files)):
+    directives = (_directives(facts, base) for base, facts in _numbered(files))
+    for user, used in chain(_macros(files), *aliases, *directives, _templates(files), _dropped(files)):
         if user != used:
             found[user].add(used)
     return list(map(sorted, found))
@@ -122,6 +124,16 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
                 user = bisect_right(starts, match.start()) - 1
                 if match.start() < facts.chunks[user].end:
                     yield base + user, base + number
+
+
+def _directives(facts: FileFacts, base: int) -> Pairs:
+    """The using-directives of a file, from all that stands behind them in their scopes."""
+    starts = [chunk.start for chunk in facts.chunks]
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+        for number in range(root.first, root.last):
+            if facts.chunks[number].kind == "preamble" and DIRECTIVE.search(_code(facts, number)):
+                end = spaces[-1].end if spaces else len(facts.source.data)
+                yield from ((base + user, base + number) for user in range(number + 1, bisect_right(starts, end)))
 
 
 def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:

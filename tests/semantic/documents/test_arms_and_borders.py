@@ -66,7 +66,7 @@ def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: 
         "named.h": f"int {named}();\n",
         "z.cc": f'#include "macro.h"\n#include "named.h"\nint root() {{ return EXPANDED + {named}(); }}\n',
     }
-    text = documents_of(tmp_path, sources, replication=2.0)["root"].text
+    text = documents_of(tmp_path, sources, replication=1.5)["root"].text
     assert "#define EXPANDED" in text and f"int {named}();" in text
     assert f"int {hidden}();" not in text
 

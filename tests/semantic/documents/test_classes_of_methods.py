@@ -60,3 +60,84 @@ def test_the_base_of_a_shown_class_is_defined_with_the_virtual_functions_that_ar
 def test_a_static_member_is_defined_behind_its_class(tmp_path: Path) -> None:
     text = _text(tmp_path, "Shape::count_")
     assert text.index("class Shape") < text.index("static int count_;") < text.index("int Shape::count_ = 1000000;")
+
+
+def _documents(tree: Path, sources: Sources) -> dict[str, str]:
+    recipe = SemanticRecipe(strategy="per_chunk", parsed_documents=0)
+    made = (entry for entry in assembled(tree, sources, recipe) if isinstance(entry, Document))
+    return {entry.root.name: entry.text for entry in made}
+
+
+def test_a_class_that_is_declared_ahead_elsewhere_is_defined_for_its_methods(tmp_path: Path) -> None:
+    shape = f"class Shape {{\n public:\n  int area() const;\n private:\n  int width_;\n{FILLER}}};\n"
+    sources = {
+        "a.h": "#pragma once\nclass Shape;\nint area_of(const Shape *shape);\n",
+        "b.h": f'#pragma once\n#include "a.h"\n{shape}',
+        "c.cc": '#include "b.h"\nint Shape::area() const { return width_ * width_ + 1000000; }\n',
+    }
+    text = _documents(tmp_path, sources)["Shape::area"]
+    assert text.index("class Shape {") < text.index("int width_;") < text.index("int Shape::area() const {")
+
+
+def test_friends_stand_with_members_that_are_not_public(tmp_path: Path) -> None:
+    sources = {
+        "a.h": f"class Reader;\nclass Store {{\n  friend class Reader;\n  int kept_value;\n{FILLER}}};\n"
+        "class Reader {\n public:\n  int read(const Store &store);\n};\n",
+        "b.cc": '#include "a.h"\nint Reader::read(const Store &store) { return store.kept_value + 1000; }\n',
+    }
+    text = _documents(tmp_path, sources)["Reader::read"]
+    assert text.index("friend class Reader;") < text.index("int kept_value;")
+
+
+def test_a_class_overrides_the_pure_functions_that_its_base_shows(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "struct Pool {\n  virtual void *take_one() = 0;\n  virtual void give_back(void *) = 0;\n};\n"
+        "struct Blocks : public Pool {\n  void *take_one() override {\n#ifdef TRACE\n    trace();\n#endif\n"
+        f"    return 0;\n  }}\n  void give_back(void *) override {{ count = 0; }}\n  int count;\n{FILLER}}};\n",
+        "b.cc": '#include "a.h"\nint held() { Blocks blocks; return blocks.count + 1000; }\n',
+    }
+    text = _documents(tmp_path, sources)["held"]
+    assert "filler" not in text
+    assert "void *take_one() override;" in text and "void give_back(void *) override;" in text
+
+
+def test_a_type_held_by_value_is_defined_before_its_class_though_both_name_each_other(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "class Owner;\nclass Inner {\n public:\n  Owner *owner;\n  int depth;\n};\n"
+        "class Owner {\n public:\n  Inner inner;\n  int all() const;\n};\n",
+        "b.cc": '#include "a.h"\nint Owner::all() const { return inner.depth + (inner.owner != nullptr) + 1000; }\n',
+    }
+    text = _documents(tmp_path, sources)["Owner::all"]
+    assert text.index("class Inner {") < text.index("class Owner {") < text.index("int Owner::all")
+
+
+def test_a_variable_stands_behind_the_definition_of_its_type(tmp_path: Path) -> None:
+    sources = {
+        "a.cc": "struct Entity {\n  const char *pattern;\n  int length_of_it;\n};\n"
+        'static const Entity entities[2] = {{"quot", 4}, {"amp", 3}};\n'
+        "int first_length() { return entities[0].length_of_it + 1000; }\n",
+    }
+    text = _documents(tmp_path, sources)["first_length"]
+    assert text.index("struct Entity {") < text.index("static const Entity entities") < text.index("int first_length")
+
+
+def test_a_body_in_the_context_comes_with_the_members_that_it_names(tmp_path: Path) -> None:
+    sources = {
+        "a.h": f"class Counter {{\n public:\n  void add_one();\n  int total_;\n{FILLER}}};\n",
+        "b.cc": '#include "a.h"\nvoid count_twice(Counter &counter) {\n'
+        "  counter.add_one();\n  counter.total_ += 1000;\n}\n",
+        "c.cc": '#include "a.h"\nvoid count_twice(Counter &);\n'
+        f"void root(Counter &counter) {{ count_twice(counter); {'int unused = 1000000; ' * 20}}}\n",
+    }
+    text = _documents(tmp_path, sources)["root"]
+    assert "counter.total_ += 1000" in text
+    assert "int total_;" in text and "void add_one();" in text
+
+
+def test_a_using_directive_comes_along_and_its_namespace_is_known(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "namespace lib {\nstruct Thing { int width; };\n}\n",
+        "b.cc": '#include "a.h"\nusing namespace lib;\nint user_of(Thing &thing) { return thing.width + 1000; }\n',
+    }
+    text = _documents(tmp_path, sources)["user_of"]
+    assert text.index("namespace lib") < text.index("using namespace lib;") < text.index("int user_of")

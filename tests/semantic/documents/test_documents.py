@@ -120,33 +120,9 @@ def test_the_share_of_text_that_the_recipe_says_stays_in_documents_of_a_quarter(
     assert sum(len(document.roots) for document in documents) == len({*sum((d.roots for d in documents), ())}) >= 59
 
 
-def test_a_short_document_of_a_cluster_shows_what_it_uses_though_that_is_longer(tmp_path: Path) -> None:
-    fields = "".join(f"  int field_number_{n};\n" for n in range(10, 40))
-    sources = {
-        "wide.h": f"struct Wide {{\n{fields}}};\n",
-        "user.cc": '#include "wide.h"\nint user(Wide &wide) { return wide.field_number_17; }\n',
-    }
-    told = {share: all_of(tmp_path / str(share), sources, budget=300, small_share=share) for share in (0.0, 0.05)}
-    shown = {share: next(d.text for d in documents if "int user(" in d.text) for share, documents in told.items()}
-    assert "field_number_39" in shown[0.05] and "field_number_39" not in shown[0.0]
-
-
 def test_two_programs_do_not_share_a_document(tmp_path: Path) -> None:
     sources = {name: f"int main() {{ return {n} + 1000000; }}\n" for n, name in enumerate(("a.cc", "b.cc"))}
     assert [document.text.count("int main") for document in all_of(tmp_path, sources)] == [1, 1]
-
-
-def test_context_keeps_to_the_replication_that_the_recipe_allows(tmp_path: Path) -> None:
-    lines = "".join(f"int step{n}(int v) {{ return step{max(0, n - 1)}(v - 1) * {n}; }}\n" for n in range(20))
-    sources = {"a.cc": f"namespace lib {{\n{lines}}}\n"}
-    for replication in (1.0, 1.5, 2.0):
-        for document in all_of(tmp_path / str(replication), sources, strategy="per_chunk", replication=replication):
-            own = int((document.roles == ROOT_ROLE).sum())
-            context = int((document.roles == CONTEXT_ROLE).sum())
-            openings = sum(
-                chunk.char_end - chunk.char_offset for chunk in document.boundaries if chunk.kind == "namespace"
-            )
-            assert context - openings <= (replication - 1) * (own + 2)
 
 
 def test_a_function_whose_body_is_too_far_comes_as_its_signature(tmp_path: Path) -> None:
