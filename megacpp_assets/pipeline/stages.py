@@ -195,7 +195,7 @@ _TABLE: Final = (
         "Dataset version v5: each function that a listed commit modified, with its callers, callees, bases and types "
         "(libclang).",
         ("pinned_repos", "curated_files", "semantic_jsonl", "commits", "tokenizer"),
-        ("documents", "commits", "units_parsed", "plans"),
+        ("documents", "commits", "units_parsed", "units_reused", "plans"),
         cores=ELASTIC, resource="parsing", wanted=_resolved_windows,
     ),
     Stage(

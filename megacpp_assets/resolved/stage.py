@@ -18,11 +18,12 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.layout import resolved_windows_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.work import write_work
 from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 DATASET_VERSION: Final = "v5"
 _toolchain = cache(find_toolchain)
 
@@ -64,6 +65,9 @@ def run(spec: ResolvedWindowsSpec, progress: Progress = silent) -> Artifact:
     raise.
     """
 
+    history = spec.windows.history
+    work: dict[str, int | str] = {}
+
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         return make_windows(publication, inputs, spec.windows, progress, graph_of)
 
@@ -78,12 +82,14 @@ def run(spec: ResolvedWindowsSpec, progress: Progress = silent) -> Artifact:
             yield (
                 graph,
                 lambda: {
-                    "units_parsed": graph.units.parsed,
                     "plans": graph.plans.made,
                     "changed_files_not_parsed": dict(sorted(graph.not_parsed.items())),
                 },
             )
+            work.update({"units_parsed": graph.units.parsed, "units_reused": graph.units.reused})
         store.trim()
 
-    history = spec.windows.history
-    return publish(target(spec), produce)
+    artifact = publish(target(spec), produce)
+    if work:  # what the cache spared is no part of the artifact
+        write_work(artifact, work)
+    return artifact

@@ -23,7 +23,7 @@ from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_stat
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
 
-_KEPT_FACTS: Final = 512
+_KEPT_FACTS: Final = 128
 """Units whose facts are in memory: those of the last commits."""
 _NO_UNIT: Final = Facts(reason="no unit")
 

@@ -48,11 +48,11 @@ LIMITS = {"v5_16384": 100, "v5_65536": 65_536}
 class Built:
     """Records by set, the builder, and by subject of the commit how many units were parsed for it."""
 
-    def __init__(self, artifact: Artifact, store: Path, executor: BatchExecutor) -> None:
+    def __init__(self, artifact: Artifact, store: Path, executor: BatchExecutor, first: int = 0) -> None:
         self.lines: dict[str, list[bytes]] = defaultdict(list)
         self.parsed: dict[str, int] = {}
         recipe = HistoryRecipe()
-        commits = listed(artifact)[::-1]
+        commits = listed(artifact)[::-1][first:]
         self.subjects = {commit.commit: commit.subject for commit in commits}
         origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
         compiler = Compiler(toolchain(), DEFAULT_OPTIONS)
@@ -139,6 +139,15 @@ def test_a_second_run_parses_nothing_and_gives_the_same_bytes(history: Artifact,
         first, second = (Built(history, tmp_path, executor) for _ in range(2))
     assert (first.lines, second.graph.units.parsed) == (second.lines, 0)
     assert first.graph.units.parsed == 10
+
+
+def test_windows_of_a_commit_do_not_depend_on_the_commits_that_were_walked_before_it(
+    built: Built, history: Artifact, tmp_path: Path
+) -> None:
+    with pool() as executor:
+        late = Built(history, tmp_path, executor, first=3)
+    assert {name: lines[-len(late.lines[name]) :] for name, lines in built.lines.items()} == late.lines
+    assert late.window("Run twice", "Job::run") == built.window("Run twice", "Job::run")
 
 
 class _Dying:
