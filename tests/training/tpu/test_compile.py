@@ -27,19 +27,6 @@ def test_loss_and_gradient_with_splash_attention_compile_for_a_v6e_slice() -> No
     assert "bf16[" in found.text and "all-reduce" in found.text
 
 
-def test_states_and_messages_between_chunks_compile_for_a_v6e_slice() -> None:
-    recipe = tiny_recipe(
-        device="tpu", dtype="bfloat16", layers=2, hidden=256, heads=4, batch_rows=4, state_space_every=2, tree_steps=3
-    )
-    found = compile_for(SLICE, recipe, 8192, ROW_TOKENS)
-    assert found.devices == 4 and 0 < found.bytes_a_device < 32e9 and "while" in found.text
-
-
-def test_a_relation_bias_compiles_for_a_v6e_slice() -> None:
-    recipe = tiny_recipe(device="tpu", layers=1, hidden=64, heads=2, batch_rows=4, relation_bias=True)
-    assert 0 < compile_for(SLICE, recipe, 8192, 1024).bytes_a_device < 32e9
-
-
 def test_a_model_that_no_device_holds_is_refused_before_any_is_rented() -> None:
     huge = tiny_recipe(device="tpu", hidden=8192, heads=64, layers=8, batch_rows=4)
     with pytest.raises(SpecError, match=r"model of the recipe; expected a step of 4 rows that fits.*what to do: lower"):
