@@ -54,6 +54,15 @@ _QUESTIONS: Final = (
         "{}",
     ),
     _Question(
+        "curation",
+        "curation_by_rule",
+        "SELECT coalesce(sum(items) FILTER (kind = 'dropped files'), 0),"
+        " coalesce(sum(items) FILTER (kind = 'files that a quality rule reports'), 0),"
+        " coalesce(sum(items) FILTER (kind = 'secrets and personal data'), 0)"
+        " FROM marts.curation_by_rule WHERE dataset = ? HAVING count(*) > 0",
+        "{:,} files dropped, {:,} reported by a quality rule, {:,} secrets and personal data found",
+    ),
+    _Question(
         "categories",
         "corpus_by_category",
         "SELECT string_agg(format('{} {:.1f} %', category, 100 * share), ', ' ORDER BY share DESC) FROM"

@@ -161,6 +161,12 @@ def test_the_card_has_a_sentence_for_each_column_and_an_address_for_each_licence
     assert card["license"] == ["https://spdx.org/licenses/MIT"]
 
 
+def test_the_card_counts_what_curation_dropped_and_replaced(export: Export) -> None:
+    told = json.loads(export()[CARD])["description"]
+    assert "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
+    assert "found benchmark answers in 0 files" in told
+
+
 def test_licences_name_each_repository_with_its_commit_and_what_it_gave(export: Export) -> None:
     told = export()[LICENCES].decode()
     assert "| folly | 2 | `commit-of-folly@2` | MIT |" in told and "- absl 1, commit commit-of-absl@1" in told

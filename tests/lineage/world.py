@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
@@ -16,6 +16,15 @@ RECIPE = {"steps": 20, "learning_rate": 0.1}
 
 
 _LOSSES = "".join(StepMetrics(step, 3.0 / step, 64).to_line() for step in range(1, 21))
+
+CURATED: Final = {
+    "files": 7,
+    "files_dropped": 2,
+    "dropped_by_reason": {"licence": 2},
+    "finds": 3,
+    "finds_replaced": 1,
+    "files_with_benchmarks": 0,
+}
 
 
 class World:
@@ -31,7 +40,7 @@ class World:
         pin = {"name": name, "ref": ref, "commit": commit or f"commit-of-{key}", "license": "MIT"}
         last = self.publish("pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"source_files": 7})
         if tokenizer:
-            curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, stats={"files": 7})
+            curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, stats=CURATED)
             last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, curated, stats={"documents": 3})
             last = self.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", last, tokenizer)
             last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)

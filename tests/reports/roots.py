@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from megacpp_assets.contract import columns as c
@@ -13,12 +14,13 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.layout import RECEIPTS
 from tests.pipeline.roots import SMALL_DATASET as DATASET
 from tests.pipeline.roots import succeed
-from tests.quality.planting import Row, rewrite
+from tests.quality.planting import Row, rewrite, seal
 
 FORMAT, LATER, KERNEL = "sample-format@v1.0.0", "sample-format@v1.1.0", "sample-kernel@v1.0.0"
 TOKENIZED = f"parquet/{DATASET}/{FORMAT}"
 ENRICHED = f"enriched/{DATASET}/{KERNEL}"
 PACKED = f"packed/{DATASET}/base/4k"
+CURATED = f"curated/{DATASET}/{FORMAT}"
 UNSEALED = f"megatron/{DATASET}/small_cpp/4k"
 CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000002"
 OTHER_TOKENIZER = "f" * 40
@@ -39,6 +41,7 @@ def plant(root: Path) -> None:
     rewrite(packed, packed.files(".parquet", "train_00000_")[0].name, _misname_a_document)
     (root / UNSEALED / c.COMPLETE_FILE).unlink()
     _fail_a_check(root)
+    _drop_a_file_without_a_reason(open_artifact(root, CURATED))
     publish_a_checkpoint_of_another_tokenizer(root)
 
 
@@ -68,6 +71,11 @@ def _fail_a_check(root: Path) -> None:
     assert receipt["manifest_sha256"] == artifact.manifest.sha256
     receipt["checks"][0] |= {"passed": False, "found": "a planted fault", "blocking": True}
     file.write_text(json.dumps(receipt))
+
+
+def _drop_a_file_without_a_reason(artifact: Artifact) -> None:
+    manifest = artifact.manifest
+    seal(replace(artifact, manifest=replace(manifest, stats={**manifest.stats, "files_dropped": 1})))
 
 
 def publish_a_checkpoint_of_another_tokenizer(root: Path) -> None:

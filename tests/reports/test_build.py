@@ -20,6 +20,7 @@ from megacpp_assets.reports.summary import summaries
 from tests.pipeline.roots import environment, megacpp, megacpp_here
 from tests.reports.roots import (
     CHECKPOINT,
+    CURATED,
     DATASET,
     ENRICHED,
     FORMAT,
@@ -169,6 +170,7 @@ def test_every_planted_fault_is_a_failed_test_and_no_other_test_fails(red: tuple
             "accepted_values_check_results_failed__False__0",
             "accepted_values_duplicates_texts_on_both_sides__False__0",
             "blocking_checks_passed",
+            "dropped_files_have_a_reason",
             "enriched_documents_are_the_tokenized",
             "every_folder_is_a_whole_artifact",
             "inputs_are_what_they_were",
@@ -185,6 +187,7 @@ def test_every_planted_fault_is_a_failed_test_and_no_other_test_fails(red: tuple
     ("test", "named"),
     [
         ("blocking_checks_passed", "a planted fault"),
+        ("dropped_files_have_a_reason", CURATED),
         ("every_folder_is_a_whole_artifact", UNSEALED),
         ("inputs_are_what_they_were", ENRICHED),
         ("inputs_are_what_they_were", PACKED),

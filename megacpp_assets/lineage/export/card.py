@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -84,7 +85,25 @@ def _description(chain: Chain) -> str:
     return (
         f"Rows of {config['row_tokens']} tokens of whole C++ documents with their structure: {stats['rows']} rows, "
         f"{stats['documents']} documents and {stats['tokens']} tokens for training of {repositories} repositories; "
-        f"tokenizer commit {chain.tokenizer_commit}."
+        f"tokenizer commit {chain.tokenizer_commit}.{_curation(chain)}"
+    )
+
+
+def _curation(chain: Chain) -> str:
+    """Return a sentence on what the rules of curation dropped and replaced, with their counts; "" before that stage."""
+    curated = [link.manifest.stats for link in chain.of("curated_files")]
+    if not curated:
+        return ""
+    reasons: Counter[str] = Counter()
+    for stats in curated:
+        reasons.update(stats["dropped_by_reason"])
+    told = "".join(f", {reason} {count}" for reason, count in sorted(reasons.items()))
+    dropped, files = (sum(stats[key] for stats in curated) for key in ("files_dropped", "files"))
+    replaced, found = (sum(stats[key] for stats in curated) for key in ("finds_replaced", "finds"))
+    answers = sum(stats["files_with_benchmarks"] for stats in curated)
+    return (
+        f" Curation dropped {dropped} of {files} files{told}; found secrets or personal data in {found} "
+        f"places and replaced {replaced}; found benchmark answers in {answers} files."
     )
 
 
