@@ -13,7 +13,7 @@ from megacpp_assets.defs.reports.assets import GRAPH_FILE, build_reports
 from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.packed.enriched_documents import small_corpus
 
-TABLES, TESTS = 23, 64
+TABLES, TESTS = 24, 67
 
 
 @pytest.fixture(scope="module")
