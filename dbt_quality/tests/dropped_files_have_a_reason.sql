@@ -1,3 +1,4 @@
+{{ config(meta={'dagster': {'ref': {'name': 'curation_by_rule'}}}) }}
 -- The files that curation dropped are those that its reasons count.
 with reasons as (
     select dataset, partition_key, sum(items) as items
