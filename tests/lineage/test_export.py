@@ -163,7 +163,9 @@ def test_the_card_has_a_sentence_for_each_column_and_an_address_for_each_licence
 
 def test_the_card_counts_what_curation_dropped_and_replaced(export: Export) -> None:
     told = json.loads(export()[CARD])["description"]
-    assert "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
+    assert (
+        "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
+    )
     assert "found benchmark answers in 0 files" in told
 
 
