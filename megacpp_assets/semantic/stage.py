@@ -22,7 +22,7 @@ from megacpp_assets.contract.lock.removal import without_removed
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION, LEFT_OUT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.semantic.commands.configure import require_sandbox
@@ -30,11 +30,13 @@ from megacpp_assets.semantic.commands.configured import leave_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.alone import count_alone, names_defined
+from megacpp_assets.semantic.documents.budget import Budget
 from megacpp_assets.semantic.documents.compiles import count_compiling
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.drawn import Draw, Drawn
 from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.lengths import Lengths
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.vendored import vendored_files
@@ -63,7 +65,7 @@ from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, se
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "55"
+VERSION = "56"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
@@ -98,6 +100,7 @@ class SemanticJsonlSpec:
     toolchain: Toolchain
     budgets: tuple[int, ...]
     holdout: HoldoutRecipe = field(default_factory=HoldoutRecipe)
+    tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     removed: tuple[str, ...] = ()
     stand_ins: tuple[RepoRef, ...] = ()
 
@@ -115,6 +118,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
         _toolchain(),
         recipe.budgets,
         recipe.holdout,
+        recipe.tokenizer,
         corpus.lock.removed_paths(pin.name),
         corpus.stand_ins(pin.name),
     )
@@ -139,6 +143,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             **({"cmake": _cmake()} if spec.recipe.configure else {}),
             **as_config(spec.recipe),
             "holdout": as_config(spec.holdout),
+            **({} if spec.recipe.chars_per_token else {"tokenizer": as_config(spec.tokenizer)}),
             BUDGETS: list(spec.budgets),
             **({"removed": list(spec.removed)} if spec.removed else {}),
             **({"stand_ins": [repo.key for repo in spec.stand_ins]} if spec.stand_ins else {}),
@@ -274,20 +279,23 @@ def _write(
     of other projects."""
     (sources, vendored), (repository, store, lost) = files, index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
+    measured = not spec.recipe.chars_per_token
+    lengths = Lengths((facts.source.blob for facts in repository.files), spec.tokenizer) if measured else None
+    chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
     account = Account(repository, [*lost, *refused])
     by_file: Counter[int] = Counter()
     judge = Judge(repository, hold_out(repository, spec.repo.name, spec.holdout, vendored))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe, budget, judge, vendored=vendored):
+        for entry in documents(repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths):
             if isinstance(entry, Skipped):
                 account.skip(entry)
                 continue
             account.place(budget, entry)
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
-            made = record(entry, repository, origin, spec.recipe.chars_per_token)
+            made = record(entry, repository, origin, chars_per_token)
             if budget == spec.budgets[0]:
                 facts = repository.files[entry.file]
                 draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
@@ -296,7 +304,7 @@ def _write(
     told = {}
     draw = Draw(spec.recipe.parsed_documents)
     for budget in spec.budgets:
-        worth = Worth(repository, int(budget * spec.recipe.chars_per_token))
+        worth = Worth(repository, int(budget * chars_per_token))
         shards = write_shards(publication, records(budget, worth), budget)
         told[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
@@ -308,6 +316,7 @@ def _write(
     left = left_out(skipped)
     return {
         "symbols": symbols.rows,
+        "chars_per_token": round(chars_per_token, 3),
         **sums,
         **coverage,
         **parsed,

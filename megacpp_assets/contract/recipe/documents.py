@@ -91,9 +91,10 @@ class SemanticRecipe:
         allowed="0 to 1",
     )
     chars_per_token: float = key(
-        4.0,
-        "Assumed length of a token while documents are assembled; lower for a small vocabulary.",
-        allowed="1 to 16",
+        0.0,
+        "Assumed length of a token while documents are assembled; 0 estimates the tokens of each document from the "
+        "repository's words and the size of the vocabulary.",
+        allowed="0, or 1 to 16",
         unit="characters",
     )
     file_bytes: int = key(1_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
@@ -144,8 +145,10 @@ class SemanticRecipe:
             raise SpecError("semantic.replication", expected="1 to 100, or 0 for no cap", found=self.replication)
         if not 0 <= self.small_share <= 1:
             raise SpecError("semantic.small_share", expected="0 to 1", found=self.small_share)
-        if not 1 <= self.chars_per_token <= 16:
-            raise SpecError("semantic.chars_per_token", expected="1 to 16", found=self.chars_per_token)
+        if not (self.chars_per_token == 0 or 1 <= self.chars_per_token <= 16):
+            raise SpecError(
+                "semantic.chars_per_token", expected="1 to 16, or 0 to estimate tokens", found=self.chars_per_token
+            )
         for name in ("failed_files_per_cent", "left_out_per_cent"):
             if not 0 <= getattr(self, name) <= 100:
                 raise SpecError(f"semantic.{name}", expected="0 to 100", found=getattr(self, name))

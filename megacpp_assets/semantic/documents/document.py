@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.contract.names import CONTEXT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
 from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.graph.chunks import Root
@@ -51,6 +51,11 @@ class Document:
     constituents: tuple[Constituent, ...]
     edges: tuple[tuple[int, int, int, str], ...]
     recall: Recall
+
+    @property
+    def has_context(self) -> bool:
+        """Whether it shows more than its roots."""
+        return bool((self.roles == CONTEXT_ROLE).any())
 
     @property
     def chars(self) -> NDArray[np.void]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from megacpp_assets.contract.names import CONTEXT_ROLE, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.amalgamations import amalgamations
+from megacpp_assets.semantic.documents.budget import Budget
 from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import Surroundings
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
@@ -22,6 +23,7 @@ from megacpp_assets.semantic.documents.included import Included
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.layout import Layout
+from megacpp_assets.semantic.documents.lengths import Lengths
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.documents.order import Piece
@@ -35,8 +37,9 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
-_FILLED_SHARE = 0.9
-"""Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
+_TRIES = 4
+_TIGHTER = 0.97
+"""A document with too many tokens is composed again so often, each time with this part of what would fit."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
 _LEAST_BELOW = 3
@@ -74,6 +77,7 @@ def documents(
     judge: Judge | None = None,
     *,
     vendored: Mapping[str, str] = NOTHING_VENDORED,
+    lengths: Lengths | None = None,
 ) -> Iterator[Document | Skipped]:
     """The documents of a repository that train, then those that validate, each by the path and offset of their first
     roots; before them the roots that have none.
@@ -82,6 +86,7 @@ def documents(
     held-out file, and no near copy of it, is root or context of a document that trains; a short signature may stand in.
     A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
     is skipped if it breaks a rule even so. The files `vendored` are copies of other projects: they are context alone.
+    `lengths` tells the tokens of a text; without it `chars_per_token` of the recipe does, or CHARS_PER_TOKEN.
     """
     judge = judge or Judge(repository)
     held = judge.held
@@ -92,7 +97,7 @@ def documents(
         else:
             kept.append(place)
     kept.sort(key=lambda place: place.unit)
-    assembly = _Assembly(repository, chars, recipe, budget, judge)
+    assembly = _Assembly(repository, chars, recipe, Budget(budget, recipe.chars_per_token, lengths), judge)
     yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
     yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
@@ -148,7 +153,7 @@ class _Assembly:
     """Documents of one recipe and budget."""
 
     def __init__(
-        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: int, judge: Judge
+        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: Budget, judge: Judge
     ) -> None:
         self._judge, held = judge, judge.held
         self._repository = repository
@@ -161,10 +166,10 @@ class _Assembly:
         reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)
         self._surroundings = Surroundings(repository, self._items, members, self._mentions, reach)
         self._strategy = STRATEGIES[recipe.strategy]
-        self._most = int(budget * recipe.chars_per_token * _FILLED_SHARE)
+        self._budget = budget
         clustered = recipe.strategy == "clustered"
         self._small_share = recipe.small_share if clustered else 0.0
-        self._chunks = budget // _TOKENS_PER_CHUNK
+        self._chunks = budget.tokens // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
         self._prices = Prices()
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
@@ -172,8 +177,8 @@ class _Assembly:
 
     def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document | Skipped]:
         """A sound document for each group of `roots`, all of which train or validate, and what is in none."""
-        sizes = [len(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
-        most = int(self._most / self._replication) if self._replication else self._most
+        sizes = [self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
+        most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
         groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
         barred = frozenset[Item]() if validate else self._barred
         self._prices = self._prices_of(groups, barred)
@@ -210,16 +215,28 @@ class _Assembly:
         """The document of `roots`, or the first rule that it breaks. An error in its assembly is such a fault too: it
         costs these roots, never the repository."""
         try:
-            document = self._document(roots, validate=validate, bare=bare)
+            document = self._fitting(roots, validate=validate, bare=bare)
             return self._judge.fault(document) or document
         except _ERRORS as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             return Fault(NOT_ASSEMBLED, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}")
 
-    def _document(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document:
+    def _fitting(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool) -> Document:
+        """The document of `roots`, with less context where it would have more tokens than the budget."""
+        document = self._document(roots, validate=validate, bare=bare)
+        for _ in range(0 if bare else _TRIES):
+            if (excess := self._budget.excess(document.text)) <= 1 or not document.has_context:
+                break
+            most = int(len(document.text) / excess * _TIGHTER)
+            document = self._document(roots, validate=validate, most=most)
+        return document
+
+    def _document(
+        self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False, most: int | None = None
+    ) -> Document:
         items = [place.unit for place in roots]
         barred = frozenset[Item]() if validate else self._barred
-        context = Context() if bare else self._context(roots, self._prices, barred)
+        context = Context() if bare else self._context(roots, self._prices, barred, most)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)
         self._layout.write(writer, pieces)
@@ -229,8 +246,11 @@ class _Assembly:
         self._layout.write(writer, pieces)
         return writer.finish(roots, validates=validate, recall=self._recall(items, writer.parts))
 
-    def _context(self, roots: Sequence[PlacedRoot], prices: Prices, barred: AbstractSet[Item]) -> Context:
-        room = self._left(roots)
+    def _context(
+        self, roots: Sequence[PlacedRoot], prices: Prices, barred: AbstractSet[Item], most: int | None = None
+    ) -> Context:
+        """The context of `roots` in a document of `most` characters, or as many as the budget has."""
+        room = self._left(roots, most)
         room.chars -= self._head_room(roots)
         items = [place.unit for place in roots]
         return self._surroundings.choose(items, room, prices, barred)
@@ -240,12 +260,12 @@ class _Assembly:
         left, own = self._left(roots).chars, sum(map(self._own, roots))
         return max(0, min(left, int(own * self._replication)) if self._replication else left) // _HEAD_SHARE
 
-    def _left(self, roots: Sequence[PlacedRoot]) -> Room:
-        """What `roots` leave of the budget."""
+    def _left(self, roots: Sequence[PlacedRoot], most: int | None = None) -> Room:
+        """What `roots` leave of `most` characters, or of the budget."""
         own = sum(map(self._own, roots))
         own += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
         chunks = sum(end - start for start, end in (place.unit for place in roots))
-        return Room(self._most - own, self._chunks - chunks)
+        return Room((self._budget.chars if most is None else most) - own, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
         """Whether a document that begins with `place` is C."""
@@ -267,8 +287,7 @@ class _Assembly:
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
-            lines = heads.get(first.file, ())
-            included.stand_elsewhere(line for line in lines if _is_held(line.span, [first]))
+            included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]

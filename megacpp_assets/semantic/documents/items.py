@@ -21,6 +21,7 @@ _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
 """What does not follow the name of a class that has to be complete."""
+_TYPEDEF = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*typedef\b", re.S)
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
@@ -64,10 +65,13 @@ class Items:
         return None if holder == item else holder
 
     def class_of(self, target: int) -> Item | None:
-        """The class that chunk `target` defines, declares ahead, or defines a member of outside of it."""
+        """The class that chunk `target` defines, declares ahead, names by a typedef, or defines a member of."""
         item, chunk = self.of[target], self._repository.nodes[target].chunk
         if self.head_chars(item):
             return item
+        if chunk.kind == "typedef" and "*" not in self.text(item):
+            named = {self._class_of.get(self._repository.nodes[each].chunk.name) for each in self.used(target)} - {None}
+            return named.pop() if len(named) == 1 else None
         return self._class_of.get(chunk.name) if chunk.kind == "class_decl" else self.holder(item)
 
     def bodies(self, item: Item) -> list[int]:
@@ -79,10 +83,10 @@ class Items:
         return node.signature is not None and node.chunk.kind == "func_body"
 
     def head_chars(self, item: Item) -> int:
-        """Characters of a class's head; 0 for what has none."""
-        node = self._repository.nodes[item[0]]
-        is_head = node.signature is not None and node.chunk.kind == "class_decl"
-        return len(self.signature_text(item[0])) if is_head else 0
+        """Characters of a class's head; 0 for what has none, or is named behind its brace by a typedef."""
+        text = self.signature_text(item[0])
+        is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl" and not _TYPEDEF.match(text)
+        return len(text) if is_head else 0
 
     def least_chars(self, item: Item) -> int:
         """Characters of the shortest form of `item`: of a class its head, and none of what another class declares."""
@@ -151,21 +155,27 @@ class Items:
         macro's expansion names what no text does."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
-            return {node.chunk.name.rpartition("::")[2]}
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
         return self._spelled(number)
+
+    def _aliases(self, number: int) -> list[str]:
+        """The names that a typedef gives to the class of chunk `number` behind its brace."""
+        node = self._repository.nodes[number]
+        text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
+        return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
 
     def _declared_by(self, number: int) -> AbstractSet[str]:
         """Its name, or the words that stand where short declarations or macros of a run have theirs."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
-            return {node.chunk.name.rpartition("::")[2]}
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
         text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
     def is_complete_in(self, text: str, number: int) -> bool:
         """Whether `text` names the class of chunk `number` where a declaration of it is not enough."""
-        name = re.escape(self._repository.nodes[number].chunk.name.rpartition("::")[2])
-        found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b{name}\b{_POINTS}", text)
+        name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
+        found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b(?:{name})\b{_POINTS}", text)
         return any(match["key"] is None for match in found)
 
     def function_id(self, number: int) -> list[int]:

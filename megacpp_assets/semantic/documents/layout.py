@@ -79,8 +79,9 @@ class Layout:
         around: list[Scope] = [*place.spaces, *conditions]
         scopes = tuple(sorted(around, key=start_of))
         holder = self._items.holder(item)
-        ahead = "" if holder is not None or "=" in (text := self._items.signature_text(item[0])) else text
-        kind = first.chunk.kind
+        kind, text = first.chunk.kind, self._items.signature_text(item[0])
+        is_named_behind = kind == "class_decl" and not self._items.head_chars(item)
+        ahead = "" if holder is not None or "=" in text or is_named_behind else text
         head = members is not None, members or ()
         return Piece(item, first.file, span, whole, *head, distance, scopes, names_of(scopes), holder, kind, ahead)
 

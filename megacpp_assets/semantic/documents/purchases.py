@@ -6,7 +6,7 @@ of fields and of variables, and what a body looks into.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
@@ -182,14 +182,18 @@ class Purchases:
         wanted, text = self._wanted(unit), self._items.text(unit)
         reached = self._reaching.reached(range(*unit))
         holders: Counter[Item] = Counter()
+        through: dict[Item, list[int]] = defaultdict(list)
         for each in self._reaching.order(reached):
             holder = self._items.class_of(each[0])
             if holder is not None and holder != self._items.of[unit[0]]:
                 holders[holder] += reached[each].total()
+                through[holder].append(each[0])
         for used, uses in holders.items():
             fresh += buy(Offer(used, HEAD), uses)
             offers = [(offer, count) for offer, count, _ in self.members_of([used], wanted, growth)]
-            if used in growth.context.heads and (offers or self._items.is_complete_in(text, used[0])):
+            if used in growth.context.heads and (
+                offers or any(self._items.is_complete_in(text, each) for each in through[used])
+            ):
                 if not growth.context.members.get(used):
                     fresh += buy(self.definition(used), uses)
                 for offer, count in offers:

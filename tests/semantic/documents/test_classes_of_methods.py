@@ -141,3 +141,23 @@ def test_a_using_directive_comes_along_and_its_namespace_is_known(tmp_path: Path
     }
     text = _documents(tmp_path, sources)["user_of"]
     assert text.index("namespace lib") < text.index("using namespace lib;") < text.index("int user_of")
+
+
+def test_a_struct_that_a_typedef_names_behind_its_brace_is_shown_with_that_name(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "typedef struct timer_s {\n  int seconds_left;\n} timer_type;\nint started(timer_type *timer);\n",
+        "b.cc": '#include "a.h"\n'
+        "int user_of() { timer_type timer; timer.seconds_left = 1000; return started(&timer); }\n",
+    }
+    text = _documents(tmp_path, sources)["user_of"]
+    assert "} timer_type;" in text and "typedef struct timer_s;" not in text
+
+
+def test_a_struct_that_a_typedef_declares_ahead_is_defined_where_it_is_held_by_value(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "typedef struct loop_s loop_type;\nstruct loop_s {\n  int handles_of_it;\n};\n",
+        "b.cc": '#include "a.h"\nint counted() { loop_type loop = {1000}; return sizeof(loop); }\n',
+    }
+    text = _documents(tmp_path, sources)["counted"]
+    assert text.index("typedef struct loop_s loop_type;") < text.index("int counted")
+    assert "int handles_of_it;" in text
