@@ -13,6 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.semantic.documents.budget import CHARS_PER_TOKEN
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record
@@ -62,10 +63,7 @@ def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     recipe = SemanticRecipe(strategy="per_chunk")
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
     made = [entry for entry in documents(repository, store, recipe, LIMIT) if isinstance(entry, Document)]
-    return {
-        entry.root.name: Split(entry, record(entry, repository, origin, SemanticRecipe().chars_per_token))
-        for entry in made
-    }
+    return {entry.root.name: Split(entry, record(entry, repository, origin, CHARS_PER_TOKEN)) for entry in made}
 
 
 @pytest.fixture(params=["shape::Box", "shape::longest"])
