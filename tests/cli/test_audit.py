@@ -81,5 +81,6 @@ def test_an_audit_loads_neither_dagster_nor_what_runs_stages() -> None:
     code = "import megacpp_assets.cli.audit, megacpp_assets.defs.event_log, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "megacpp_assets.lineage.audit" in loaded
-    heavy = {"dagster", "numpy", "pyarrow", "torch", "rich", "sqlalchemy", "pydantic", "tokenizers"}
+    # SQLAlchemy (0.4 CPU seconds) is loaded: it reads the event log of either database.
+    heavy = {"dagster", "numpy", "pyarrow", "torch", "rich", "pydantic", "tokenizers"}
     assert heavy.isdisjoint(loaded)

@@ -79,8 +79,10 @@ def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | No
     chosen = pin(CatalogueEntry("mixed", str(upstream), "v1"), "v1", root)
     fetch(PinnedReposSpec(root, chosen))
     curate(CuratedFilesSpec(root, "d", chosen.partition, chosen.license))
-    # A document for each root, and no file held out: what a file's documents hold is then its own doing.
-    recipe, budgets, held = SemanticRecipe(strategy="per_chunk"), (DOCUMENT_TOKENS,), HoldoutRecipe(share=0)
+    # A document for each root, no file held out, and neither the price of context nor the length of a token measured in
+    # the whole repository: what a file's documents hold is then its own doing.
+    recipe = SemanticRecipe(strategy="per_chunk", chars_per_token=4.0, replication=50.0)
+    budgets, held = (DOCUMENT_TOKENS,), HoldoutRecipe(share=0)
     return SemanticJsonlSpec(
         root, "d", chosen.partition, chosen.commit, chosen.license, recipe, toolchain(), budgets, held
     )
