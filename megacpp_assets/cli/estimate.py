@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _AMDAHL_CORES: Final = (2, 16, 64)
 _HOUR: Final = 3600.0
 _UNKNOWN_ERROR: Final = -1.0
+_FAR: Final = 10
+"""A repository that is so many times larger than what was measured is not described by its rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def estimate_command(
         click.echo(json.dumps(_as_json(found, sizes, rates, plan), indent=2))
     else:
         _print(found, sizes, rates, plan)
+        _warn(sizes, max(size.source_bytes for size in pinned.values()))
 
 
 def _estimated_stages() -> tuple[str, ...]:
@@ -142,6 +145,16 @@ def _print(found: Forecast, sizes: Sequence[Size], rates: Rates, plan: _Plan) ->
     console.print(table)
     for line in _notes(found, sizes, rates, plan):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _warn(sizes: Sequence[Size], measured: float) -> None:
+    """Say which repositories are much larger than the largest pinned one, whose bytes are `measured`."""
+    larger = [size.name for size in sizes if size.source_bytes > _FAR * measured]
+    if larger:
+        limit = f"more than {_FAR} times the largest pinned repository ({measured / 1e6:,.2f} MB)"
+        click.echo(
+            f"warning: {limit}: {', '.join(larger)}. Their figures, memory above all, are extrapolated.", err=True
+        )
 
 
 def _row(stage: StageForecast, plan: _Plan) -> list[str]:

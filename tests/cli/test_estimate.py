@@ -39,6 +39,12 @@ def test_the_table_names_error_cost_and_machine(root: Path) -> None:
     assert "cost of all stages" in said and "rates of" in said
 
 
+def test_repositories_far_larger_than_what_was_measured_are_named(root: Path) -> None:
+    said = megacpp_here(root, "estimate", "--repos", "fmt,linux").stderr
+    assert "warning: more than 10 times the largest pinned repository" in said and "linux@v6.10" in said
+    assert "warning" not in megacpp_here(root, "estimate", "--catalogue", "sample", "--repos", "sample-kernel").stderr
+
+
 def test_rates_are_kept_and_serve_another_data_root(root: Path, tmp_path: Path) -> None:
     before = json.loads(succeed(root, "estimate", "--repos", "fmt,linux", "--json"))
     other = tmp_path / "other"
