@@ -39,6 +39,7 @@ look() {
         command -v bwrap
     package test mesa-vulkan-drivers "the tests of the tokenizer's GPU kernels are skipped" \
         has_file "${VULKAN_DRIVERS:-/usr/share/vulkan/icd.d}"/lvp_icd.*
+    package test chromium "the tests of the UI in a browser are skipped" command -v chromium
     package test postgresql "the tests of Dagster on a Postgres server fail" \
         has_file "${POSTGRES_SERVERS:-/usr/lib/postgresql}"/*/bin/initdb
 }

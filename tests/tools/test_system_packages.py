@@ -61,7 +61,7 @@ def machine(tmp_path: Path) -> Machine:
     for name in ("dirname", "chmod", "cat"):
         (programs / name).symlink_to(f"/usr/bin/{name}")
     (programs / "15" / "bin").mkdir(parents=True)
-    for name in ("g++", "git", "bwrap", "lvp_icd.x86_64.json", "15/bin/initdb"):
+    for name in ("g++", "git", "bwrap", "chromium", "lvp_icd.x86_64.json", "15/bin/initdb"):
         made.program(name)
     made.program("id", "echo 0")
     made.program(
@@ -190,3 +190,10 @@ def test_the_tests_alone_need_a_postgres_server(machine: Machine) -> None:
     machine.without("15/bin/initdb")
     assert (machine.look("run").stderr, machine.asked()) == ("", [])
     assert "postgresql: without it the tests of Dagster on a Postgres server fail" in machine.look("test").stderr
+
+
+def test_the_tests_alone_need_a_browser(machine: Machine) -> None:
+    machine.program("id", "echo 1000")
+    machine.without("chromium")
+    assert (machine.look("run").stderr, machine.asked()) == ("", [])
+    assert "chromium: without it the tests of the UI in a browser are skipped" in machine.look("test").stderr
