@@ -10,10 +10,11 @@ from pathlib import Path
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.estimate.sizes import Size, pinned_size
+from megacpp_assets.lineage.whole import artifact_paths
 from megacpp_assets.pipeline.receipts import read_receipt
 from megacpp_assets.pipeline.stages import INDEX, SOURCES, STAGES, Kind
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import ARTIFACT_DEPTHS, RECEIPTS
+from megacpp_assets.storage.layout import RECEIPTS
 from megacpp_assets.storage.work import read_work
 
 
@@ -89,8 +90,7 @@ def _day(artifact: Artifact) -> str:
 
 
 def _artifacts(root: Path) -> Iterator[Artifact]:
-    """Yield every complete artifact on the disk, sorted by path within its stage. A damaged one is passed over."""
-    for folder, depth in ARTIFACT_DEPTHS.items():
-        for path in sorted((root / folder).glob("/".join("*" * depth))):
-            with suppress(LineageGap):
-                yield open_artifact(root, str(path.relative_to(root)))
+    """Yield every complete artifact on the disk, by stage and path. A damaged one is skipped."""
+    for path in artifact_paths(root):
+        with suppress(LineageGap):
+            yield open_artifact(root, path)
