@@ -134,7 +134,7 @@ def _same(names: TreeGraph, path: str, node: Node) -> Place | None:
 
 
 def _key(graph: CodeGraph, edge: Edge) -> tuple[str, int]:
-    """Path and last line: where a function begins is told in two ways, with and without its template line."""
+    """Path and last line of a function. Its first line differs: one of the graphs counts the template line."""
     return edge.place.path, graph.node(edge.place).end
 
 

@@ -52,7 +52,7 @@ def postgres_url(root: Path) -> URL | None:
 
 
 def keep_address(root: Path) -> None:
-    """Write the address of the server to the data root, unless it is there or SQLite is used."""
+    """Write the address of the Postgres server to the data root. It does nothing for SQLite, or if the file exists."""
     url = postgres_url(root)
     if url is not None and not _kept(root):
         write_atomic(_address_file(root), f"{shown(url)}\n".encode())

@@ -55,7 +55,7 @@ class Rates:
 
 
 def measured_rates(observed: Iterable[Observation]) -> Rates:
-    """Fit rates to the observations. `SpecError` if there are none."""
+    """Fit rates to the observations. Raises `SpecError` for an empty list."""
     by_stage: dict[str, list[Observation]] = {}
     for each in observed:
         by_stage.setdefault(each.stage, []).append(each)
@@ -71,7 +71,7 @@ def keep_rates(root: Path, rates: Rates) -> None:
 
 
 def kept_rates(file: Path) -> Rates:
-    """Read rates that `keep_rates` wrote. `SpecError` if the file cannot be read or is none of them."""
+    """Read rates that `keep_rates` wrote. Raises `SpecError` if the file is unreadable or malformed."""
     try:
         raw: dict[str, Any] = json.loads(file.read_bytes())
         stages = {name: Rate(**{k: _tuple(v) for k, v in rate.items()}) for name, rate in raw["stages"].items()}

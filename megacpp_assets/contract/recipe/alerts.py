@@ -1,4 +1,4 @@
-"""Section `[alerts]` of a recipe: who is told of what went wrong while nobody was looking."""
+"""Section `[alerts]` of a recipe: a command or a webhook that is called when unattended work fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class AlertsRecipe:
-    """Who is told, once each, of a nightly run that failed, a release that was rejected and a tag that moved.
+    """What is called, once each, when a nightly run fails, a release is rejected or a tag moves.
 
     An alert changes no byte of an artifact.
     """
@@ -48,7 +48,7 @@ class AlertsRecipe:
 
     @property
     def is_set(self) -> bool:
-        """Whether anybody is told."""
+        """Whether the recipe names a command or a webhook."""
         return bool(self.command or self.webhook)
 
 

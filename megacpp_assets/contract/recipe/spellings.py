@@ -32,7 +32,7 @@ def with_own_spellings(raw: Mapping[str, Any]) -> dict[str, Any]:
         if name in section:
             found = f"{section[flag]} and {section[name]}"
             raise SpecError(
-                f"{_SECTION}.{flag}", expected=f"no {key} beside it", found=found, do="leave one of them out"
+                f"{_SECTION}.{flag}", expected=f"only one of {flag} and {key}", found=found, do="leave one of them out"
             )
         own[name] = value
     return {**raw, _SECTION: own}

@@ -76,7 +76,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         minimum_interval_seconds=_POLL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING if _automated() else dg.DefaultSensorStatus.STOPPED,
         description="Asks one repository after another for releases later than the one that mixtures read, pins them "
-        "beside it and has them made. A tag that moved is told, never made again.",
+        "beside it and has them made. A tag that moved is reported, never built again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         from megacpp_assets.defs.automate.alerting import Alerts
@@ -89,7 +89,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
 
 
 def _alert_sensors(corpus: Corpus, jobs: Sequence[dg.JobDefinition]) -> tuple[dg.SensorDefinition, ...]:
-    """Return the sensor of failed runs; none where nobody is to be told."""
+    """Return the sensor of failed runs; none if the recipe names no hook."""
     if not corpus.recipe.alerts.is_set:
         return ()
     from megacpp_assets.defs.automate.alerting import failure_sensor

@@ -41,7 +41,9 @@ def test_flags_in_a_file_stand_for_our_keys(tmp_path: Path) -> None:
 
 def test_a_flag_beside_its_key_or_without_a_truth_value_is_rejected(tmp_path: Path) -> None:
     path = file_with(tmp_path, "tree_ffn_enabled = true", "tree_steps = 2")
-    with pytest.raises(SpecError, match=r"training.tree_ffn_enabled; expected no training.tree_steps beside it"):
+    with pytest.raises(
+        SpecError, match=r"training.tree_ffn_enabled; expected only one of tree_ffn_enabled and training.tree_steps"
+    ):
         load_recipe(path)
     with pytest.raises(SpecError, match=r"training.relation_bias_enabled; expected true or false; found 1"):
         load_recipe("sample", ["training.relation_bias_enabled=1"])
