@@ -37,8 +37,8 @@ def test_a_structure_aware_phase_has_its_own_flags_and_channels() -> None:
 
 
 def test_a_phase_that_cannot_be_structure_aware_is_rejected_with_the_recipe() -> None:
-    with pytest.raises(SpecError, match=r"training\.relation_bias; expected false where training\.scheduler is dp_bal"):
-        load_recipe("sample", [PHASES, "training.scheduler=dp_balanced"])
+    with pytest.raises(SpecError, match=r"training\.relation_bias; expected false where training\.attention is varlen"):
+        load_recipe("sample", [PHASES, "training.attention=varlen"])
 
 
 def test_its_model_starts_as_that_of_the_phase_before(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ _ON_TPU: Final = {
     "reader": READERS[0],
     "attention": AUTO,
 }
-"""Fields whose other values have no form for TPUs."""
+"""Fields whose other values have no form for TPUs. A scheduler moves documents between processes, and a TPU run has one
+process. The number of its parts differs between steps, and each number would be another graph."""
 _VARLEN: Final = {"softcap": 0.0, "relation_bias": False, "compiled": False}
 """Fields whose other values a varlen kernel has no form for: it adds nothing to scores, and its shapes vary."""
 _READ_BY_MEGATRON: Final = {
@@ -71,14 +72,6 @@ _READ_BY_MEGATRON: Final = {
     "scheduler": NO_SCHEDULER,
 }
 """Fields whose other values need more than tokens, which are all that megatron-core reads."""
-_SCHEDULED: Final = {
-    "accumulate": 1,
-    "relation_bias": False,
-    "tree_steps": 0,
-    "platform_embedding": False,
-}
-"""Fields whose other values a scheduler has no form for: it decides the parts of a batch, and moves documents without
-their chunks and platforms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,8 @@ class TrainingRecipe:
     batch_rows: int = key(1, "Rows of a step.", allowed="a multiple of processes x accumulate", unit="rows")
     accumulate: int = key(
         1,
-        "Gradient accumulation: equal parts of a batch that are computed one after the other.",
+        "Gradient accumulation: equal parts of a batch that are computed one after the other. A scheduler reads these"
+        " parts and makes parts of one row.",
         allowed="at least 1",
         unit="parts",
     )
@@ -257,8 +251,6 @@ class TrainingRecipe:
             self._require_only(_VARLEN, "training.attention is varlen")
         if self.reader == MEGATRON_READER:
             self._require_only(_READ_BY_MEGATRON, "training.reader is megatron")
-        if self.scheduler != NO_SCHEDULER:
-            self._require_only(_SCHEDULED, f"training.scheduler is {self.scheduler}")
 
     def _require_only(self, values: Mapping[str, object], case: str) -> None:
         for name, only in values.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from megacpp_assets.contract.errors import MegacppError, SpecError
@@ -20,9 +20,10 @@ from megacpp_assets.loader.schedule.data_schedule_utils import (
     build_packed_microbatches,
     create_data_iterator,
     get_batch_and_global_seqlens,
+    global_table_rows,
     reroute_samples_to_dcp_ranks,
 )
-from megacpp_assets.loader.schedule.groups import groups_in_order
+from megacpp_assets.loader.schedule.groups import Limit, groups_in_order
 from megacpp_assets.loader.schedule.process_groups import ProcessGroups, answered, raise_everywhere, require_same
 
 DP_BALANCED: Final = "dp_balanced"
@@ -34,13 +35,15 @@ class PackingConfig:
 
     `max_seqlen_per_dp_cp_rank` is the most tokens of a microbatch on each rank. If
     `virtual_pipeline_model_parallel_size` is above 1, the number of microbatches is a multiple of
-    `microbatch_group_size_per_vp_stage`.
+    `microbatch_group_size_per_vp_stage`. `max_table_rows` has the most rows of a table in a microbatch, by its name:
+    the slots that a network has for chunks are as fixed as its tokens.
     """
 
     max_seqlen_per_dp_cp_rank: int
     sequence_packing_scheduler: str = DP_BALANCED
     virtual_pipeline_model_parallel_size: int = 1
     microbatch_group_size_per_vp_stage: int = 1
+    max_table_rows: Mapping[str, int] = field(default_factory=dict)
 
 
 class ScheduledBatch(NamedTuple):
@@ -60,16 +63,22 @@ class BasePackingScheduler(ABC):
         self.groups = groups
 
     @abstractmethod
-    def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
-        """Return the numbers of the sequences of each microbatch and rank of `dp`. Pure, so equal on every rank."""
+    def get_groups_and_subsamples(
+        self, seqlens: Sequence[int], table_rows: Mapping[str, Sequence[int]]
+    ) -> list[list[range]]:
+        """Return the numbers of the sequences of each microbatch and rank of `dp`. Pure, so equal on every rank.
+
+        `table_rows` has each sequence's rows of the tables that `max_table_rows` names.
+        """
 
     def run(self, data_iterator: Batches | None, num_microbatches: int) -> ScheduledBatch:
         """Fetch, schedule, reroute, pack and broadcast a global batch. Raises like `wrap_data_iterator`."""
         groups = self.groups
         require_same((self.config, num_microbatches), "packing settings", groups.everyone)
-        own, by_rank = get_batch_and_global_seqlens(data_iterator, num_microbatches, groups)
+        limited = self.config.max_table_rows
+        own, by_rank = get_batch_and_global_seqlens(data_iterator, num_microbatches, groups, limited)
         seqlens = [length for each in by_rank for length in each]
-        schedule = self._scheduled(seqlens)
+        schedule = self._scheduled(seqlens, global_table_rows(own, limited, groups))
         samples = None
         if groups.reads_data:
             dp_rank_of = [rank for step in schedule for rank, numbers in enumerate(step) for _ in numbers]
@@ -83,13 +92,13 @@ class BasePackingScheduler(ABC):
         stages = self.config.virtual_pipeline_model_parallel_size
         return ScheduledBatch(create_data_iterator(samples, groups, stages), int(count), total, squared)
 
-    def _scheduled(self, seqlens: Sequence[int]) -> list[list[range]]:
+    def _scheduled(self, seqlens: Sequence[int], table_rows: Mapping[str, Sequence[int]]) -> list[list[range]]:
         """Return the schedule, or [] on ranks that do not read data. An error of one rank is raised on all ranks."""
         schedule: list[list[range]] = []
         error: MegacppError | None = None
         if self.groups.reads_data:
             try:
-                schedule = self.get_groups_and_subsamples(seqlens)
+                schedule = self.get_groups_and_subsamples(seqlens, table_rows)
             except MegacppError as found:
                 error = found
         raise_everywhere(error, self.groups.everyone)
@@ -103,13 +112,16 @@ class DpBalancedScheduler(BasePackingScheduler):
     microbatches is a multiple of the size of `dp`, and with virtual stages of their group size.
     """
 
-    def get_groups_and_subsamples(self, seqlens: Sequence[int]) -> list[list[range]]:
+    def get_groups_and_subsamples(
+        self, seqlens: Sequence[int], table_rows: Mapping[str, Sequence[int]]
+    ) -> list[list[range]]:
         """Return the schedule; see `BasePackingScheduler`. Raises like `groups_in_order`."""
         config, ranks = self.config, self.groups.dp.size()
         has_virtual_stages = config.virtual_pipeline_model_parallel_size > 1
         multiple = ranks * (config.microbatch_group_size_per_vp_stage if has_virtual_stages else 1)
         capacity = config.max_seqlen_per_dp_cp_rank * self.groups.cp.size()
-        packed = groups_in_order(seqlens, capacity=capacity, multiple=multiple)
+        limits = [Limit(f"rows of {name}", rows, config.max_table_rows[name]) for name, rows in table_rows.items()]
+        packed = groups_in_order(seqlens, capacity=capacity, multiple=multiple, limits=limits)
         return [packed[first : first + ranks] for first in range(0, len(packed), ranks)]
 
 
@@ -127,8 +139,8 @@ def wrap_data_iterator(
     Raises:
         SpecError: the scheduler is unknown, ranks have different settings, an iterator ended, or the batch has too few
             sequences for the ranks.
-        PackOverflow: a sequence is longer than a microbatch.
-        SchemaViolation: a sequence is malformed.
+        PackOverflow: a sequence is longer than a microbatch, or has more rows of a table.
+        SchemaViolation: a sequence is malformed, or lacks a table of `max_table_rows`.
         TrainingFailed: a rank does not answer within the groups' timeout.
     """
     scheduler = scheduler_map.get(config.sequence_packing_scheduler)

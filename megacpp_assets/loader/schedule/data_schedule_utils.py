@@ -7,7 +7,7 @@ backend needs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -26,11 +26,13 @@ from megacpp_assets.loader.schedule.process_groups import (
     require_same,
     require_same_sequences,
 )
+from megacpp_assets.loader.schedule.tables import all_to_all, is_table, moved_rows, packed_tables
 
 Sample = Mapping[str, Tensor]
-"""One sequence: 1-D tensors of equal length by name, at least `REQUIRED_KEYS`. The names are the same on every rank."""
+"""One sequence: 1-D tensors of equal length by name, at least `REQUIRED_KEYS`, and 2-D tables. The names are the same
+on every rank."""
 PackedSample = dict[str, Tensor]
-"""A microbatch: the concatenated tensors of padded sequences, and `METADATA_KEYS`."""
+"""A microbatch: the concatenated tensors of padded sequences, `METADATA_KEYS`, and tables with their boundaries."""
 Batches = Iterator[Sample | Sequence[Sample]]
 
 REQUIRED_KEYS: Final = ("tokens", "labels", "loss_mask", "position_ids")
@@ -38,32 +40,44 @@ METADATA_KEYS: Final = ("cu_seqlens", "cu_seqlens_padded", "max_seqlen")
 
 
 def get_batch_and_global_seqlens(
-    data_iterator: Batches | None, num_microbatches: int, groups: ProcessGroups
+    data_iterator: Batches | None, num_microbatches: int, groups: ProcessGroups, tables: Iterable[str] = ()
 ) -> tuple[list[Sample], list[list[int]]]:
     """Return (sequences of this rank's next `num_microbatches` items, padded lengths by rank of `dp`).
 
-    Both are empty on ranks that do not read data. An item is one sequence or several. Every error is raised on every
-    rank within the groups' timeout.
+    Both are empty on ranks that do not read data. An item is one sequence or several. Sequences must have `tables`.
+    Every error is raised on every rank within the groups' timeout.
 
     Raises:
         SpecError: the iterator ended, ranks have different kinds of data, or ranks of one place in dp different data.
-        SchemaViolation: a sequence has no tokens, or its tensors differ in length.
+        SchemaViolation: a sequence has no tokens, its tensors differ in length, or a table is not of int32 rows.
     """
     own: list[Sample] = []
     error: MegacppError | None = None
     if groups.reads_data:
         try:
-            own = _fetched(data_iterator, num_microbatches)
+            own = _fetched(data_iterator, num_microbatches, tables)
         except MegacppError as found:
             error = found
     raise_everywhere(error, groups.everyone)
-    kind = {name: str(values.dtype) for name, values in sorted(own[0].items())} if own else None
+    kind = {name: _kind(values) for name, values in sorted(own[0].items())} if own else None
     require_same(kind, "tensors of sequences", groups.everyone)
     require_same_sequences(groups.dp.rank(), _digest(own), groups.everyone)
     if not groups.reads_data:
         return [], []
     lengths = [padded_length(len(sample["tokens"]), groups.cp.size()) for sample in own]
     return own, _gathered(lengths, groups.dp)
+
+
+def global_table_rows(own: Sequence[Sample], tables: Iterable[str], groups: ProcessGroups) -> dict[str, list[int]]:
+    """Return the rows of the named tables of all sequences of the global batch; {} on ranks that do not read data."""
+    if not groups.reads_data:
+        return {}
+    gathered = {name: _gathered([len(sample[name]) for sample in own], groups.dp) for name in tables}
+    return {name: [rows for each in by_rank for rows in each] for name, by_rank in gathered.items()}
+
+
+def _kind(values: Tensor) -> str:
+    return " ".join([str(values.dtype), *(f"x {columns}" for columns in values.shape[1:])])
 
 
 def _digest(own: Sequence[Sample]) -> str:
@@ -77,7 +91,7 @@ def _digest(own: Sequence[Sample]) -> str:
     return found.hexdigest()
 
 
-def _fetched(data_iterator: Batches | None, num_microbatches: int) -> list[Sample]:
+def _fetched(data_iterator: Batches | None, num_microbatches: int, tables: Iterable[str]) -> list[Sample]:
     if data_iterator is None:
         raise SpecError("data iterator", expected="one on the first and last stage", found="none")
     own: list[Sample] = []
@@ -87,10 +101,13 @@ def _fetched(data_iterator: Batches | None, num_microbatches: int) -> list[Sampl
             do = "end training before the data ends"
             raise SpecError("data iterator", expected=f"{num_microbatches} items", found=f"{number} items", do=do)
         own.extend([item] if isinstance(item, Mapping) else item)
-    for number, sample in enumerate(own):
-        _require_valid(number, sample)
     if not own:
         raise SpecError("global batch", expected="at least one sequence on each rank", found="none")
+    kinds = {name: _kind(values) for name, values in own[0].items()}
+    for number, sample in enumerate(own):
+        _require_valid(number, sample)
+        _require_tables(number, sample, tables)
+        _require_kinds(number, sample, kinds)
     return own
 
 
@@ -98,10 +115,26 @@ def _require_valid(number: int, sample: Sample) -> None:
     missing = [name for name in REQUIRED_KEYS if name not in sample]
     if missing:
         raise SchemaViolation(f"sequence {number}", expected=f"tensors {', '.join(REQUIRED_KEYS)}", found=list(sample))
-    shapes = {name: tuple(values.shape) for name, values in sample.items()}
-    if len(set(shapes.values())) != 1 or len(shapes["tokens"]) != 1 or not shapes["tokens"][0]:
-        expected = "1-D tensors of one length, at least 1"
-        raise SchemaViolation(f"sequence {number}", expected=expected, found=shapes)
+    shapes = {name: tuple(values.shape) for name, values in sample.items() if not is_table(values)}
+    absent = [name for name in REQUIRED_KEYS if name not in shapes]
+    if absent or len(set(shapes.values())) != 1 or len(shapes["tokens"]) != 1 or not shapes["tokens"][0]:
+        expected, found = "1-D tensors of one length, at least 1", {name: tuple(v.shape) for name, v in sample.items()}
+        raise SchemaViolation(f"sequence {number}", expected=expected, found=found)
+
+
+def _require_tables(number: int, sample: Sample, tables: Iterable[str]) -> None:
+    """Require the named tables, and that all tables have 2 dimensions and int32 values."""
+    for name in (*tables, *(name for name, values in sample.items() if is_table(values))):
+        values = sample.get(name)
+        if values is None or values.ndim != 2 or values.dtype != torch.int32:
+            found = "none" if values is None else f"{values.dtype} {tuple(values.shape)}"
+            raise SchemaViolation(f"table {name} of sequence {number}", expected="a 2-D int32 tensor", found=found)
+
+
+def _require_kinds(number: int, sample: Sample, kinds: Mapping[str, str]) -> None:
+    found = {name: _kind(values) for name, values in sample.items()}
+    if found != kinds:
+        raise SchemaViolation(f"sequence {number}", expected=f"tensors as of sequence 0, {kinds}", found=found)
 
 
 def _gathered(own: Sequence[int], group: Group) -> list[list[int]]:
@@ -123,26 +156,34 @@ def reroute_samples_to_dcp_ranks(
 
     Sequences are numbered over the ranks of `dp`: rank 0 has the first ones, then rank 1, and so on. Sequence n moves
     to rank `dp_rank_of[n]`. All ranks of `cp` have the same sequences, so sequences move only between ranks with the
-    same place in `cp`. There is one all-to-all per tensor name, and one for the lengths before padding
-    (`original_seq_len`).
+    same place in `cp`. There is one all-to-all per tensor name, two per table (of counts and of rows), and one for the
+    lengths before padding (`original_seq_len`).
     """
     group = groups.dp
-    rank, device = group.rank(), device_of(group)
+    rank = group.rank()
     firsts = list(accumulate(map(len, seqlens), initial=0))
     length_of = [length for each in seqlens for length in each]
     sent = [[n for n in range(firsts[rank], firsts[rank + 1]) if dp_rank_of[n] == to] for to in range(group.size())]
     taken = [[n for n in range(firsts[by], firsts[by + 1]) if dp_rank_of[n] == rank] for by in range(group.size())]
     arriving = [n for numbers in taken for n in numbers]
     received: dict[int, PackedSample] = {n: {} for n in arriving}
-    sizes = [[sum(length_of[n] for n in numbers) for numbers in side] for side in (taken, sent)]
-    for name in sorted(own[0]):
-        parts = [_padded(own[n - firsts[rank]][name], length_of[n]) for numbers in sent for n in numbers]
-        values = _all_to_all(parts, own[0][name].dtype, *sizes, group=group)
-        for n, part in zip(arriving, torch.split(values, [length_of[n] for n in arriving]), strict=True):
-            received[n][name] = part
-    real = [torch.tensor([len(own[n - firsts[rank]]["tokens"])]) for numbers in sent for n in numbers]
     counts = [[len(numbers) for numbers in side] for side in (taken, sent)]
-    for n, length in zip(arriving, _all_to_all(real, torch.int64, *counts, group=group).to(device), strict=True):
+    sizes = [[sum(length_of[n] for n in numbers) for numbers in side] for side in (taken, sent)]
+    leaving = [[own[n - firsts[rank]] for n in numbers] for numbers in sent]
+    lengths = [length_of[n] for numbers in sent for n in numbers]
+    for name, like in sorted(own[0].items()):
+        if is_table(like):
+            tables = [[sample[name] for sample in samples] for samples in leaving]
+            found = moved_rows(tables, like, counts[0], group=group)
+        else:
+            columns = [sample[name] for samples in leaving for sample in samples]
+            values = all_to_all(list(map(_padded, columns, lengths)), like, *sizes, group=group)
+            found = torch.split(values, [length_of[n] for n in arriving])
+        for n, part in zip(arriving, found, strict=True):
+            received[n][name] = part
+    real = [torch.tensor([len(sample["tokens"])]) for samples in leaving for sample in samples]
+    lengths_before = all_to_all(real, torch.empty(0, dtype=torch.int64), *counts, group=group)
+    for n, length in zip(arriving, lengths_before, strict=True):
         received[n]["original_seq_len"] = length
     return received
 
@@ -151,28 +192,18 @@ def _padded(values: Tensor, length: int) -> Tensor:
     return pad(values, (0, length - len(values)))
 
 
-def _all_to_all(
-    parts: Sequence[Tensor], dtype: torch.dtype, taken: list[int], sent: list[int], *, group: Group
-) -> Tensor:
-    device = device_of(group)
-    given = torch.cat(list(parts)).to(device) if parts else torch.empty(0, dtype=dtype, device=device)
-    buffer = torch.empty(sum(taken), dtype=dtype, device=device)
-    distributed.all_to_all_single(buffer, given, taken, sent, group=group)
-    return buffer
-
-
 def build_packed_microbatches(grouped_samples: Sequence[Sequence[PackedSample]]) -> list[PackedSample]:
     """Return one microbatch per group: concatenated tensors, and the metadata `METADATA_KEYS`, all int32.
 
     `cu_seqlens` and `cu_seqlens_padded` (n + 1,) are starts of sequences without and with padding. Tokens are placed by
-    `cu_seqlens_padded`. `max_seqlen` () is the longest padded length.
+    `cu_seqlens_padded`. `max_seqlen` () is the longest padded length. Tables are those of `packed_tables`.
     """
     return [_packed(samples) for samples in grouped_samples]
 
 
 def _packed(samples: Sequence[PackedSample]) -> PackedSample:
-    names = [name for name in samples[0] if name != "original_seq_len"]
-    packed = {name: torch.cat([sample[name] for sample in samples]) for name in names}
+    columns = [name for name, values in samples[0].items() if values.ndim == 1]
+    packed = {name: torch.cat([sample[name] for sample in samples]) for name in columns} | packed_tables(samples)
     real = torch.stack([sample["original_seq_len"] for sample in samples])
     padded = torch.tensor([len(sample["tokens"]) for sample in samples], device=real.device)
     for name, lengths in (("cu_seqlens", real), ("cu_seqlens_padded", padded)):

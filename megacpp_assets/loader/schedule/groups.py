@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from megacpp_assets.contract.errors import PackOverflow, SpecError
 
 
-def groups_in_order(lengths: Sequence[int], *, capacity: int, multiple: int) -> list[range]:
-    """Return groups of consecutive sequences, in order, with at most `capacity` tokens each.
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A further limit of groups: `counts` has what each sequence has of `what`, and a group has at most `most`."""
+
+    what: str
+    counts: Sequence[int]
+    most: int
+
+
+def groups_in_order(
+    lengths: Sequence[int], *, capacity: int, multiple: int, limits: Sequence[Limit] = ()
+) -> list[range]:
+    """Return groups of consecutive sequences, in order, with at most `capacity` tokens each, and within `limits`.
 
     A group is filled until the next sequence does not fit. Then groups are split until their number is a multiple of
     `multiple`: each time the group with the most tokens is cut where its halves are most equal. Raises `PackOverflow`
-    if a sequence is longer than the capacity, and `SpecError` if there are fewer sequences than groups.
+    if a sequence alone exceeds the capacity or a limit, and `SpecError` if there are fewer sequences than groups.
     """
-    if max(lengths, default=0) > capacity:
-        longest = max(range(len(lengths)), key=lengths.__getitem__)
-        do = "give ranks more tokens, or shorter sequences"
-        expected, found = f"at most {capacity} tokens in a microbatch", f"{lengths[longest]} tokens"
-        raise PackOverflow(f"sequence {longest}", expected=expected, found=found, do=do)
-    groups = _filled(lengths, capacity)
+    all_limits = (Limit("tokens", lengths, capacity), *limits)
+    for limit in all_limits:
+        _require_within(limit)
+    groups = _filled(all_limits)
     wanted = math.ceil(len(groups) / multiple) * multiple
     if wanted > len(lengths) or not lengths:
         do = "give a larger global batch"
@@ -35,14 +45,23 @@ def groups_in_order(lengths: Sequence[int], *, capacity: int, multiple: int) -> 
     return groups
 
 
-def _filled(lengths: Sequence[int], capacity: int) -> list[range]:
-    groups, start, tokens = [], 0, 0
-    for place, length in enumerate(lengths):
-        if tokens + length > capacity:
+def _require_within(limit: Limit) -> None:
+    if max(limit.counts, default=0) > limit.most:
+        largest = max(range(len(limit.counts)), key=limit.counts.__getitem__)
+        do = "give ranks more tokens, or shorter sequences"
+        expected, found = f"at most {limit.most} {limit.what} in a microbatch", f"{limit.counts[largest]} {limit.what}"
+        raise PackOverflow(f"sequence {largest}", expected=expected, found=found, do=do)
+
+
+def _filled(limits: Sequence[Limit]) -> list[range]:
+    sizes = list(zip(*(limit.counts for limit in limits), strict=True))
+    groups, start, filled = [], 0, [0] * len(limits)
+    for place, size in enumerate(sizes):
+        filled = [have + more for have, more in zip(filled, size, strict=True)]
+        if any(have > limit.most for have, limit in zip(filled, limits, strict=True)):
             groups.append(range(start, place))
-            start, tokens = place, 0
-        tokens += length
-    return [*groups, range(start, len(lengths))] if lengths else []
+            start, filled = place, list(size)
+    return [*groups, range(start, len(sizes))] if sizes else []
 
 
 def _halves(group: range, sums: Sequence[int]) -> list[range]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from megacpp_assets.loader.schedule.data_schedule_utils import (
     broadcast_tensor,
 )
 from megacpp_assets.loader.schedule.process_groups import ProcessGroups, device_of, first_rank, raise_everywhere
+from megacpp_assets.loader.schedule.tables import PackedTable, empty_tables, table_names, unpacked_tables
 
 _INPUTS: Final = {"tokens": torch.int64, "position_ids": torch.int64}
 _OUTPUTS: Final = {"labels": torch.int64, "loss_mask": torch.float32}
@@ -43,7 +44,8 @@ class PackedBatch(NamedTuple):
     """Tensors of shape (1, tokens of this rank); None on stages that do not need them.
 
     `attention_mask` is always None: `packed_seq_params` separates the documents. `channels` has further columns of the
-    sequences, such as structure or chunk ids, by name; it is empty on stages that do not need them.
+    sequences, such as structure or chunk ids, by name; it is empty on stages that do not need them. `tables` likewise
+    has their tables, whole on each rank of `cp`.
     """
 
     tokens: Tensor | None
@@ -53,6 +55,7 @@ class PackedBatch(NamedTuple):
     position_ids: Tensor | None
     packed_seq_params: PackedSeqParams
     channels: Mapping[str, Tensor]
+    tables: Mapping[str, PackedTable]
 
 
 def get_batch_on_this_rank_for_sequence_packing(
@@ -63,40 +66,51 @@ def get_batch_on_this_rank_for_sequence_packing(
     virtual_stage: int = 0,
     mtp_on_this_rank: bool = False,
     channels: Mapping[str, torch.dtype] | None = None,
+    tables: Mapping[str, int] | None = None,
 ) -> PackedBatch:
     """Return the next microbatch of a wrapped iterator. Every rank of `tp` must call this; all but the first pass None.
 
     `mtp_on_this_rank` says that the last stage predicts several tokens, so that it needs the inputs too. `channels`
     names further columns and their types, equal on every rank: they are broadcast and cut like tokens, on the first and
     last stage. Raises `SpecError` if the iterator is missing on the first rank of `tp`, or has ended, and
-    `SchemaViolation` if the sequences lack a channel; every rank of `tp` raises it.
+    `SchemaViolation` if the sequences lack a channel or a table; every rank of `tp` raises it.
     """
     is_first = groups.is_first_stage and virtual_stage == 0
     is_last = groups.is_last_stage and virtual_stage == virtual_stages - 1
-    named = dict(channels or {}) if is_first or is_last or mtp_on_this_rank else {}
+    has_data = is_first or is_last or mtp_on_this_rank
+    named, named_tables = (dict(channels or {}), dict(tables or {})) if has_data else ({}, {})
     wanted = (_INPUTS if is_first or mtp_on_this_rank else {}) | (_OUTPUTS if is_last else {}) | named
     batch: PackedSample = {}
     error: MegacppError | None = None
     if groups.tp.rank() == 0:
         try:
-            batch = _own_part(data_iterator, wanted, groups)
+            batch = _own_part(data_iterator, wanted, named_tables, groups)
         except MegacppError as found:
             error = found
     raise_everywhere(error, groups.tp)
-    received = _broadcast(batch, wanted, groups)
+    received = _broadcast(batch, wanted, named_tables, groups)
     padded, longest = received["cu_seqlens_padded"], int(received["max_seqlen"])
     params = PackedSeqParams(padded, padded, padded, padded, longest, longest)
     values: dict[str, Any] = {name: received[name] if name in wanted else None for name in (*_INPUTS, *_OUTPUTS)}
     further = {name: received[name] for name in named}
-    return PackedBatch(attention_mask=None, packed_seq_params=params, channels=further, **values)
+    found_tables = unpacked_tables(received, named_tables)
+    return PackedBatch(attention_mask=None, packed_seq_params=params, channels=further, tables=found_tables, **values)
 
 
 def _own_part(
-    data_iterator: Iterator[PackedSample] | None, wanted: Mapping[str, torch.dtype], groups: ProcessGroups
+    data_iterator: Iterator[PackedSample] | None,
+    wanted: Mapping[str, torch.dtype],
+    tables: Mapping[str, int],
+    groups: ProcessGroups,
 ) -> PackedSample:
-    """Return the next microbatch with the columns `wanted` cut for this rank of `cp`, (1, tokens) each."""
+    """Return the next microbatch with `tables` and with `wanted` columns cut for this `cp` rank, (1, tokens) each."""
     batch = _next(data_iterator)
-    _require_columns(batch, wanted)
+    _require_named(batch, wanted, "column")
+    _require_named(batch, table_names(tables), "table")
+    for name, columns in tables.items():
+        if batch[name].shape[1] != columns:
+            found = batch[name].shape[1]
+            raise SchemaViolation(f"table {name} of a microbatch", expected=f"{columns} columns", found=found)
     indices = _own_indices(batch, groups)
     return batch | {name: batch[name].to(dtype)[indices][None] for name, dtype in wanted.items()}
 
@@ -109,11 +123,11 @@ def _next(data_iterator: Iterator[PackedSample] | None) -> PackedSample:
     return dict(found)
 
 
-def _require_columns(batch: PackedSample, wanted: Mapping[str, torch.dtype]) -> None:
+def _require_named(batch: PackedSample, wanted: Iterable[str], kind: str) -> None:
     for name in wanted:
         if name not in batch:
-            do = "give every sequence this column"
-            raise SchemaViolation(f"column {name} of a microbatch", expected="it", found=sorted(batch), do=do)
+            do = f"give every sequence this {kind}"
+            raise SchemaViolation(f"{kind} {name} of a microbatch", expected="it", found=sorted(batch), do=do)
 
 
 def _own_indices(batch: PackedSample, groups: ProcessGroups) -> Tensor:
@@ -124,18 +138,24 @@ def _own_indices(batch: PackedSample, groups: ProcessGroups) -> Tensor:
     return get_thd_partitioned_indices(padded, total, groups.cp.size(), groups.cp.rank()).long()
 
 
-def _broadcast(batch: PackedSample, wanted: dict[str, torch.dtype], groups: ProcessGroups) -> PackedSample:
-    """Return the tensors of `wanted` and the metadata on every rank of `tp`."""
+def _broadcast(
+    batch: PackedSample, wanted: Mapping[str, torch.dtype], tables: Mapping[str, int], groups: ProcessGroups
+) -> PackedSample:
+    """Return the tensors of `wanted`, of `tables`, and the metadata on every rank of `tp`."""
     group = groups.tp
     if group.size() == 1:
         return batch
     device = device_of(group)
-    shapes = [len(batch["cu_seqlens"]), int(batch["cu_seqlens_padded"][-1]) // groups.cp.size()] if batch else [0, 0]
-    boundaries, tokens = map(int, broadcast_scalars(shapes, group))
+    shapes = [0, 0, *(0 for _ in tables)]
+    if batch:
+        tokens = int(batch["cu_seqlens_padded"][-1]) // groups.cp.size()
+        shapes = [len(batch["cu_seqlens"]), tokens, *(len(batch[name]) for name in tables)]
+    boundaries, tokens, *rows = map(int, broadcast_scalars(shapes, group))
     if not batch:
         batch = {name: torch.empty((1, tokens), dtype=dtype, device=device) for name, dtype in wanted.items()}
         batch |= {name: torch.empty(boundaries, dtype=torch.int32, device=device) for name in METADATA_KEYS[:2]}
+        batch |= empty_tables(tables, rows, boundaries, device)
         batch["max_seqlen"] = torch.empty((), dtype=torch.int32, device=device)
-    for name in (*wanted, *METADATA_KEYS):
+    for name in (*wanted, *table_names(tables), *METADATA_KEYS):
         broadcast_tensor(batch[name], first_rank(group), group)
     return batch

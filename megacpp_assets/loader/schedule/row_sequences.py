@@ -15,30 +15,61 @@ from megacpp_assets.contract.columns import (
     SIDE_CHANNELS,
     STRUCTURE_CHANNELS,
 )
+from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import PAD_ID
 from megacpp_assets.loader.documents import row_documents
-from megacpp_assets.loader.rows import RowBatch
+from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.schedule.data_schedule_utils import Sample
 from megacpp_assets.loader.schedule.packed_batch import PackedBatch
+from megacpp_assets.loader.schedule.row_chunks import CHUNK_TABLES, CHUNKS, chunk_tables, row_chunks
 
 CHANNELS: Final = dict.fromkeys((*STRUCTURE_CHANNELS, ROLES), torch.int32)
 """The columns that travel with the tokens, and their type."""
+PLATFORMS: Final = "platforms"
+"""The table of a document's platforms, which has one row."""
+
+
+def tables_of(rows: PackedRows) -> dict[str, int]:
+    """Return the tables of documents of `rows` by their number of columns: chunks and platforms, if they are open."""
+    chunks = CHUNK_TABLES if rows.chunk_files is not None else {}
+    return chunks | ({PLATFORMS: MAX_PLATFORM_IDS} if rows.platforms is not None else {})
+
+
+def limits_of(rows: PackedRows) -> dict[str, int]:
+    """Return the most rows of these tables that a row of tokens has slots for."""
+    return {name: fixed_max_chunks(rows.row_tokens) for name in (CHUNKS, PLATFORMS) if name in tables_of(rows)}
 
 
 def sequences_of(batch: RowBatch) -> list[Sample]:
-    """Return the documents of `batch` in order: 1-D tensors with the keys of a sequence, and `CHANNELS`.
+    """Return the documents of `batch` in order: 1-D tensors with the keys of a sequence and `CHANNELS`, and tables.
 
-    Padding belongs to no sequence. Chunks and platforms do not travel.
+    Padding belongs to no sequence. The tables are of the chunks and platforms, if the batch has them.
     """
     columns = {"tokens": batch.input_ids, "labels": batch.target_ids, ROLES: batch.roles, **batch.structure}
     flat = {name: torch.from_numpy(values.reshape(-1)) for name, values in columns.items()}
     flat["loss_mask"] = torch.from_numpy(batch.loss_mask.reshape(-1)).float()
     begins = batch.cu_seqlens[:-1]
     real = batch.segment_ids.reshape(-1)[begins] > 0
-    return [
+    sequences: list[dict[str, Tensor]] = [
         {name: values[begin:end] for name, values in flat.items()} | {"position_ids": torch.arange(end - begin)}
         for begin, end in zip(begins[real].tolist(), batch.cu_seqlens[1:][real].tolist(), strict=True)
     ]
+    first = np.concatenate([[0], np.cumsum(batch.doc_ids[:, -1] + 1)])
+    if batch.chunks is not None:
+        tables = chunk_tables(batch.chunks, begins[real] % batch.input_ids.shape[1], first)
+        sequences = [sequence | more for sequence, more in zip(sequences, tables, strict=True)]
+    if batch.platforms is not None:
+        for sequence, row, number in zip(sequences, *_places(first), strict=True):
+            sequence[PLATFORMS] = torch.from_numpy(batch.platforms[row, number : number + 1])
+    return list(sequences)
+
+
+def _places(first: NDArray[np.integer]) -> tuple[list[int], list[int]]:
+    """Return the row of each document, and its number within the row."""
+    counts = np.diff(first)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return rows.tolist(), (np.arange(len(rows)) - first[rows]).tolist()
 
 
 def row_of(microbatch: PackedBatch, row_tokens: int) -> RowBatch:
@@ -48,8 +79,23 @@ def row_of(microbatch: PackedBatch, row_tokens: int) -> RowBatch:
     columns = {name: _padded(microbatch.channels[name], row_tokens, fill) for name, fill in fills.items()}
     input_ids = _padded(microbatch.tokens, row_tokens, PAD_ID)
     valid = np.array([microbatch.tokens.shape[1]], np.int32)
-    roles = columns.pop(ROLES)
-    return RowBatch(input_ids, *row_documents(input_ids, valid), valid, columns, roles)
+    roles, tables = columns.pop(ROLES), microbatch.tables
+    begins = microbatch.packed_seq_params.cu_seqlens_q[:-1].cpu().numpy()
+    return RowBatch(
+        input_ids,
+        *row_documents(input_ids, valid),
+        valid,
+        columns,
+        roles,
+        chunks=row_chunks(tables, begins, row_tokens) if CHUNKS in tables else None,
+        platforms=_row_platforms(tables[PLATFORMS].values, row_tokens) if PLATFORMS in tables else None,
+    )
+
+
+def _row_platforms(values: Tensor, row_tokens: int) -> NDArray[np.int32]:
+    platforms = np.zeros((1, fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), np.int32)
+    platforms[0, : len(values)] = values.cpu().numpy()
+    return platforms
 
 
 def _padded(values: Tensor, row_tokens: int, fill: int) -> NDArray[np.int32]:

@@ -15,10 +15,13 @@ from torch import Tensor, distributed
 WORLD = 8
 TOKENS, ITEMS = 64, 3
 CHANNELS = {"token_chunk_ids": torch.int32}
+TABLES = {"chunks": 2}
+MAX_CHUNKS = 7
+"""The most rows of `chunks` in a microbatch, which are sometimes fewer than its tokens would allow."""
 
 
 def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
-    """Sequence `number` of a data-parallel rank: every token says where it is from."""
+    """Sequence `number` of a data-parallel rank: every token and chunk says where it is from."""
     length = 1 + int(np.random.default_rng([dp_rank, number]).integers(0, 30))
     tokens = torch.arange(length) + 100 * number + 1_000_000 * dp_rank
     return {
@@ -27,6 +30,7 @@ def sequence(dp_rank: int, number: int) -> dict[str, Tensor]:
         "loss_mask": (tokens % 3 == 0).float(),
         "position_ids": torch.arange(length),
         "token_chunk_ids": (tokens % 7).int(),
+        "chunks": torch.tensor([[int(tokens[0]), place] for place in range(length % 4)], dtype=torch.int32).view(-1, 2),
     }
 
 

@@ -14,13 +14,14 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
 from megacpp_assets.loader.schedule.packed_batch import get_batch_on_this_rank_for_sequence_packing
 from megacpp_assets.loader.schedule.process_groups import create_process_groups
-from tests.loader.schedule.ranks import CHANNELS, ITEMS, TOKENS, WORLD, in_processes, items, sequence
+from tests.loader.schedule.ranks import CHANNELS, ITEMS, TABLES, TOKENS, WORLD, in_processes, items, sequence
 
 
 def broken(rank: int) -> list[str]:
     """What each rank says to each kind of bad input."""
     groups = create_process_groups(dp=2, cp=2, pp=2, timeout=timedelta(seconds=60))
-    config, good = PackingConfig(TOKENS // 2), sequence(0, 0)
+    config = PackingConfig(TOKENS // 2)
+    good = {name: values for name, values in sequence(0, 0).items() if name not in TABLES}
     bad_rank = groups.dp.rank() == 1
 
     def run(bad: Any, settings: PackingConfig = config, each: Any = good, count: int = 8, more: Any = ()) -> str:
@@ -35,6 +36,8 @@ def broken(rank: int) -> list[str]:
 
     long = {name: values.repeat(99) for name, values in good.items()}
     full = {name: values[:TOKENS] for name, values in long.items()}
+    limited = PackingConfig(TOKENS // 2, max_table_rows={"chunks": 2})
+    tabled = good | {"chunks": torch.zeros(3, 4, dtype=torch.int32)}
     return [
         run(good | {"labels": torch.zeros(2, dtype=torch.int64)}),
         run({"tokens": good["tokens"]}),
@@ -48,6 +51,10 @@ def broken(rank: int) -> list[str]:
         run(good, PackingConfig(TOKENS // 2, "fastest")),
         run(good, each=good | {"tokens": good["tokens"] + groups.pp.rank()}),
         run(full, each=full, more=[full, full]),
+        run(good | {"chunks": torch.zeros(2, 4)}),
+        run(good | {"chunks": torch.zeros(2, 4, dtype=torch.int32)}),
+        run(good | {"chunks": torch.zeros(2, 4, dtype=torch.int32)}, limited),
+        run(tabled, limited, each=tabled),
         run(good),
     ]  # fmt: skip
 
@@ -66,6 +73,10 @@ def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None
         "SpecError sequence_packing_scheduler; expected dp_balanced; found fastest",
         "SpecError global batch of rank 4; expected the sequences of rank 0",
         "SpecError rank 0: global batch; expected at least 18 sequences; found 17",
+        "SchemaViolation rank 2: table chunks of sequence 0; expected a 2-D int32 tensor; found torch.float32 (2, 4)",
+        "SpecError tensors of sequences of rank 2",
+        "SchemaViolation rank 0: table chunks of sequence 0; expected a 2-D int32 tensor; found none",
+        "PackOverflow rank 0: sequence 0; expected at most 2 rows of chunks in a microbatch; found 3 rows of chunks",
         "",
     ]
     for rank, found in enumerate(told):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import PackOverflow, SpecError
-from megacpp_assets.loader.schedule.groups import groups_in_order
+from megacpp_assets.loader.schedule.groups import Limit, groups_in_order
 
 
 @given(st.lists(st.integers(1, 30), min_size=16, max_size=80), st.integers(30, 90), st.sampled_from([1, 2, 4, 8]))
@@ -30,6 +30,13 @@ def test_a_group_is_filled_until_the_next_sequence_does_not_fit_and_the_heaviest
     lengths = [4, 4, 4, 1, 1, 1, 1, 9]
     assert groups_in_order(lengths, capacity=12, multiple=1) == [range(3), range(3, 7), range(7, 8)]
     assert groups_in_order(lengths, capacity=12, multiple=4)[:2] == [range(1), range(1, 3)]
+
+
+def test_a_group_is_filled_until_the_chunks_of_the_next_sequence_do_not_fit() -> None:
+    limit = Limit("chunks", [2, 0, 2, 1, 3], 3)
+    assert groups_in_order([1] * 5, capacity=4, multiple=1, limits=[limit]) == [range(2), range(2, 4), range(4, 5)]
+    with pytest.raises(PackOverflow, match="sequence 4; expected at most 2 chunks in a microbatch; found 3 chunks"):
+        groups_in_order([1] * 5, capacity=4, multiple=1, limits=[Limit("chunks", limit.counts, 2)])
 
 
 def test_what_cannot_be_scheduled_is_refused() -> None:

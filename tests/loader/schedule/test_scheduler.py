@@ -16,7 +16,7 @@ from megacpp_assets.loader.schedule.context_parallel import get_thd_partitioned_
 from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
 from megacpp_assets.loader.schedule.packed_batch import PackedBatch, get_batch_on_this_rank_for_sequence_packing
 from megacpp_assets.loader.schedule.process_groups import create_process_groups
-from tests.loader.schedule.ranks import CHANNELS, ITEMS, TOKENS, in_processes, items
+from tests.loader.schedule.ranks import CHANNELS, ITEMS, MAX_CHUNKS, TABLES, TOKENS, in_processes, items
 
 LAYOUTS: list[dict[str, int]] = [{"dp": 2, "cp": 2, "pp": 2}, {"dp": 2, "pp": 4}, {"tp": 2, "dp": 2, "cp": 2}]
 BATCHES, CAMPAIGN_BATCHES = 6, 334
@@ -29,7 +29,8 @@ def tokens_of(batch: PackedBatch) -> list[Any]:
     columns = (batch.tokens, batch.labels, batch.loss_mask)
     values = [None if each is None else each[0].tolist() for each in columns]
     chunks = [each[0].tolist() for each in batch.channels.values()]
-    return [*values, chunks, params.cu_seqlens_q.tolist(), params.max_seqlen_q, params.qkv_format]
+    tables = [[part.tolist() for part in table] for table in batch.tables.values()]
+    return [*values, chunks, params.cu_seqlens_q.tolist(), params.max_seqlen_q, params.qkv_format, tables]
 
 
 def schedule_all(rank: int, batches_of_layout: int = BATCHES) -> list[Any]:
@@ -38,13 +39,14 @@ def schedule_all(rank: int, batches_of_layout: int = BATCHES) -> list[Any]:
     for sizes in LAYOUTS:
         groups = create_process_groups(**sizes, timeout=timedelta(seconds=120))
         data = items(groups.dp.rank()) if groups.reads_data else None
-        config = PackingConfig(TOKENS // groups.cp.size())
+        config = PackingConfig(TOKENS // groups.cp.size(), max_table_rows={"chunks": MAX_CHUNKS})
         batches = []
         for _ in range(batches_of_layout):
             iterator, count, total, squared = wrap_data_iterator(data, config, ITEMS, groups)
             assert not isinstance(iterator, list)
             parts = [
-                get_batch_on_this_rank_for_sequence_packing(iterator, groups, channels=CHANNELS) for _ in range(count)
+                get_batch_on_this_rank_for_sequence_packing(iterator, groups, channels=CHANNELS, tables=TABLES)
+                for _ in range(count)
             ]
             batches.append(((count, total, squared), [tokens_of(part) for part in parts]))
         places = {name: getattr(groups, name).rank() for name in ("tp", "cp", "dp", "pp")}
@@ -71,7 +73,7 @@ def test_a_thousand_batches_lose_double_and_move_no_token(tmp_path: Path) -> Non
 
 
 def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) -> int:
-    """Assert that no token of a layout is lost, doubled or moved, and that chunk ids stay; the number of tokens."""
+    """Assert that no token of a layout is lost, doubled or moved, and that chunks stay; the number of tokens."""
     checked = 0
     sizes = {"tp": 1, "cp": 1, "dp": 1, "pp": 1} | LAYOUTS[layout]
     ranks = {tuple(places.values()): batches for places, batches in (told[layout] for told in scheduled)}
@@ -83,6 +85,7 @@ def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) ->
         count, total, squared = ranks[0, 0, 0, 0][step][0]
         assert {batches[step][0] for batches in ranks.values()} == {(count, total, squared)}
         seen: list[int] = []
+        seen_chunks: list[list[int]] = []
         for micro in range(count):
             for dp in range(sizes["dp"]):
                 whole = {}
@@ -98,12 +101,18 @@ def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) ->
                     places = own_places(boundaries, sizes["cp"], cp)
                     whole |= {place: (t, *rest) for place, t, *rest in zip(places, first[0], *end[1:3], strict=True)}
                     for middle in range(1, last):
-                        assert ranks[0, cp, dp, middle][step][1][micro] == [None, None, None, [], *first[4:]]
+                        assert ranks[0, cp, dp, middle][step][1][micro] == [None, None, None, [], *first[4:7], []]
                 assert sorted(whole) == list(range(boundaries[-1]))
+                ((rows, bounds),) = first[7]
+                assert first[7] == end[7] and len(rows) <= MAX_CHUNKS
+                for place, start, stop in zip(boundaries, bounds, bounds[1:], strict=False):
+                    assert all(chunk[0] == whole[place][0] for chunk in rows[start:stop])
+                seen_chunks.extend(rows)
                 # Padding has neither token nor label.
                 seen.extend(t for _, (t, label, _) in sorted(whole.items()) if label)
                 assert all(label == t + 1 and mask == (t % 3 == 0) for t, label, mask in whole.values() if label)
         assert seen == torch.cat([s["tokens"] for s in expected]).tolist()
+        assert seen_chunks == torch.cat([s["chunks"] for s in expected]).tolist()
         checked += len(seen)
     return checked
 
