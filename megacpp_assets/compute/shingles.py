@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from megacpp_assets.compute import _shingles
 from megacpp_assets.compute._shingles import SeenRuns, SharedRuns
 
+Runs = SharedRuns
+"""Finds the texts that share shingles with another text, given the shingles of all and the owner of each."""
 Shingles = NDArray[np.uint64]
 """The hashes of a text's shingles: uint64, ascending, without repetition."""
 
@@ -23,6 +25,24 @@ LEAST_RUNS: Final = 20
 def shingles(text: str, tokens: int = TOKENS) -> Shingles:
     """Return the shingles of `tokens` tokens of `text`, without its comments. A shorter text has none."""
     return _shingles.shingles(text, tokens)
+
+
+def nameless_shingles(text: str, tokens: int) -> Shingles:
+    """Return the shingles of a text in which every name that is no keyword is the same token."""
+    return _shingles.shingles(text, tokens, True)
+
+
+def runs_in_order(text: str, tokens: int, *, alike: bool = False) -> NDArray[np.uint64]:
+    """Return the hash of the shingle that begins at each token of `text`, in order: uint64, with repetitions.
+
+    With `alike`, every name that is no keyword is the same token.
+    """
+    return _shingles.runs(text, tokens, alike)
+
+
+def token_places(text: str) -> NDArray[np.int64]:
+    """Return start and end of each token of `text` in characters: int64 (tokens, 2)."""
+    return _shingles.places(text).reshape(-1, 2)
 
 
 class Verbatim:

@@ -1,66 +1,80 @@
-"""Answers of benchmarks in source files: runs of tokens that a file shares with the items of JSONL sets.
+"""Finds answers of benchmarks in texts: runs of tokens that a text shares with an item, and where they stand.
 
-An item is `{"id", "prompt", "canonical_solution"}`; prompt and solution are one text. Two passes: tokens as
-they are, then longer runs with every name as one word, which finds copies whose identifiers were renamed.
+Two passes: tokens as they are, then longer runs in which every name is the same token. The second pass finds copies
+whose identifiers were renamed.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.shingles import Shingles, shingles
-from megacpp_assets.contract.canonical import sha256_bytes
-from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.curation import benchmark_set
+from megacpp_assets.compute.shingles import (
+    Runs,
+    Shingles,
+    nameless_shingles,
+    runs_in_order,
+    shingles,
+    token_places,
+)
+from megacpp_assets.curation.benchmark_sets import Item, is_diff, load_items, without_markers
 
 RUN_TOKENS = 10
 """Tokens of a run, as Qwen2.5-Coder's filter takes them."""
 RENAMED_TOKENS = 20
-_LEAST_RUNS = 8
-"""An item of fewer runs is too short to be told from common code."""
-_TEXTS = ("prompt", "canonical_solution")
-_NAME = re.compile(r"\b[A-Za-z_]\w*")
-_KEYWORDS = frozenset(
-    "if else for while do switch case break continue return int char long short unsigned signed float double bool void "
-    "auto const static struct class enum template typename using namespace public private new delete sizeof".split()
-)
+LEAST_RUNS = 8
+"""A text of fewer runs is too short to be told from common code; so is a shorter stretch of one."""
+RENAMED_LEAST_RUNS = 24
+"""Without names, short code is like other short code: `for (int v = 0; v < v; ++v)` and a call or two."""
 
 
-def with_one_name(text: str) -> str:
-    """`text` with every identifier that is no keyword as the same word."""
-    return _NAME.sub(lambda match: match[0] if match[0] in _KEYWORDS else "v", text)
+class Answer(NamedTuple):
+    """Characters `start` to `end` of a text are of the item `item`."""
+
+    item: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Index:
-    """Runs of all items, ascending, the item that each run is of, and how many runs each item has."""
+class _Pass:
+    """The runs of all texts of items in one way of reading. `counts` has the number of different runs of each text."""
 
-    runs: Shingles
-    owners: NDArray[np.int64]
+    texts: Sequence[Shingles]
     counts: NDArray[np.int64]
+    shared: Runs
+    tokens: int
+    least: int
+    alike: bool
 
     @staticmethod
-    def of(items: Sequence[Shingles]) -> _Index:
-        counts = np.array([len(item) for item in items], dtype=np.int64)
-        every = np.concatenate([np.zeros(0, dtype=np.uint64), *items])
+    def of(texts: Sequence[str], tokens: int, least: int, *, alike: bool) -> _Pass:
+        runs = [nameless_shingles(text, tokens) if alike else shingles(text, tokens) for text in texts]
+        counts = np.array([len(each) for each in runs], dtype=np.int64)
+        every = np.concatenate([np.zeros(0, dtype=np.uint64), *runs])
         order = np.argsort(every, kind="stable")
-        return _Index(every[order], np.repeat(np.arange(len(items)), counts)[order], counts)
+        owners = np.repeat(np.arange(len(runs)), counts)
+        return _Pass(runs, counts, Runs(every[order], owners[order]), tokens, least, alike)
 
-    def held(self, text: Shingles, share: float) -> NDArray[np.int64]:
-        """Numbers of the items of whose runs `text` has at least `share`."""
-        first = np.searchsorted(text, self.runs)
-        found = (
-            text[np.minimum(first, len(text) - 1)] == self.runs if len(text) else np.zeros(len(self.runs), dtype=bool)
-        )
-        hits = np.bincount(self.owners[found], minlength=len(self.counts))
-        return np.flatnonzero((self.counts >= _LEAST_RUNS) & (hits >= share * self.counts))
+    def held(self, text: str, share: float) -> list[int]:
+        """Return the numbers of the texts of whose runs `text` has at least `share`."""
+        numbers, hits, _ = self.shared.shared_with(text, self.tokens, self.alike)
+        counts = self.counts[numbers]
+        return [int(number) for number in numbers[(counts >= self.least) & (hits >= share * counts)]]
+
+    def stretches(self, text: str, number: int) -> list[tuple[int, int]]:
+        """Return the ranges of tokens of `text` whose runs are those of a text of an item.
+
+        Stretches of fewer than `LEAST_RUNS` runs count only where no stretch is longer.
+        """
+        known = np.isin(runs_in_order(text, self.tokens, alike=self.alike), self.texts[number])
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8))).reshape(-1, 2)
+        long = edges[edges[:, 1] - edges[:, 0] >= LEAST_RUNS]
+        return [(start, end + self.tokens - 1) for start, end in (long if len(long) else edges).tolist()]
 
 
 @dataclass(slots=True)
@@ -69,56 +83,46 @@ class Benchmarks:
 
     names: list[str] = field(default_factory=list)
     short: int = 0
-    _plain: _Index = field(default_factory=lambda: _Index.of([]))
-    _renamed: _Index = field(default_factory=lambda: _Index.of([]))
+    _owners: list[int] = field(default_factory=list)
+    """The number of the item that each text is of."""
+    _passes: tuple[_Pass, ...] = ()
 
     def found_in(self, text: str, share: float) -> list[str]:
-        """`SET:ID` of each item of whose runs `text` holds at least `share`, in the order of the sets."""
-        if not self.names:
-            return []
-        numbers = set(self._plain.held(shingles(text, RUN_TOKENS), share).tolist())
-        numbers.update(self._renamed.held(shingles(with_one_name(text), RENAMED_TOKENS), share).tolist())
+        """Return `SET:ID` of each item of whose runs `text` holds at least `share`, in the order of the sets."""
+        numbers = {self._owners[number] for _, each in self._readings(text, share) for number in each[1]}
         return [self.names[number] for number in sorted(numbers)]
+
+    def answers_in(self, text: str, share: float) -> list[Answer]:
+        """Return where the items stand that `found_in` finds, by position, each range once."""
+        found = set()
+        for reading, (each, numbers) in self._readings(text, share):
+            places = token_places(reading)
+            for number in numbers:
+                name = self.names[self._owners[number]]
+                for first, behind in each.stretches(reading, number):
+                    found.add(Answer(name, int(places[first][0]), int(places[behind - 1][1])))
+        return sorted(found, key=lambda answer: (answer.start, answer.end, answer.item))
+
+    def _readings(self, text: str, share: float) -> Iterable[tuple[str, tuple[_Pass, list[int]]]]:
+        """Yield each way to read `text` that finds items, with the pass and the numbers of the texts that it finds."""
+        for reading in (text, without_markers(text)) if self.names and is_diff(text) else (text,):
+            for each in self._passes:
+                if numbers := each.held(reading, share):
+                    yield reading, (each, numbers)
 
 
 def load_benchmarks(sets: Iterable[str]) -> Benchmarks:
-    """The items of `sets`, lines as sha256sum writes them. `SpecError` for a file that is missing, has another hash, is
-    empty, or has a line that is no item.
-    """
-    names, texts = [], []
-    for line in sets:
-        for name, text in _items(line):
-            names.append(name)
-            texts.append(text)
-    plain = [shingles(text, RUN_TOKENS) for text in texts]
-    renamed = [shingles(with_one_name(text), RENAMED_TOKENS) for text in texts]
-    short = sum(len(runs) < _LEAST_RUNS for runs in plain)
-    return Benchmarks(names, short, _Index.of(plain), _Index.of(renamed))
+    """Return the items of `sets`, lines as sha256sum writes them. Raises what `load_items` raises."""
+    return benchmarks_of(load_items(sets))
 
 
-def _items(line: str) -> Iterator[tuple[str, str]]:
-    digest, path = benchmark_set(line)
-    where = f"benchmark set {path}"
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise SpecError(where, expected="a readable file", found=error.strerror or str(error)) from error
-    if sha256_bytes(data) != digest:
-        raise SpecError(where, expected=f"sha256 {digest}", found=f"sha256 {sha256_bytes(data)}")
-    lines = [text for text in data.decode("utf-8", "replace").split("\n") if text.strip()]
-    if not lines:
-        raise SpecError(where, expected="at least one item", found="an empty file")
-    for number, text in enumerate(lines, start=1):
-        yield _item(f"{where}, line {number}", Path(path).stem, text)
-
-
-def _item(where: str, name: str, line: str) -> tuple[str, str]:
-    expected = f'a JSON object with "id" and one of {", ".join(_TEXTS)}'
-    try:
-        item = json.loads(line)
-    except ValueError as error:
-        raise SpecError(where, expected=expected, found=f"no JSON: {error}") from error
-    texts = [item[key] for key in _TEXTS if isinstance(item.get(key), str)] if isinstance(item, dict) else []
-    if not texts or not item.get("id"):
-        raise SpecError(where, expected=expected, found=line[:60])
-    return f"{name}:{item['id']}", "\n".join(texts)
+def benchmarks_of(items: Sequence[Item]) -> Benchmarks:
+    """Return the items, ready to be looked for."""
+    if not items:
+        return Benchmarks()
+    texts = [text for item in items for text in item.texts]
+    owners = [number for number, item in enumerate(items) for _ in item.texts]
+    plain = _Pass.of(texts, RUN_TOKENS, LEAST_RUNS, alike=False)
+    renamed = _Pass.of(texts, RENAMED_TOKENS, RENAMED_LEAST_RUNS, alike=True)
+    long = {owner for owner, count in zip(owners, plain.counts, strict=True) if count >= LEAST_RUNS}
+    return Benchmarks([item.name for item in items], len(items) - len(long), owners, (plain, renamed))

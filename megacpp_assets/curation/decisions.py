@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from megacpp_assets.contract.recipe.curation import DROP as DROP_FILES
-from megacpp_assets.contract.recipe.curation import DROP_EXACT, REPLACE, REPORT, CurationRecipe
+from megacpp_assets.contract.recipe.curation import DROP_EXACT, MASK, REPLACE, REPORT, CurationRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.curated import DROP, KEEP
 from megacpp_assets.curation.benchmarks import Benchmarks
@@ -54,6 +54,23 @@ def find_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
     ]
 
 
+def answer_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
+    """A row of `ANSWERS` for each place of a benchmark item, by path and position."""
+    return [
+        {
+            "filepath": each.file.path,
+            "blob": each.file.blob,
+            "item": answer.item,
+            "line": line,
+            "byte_start": answer.start,
+            "byte_end": answer.end,
+            "masked": recipe.benchmark_action == MASK,
+        }
+        for each in survey.files
+        for answer, line in each.answers
+    ]
+
+
 def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]], licences: Licences) -> dict[str, Any]:
     """Files and bytes that are kept and dropped, by reason, licence and rule; licence heads, clusters and finds."""
     dropped = [row for row in rows if row["decision"] == DROP]
@@ -78,13 +95,18 @@ def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]]
     }
 
 
-def benchmark_totals(rows: Sequence[Mapping[str, Any]], benchmarks: Benchmarks) -> dict[str, int]:
-    """Items that were looked for and that were too short for it, items found, and files that hold one."""
+def benchmark_totals(
+    rows: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], benchmarks: Benchmarks
+) -> dict[str, Any]:
+    """Items that were looked for and that were too short for it, items found, files that hold one, and their places."""
     return {
         "benchmark_items": len(benchmarks.names),
         "benchmark_items_too_short": benchmarks.short,
         "benchmark_items_found": len({item for row in rows for item in row["benchmarks"]}),
         "files_with_benchmarks": sum(bool(row["benchmarks"]) for row in rows),
+        "benchmark_places": len(answers),
+        "benchmark_places_masked": sum(row["masked"] for row in answers),
+        "files_by_benchmark": counted(item.partition(":")[0] for row in rows for item in row["benchmarks"]),
     }
 
 

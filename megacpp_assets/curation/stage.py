@@ -1,4 +1,4 @@
-"""Stage `curated_files`: from a pinned commit to a table of its C and C++ files and a table of the secrets in them.
+"""Stage `curated_files`: from a pinned commit to tables of its C and C++ files, their secrets and benchmark items.
 
 The first table has licence, copies, quality and decision of each file. Nothing is changed or removed here: the tables
 say what the index leaves out and replaces, by which rule and why.
@@ -19,9 +19,16 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.curation import CurationRecipe, benchmark_set
 from megacpp_assets.contract.recipe.whole import as_config
-from megacpp_assets.contract.sources.curated import DECISIONS, DECISIONS_FILE, FINDS, FINDS_FILE
+from megacpp_assets.contract.sources.curated import (
+    ANSWERS,
+    ANSWERS_FILE,
+    DECISIONS,
+    DECISIONS_FILE,
+    FINDS,
+    FINDS_FILE,
+)
 from megacpp_assets.curation.benchmarks import load_benchmarks
-from megacpp_assets.curation.decisions import benchmark_totals, decisions, find_rows, totals
+from megacpp_assets.curation.decisions import answer_rows, benchmark_totals, decisions, find_rows, totals
 from megacpp_assets.curation.licences import Licences, repository_license
 from megacpp_assets.curation.scancode import classify, detector_identity
 from megacpp_assets.curation.survey import Survey
@@ -32,7 +39,7 @@ from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +100,10 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
         rows = decisions(survey, near, spec.recipe)
         finds = find_rows(survey, spec.recipe)
         _write(publication, DECISIONS_FILE, DECISIONS, rows)
+        answers = answer_rows(survey, spec.recipe)
         _write(publication, FINDS_FILE, FINDS, finds)
-        return {**totals(rows, finds, licences), **benchmark_totals(rows, survey.benchmarks)}
+        _write(publication, ANSWERS_FILE, ANSWERS, answers)
+        return {**totals(rows, finds, licences), **benchmark_totals(rows, answers, survey.benchmarks)}
 
     return publish(work, produce)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.sources.curated import FIGURES
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.curation.benchmarks import Benchmarks
+from megacpp_assets.curation.benchmarks import Answer, Benchmarks
 from megacpp_assets.curation.copies import Copies
 from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences, licence_files
 from megacpp_assets.curation.secrets import Find, finds_of
-from megacpp_assets.semantic.tree.text import decode, refusal
+from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
 _NOT_READ = dict.fromkeys(FIGURES, 0)
@@ -21,13 +21,17 @@ _NOT_READ = dict.fromkeys(FIGURES, 0)
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """A file with the figures of its text, the rules that it breaks, and the secrets and benchmark items in it."""
+    """A file with the figures of its text, the rules that it breaks, and the secrets and benchmark items in it.
+
+    `benchmarks` names the items; `answers` has their places in bytes of the file, each with its line.
+    """
 
     file: SourceFile
     figures: Mapping[str, int] = field(default_factory=lambda: _NOT_READ)
     rules: Sequence[str] = ()
     finds: Sequence[Find] = ()
     benchmarks: Sequence[str] = ()
+    answers: Sequence[tuple[Answer, int]] = ()
 
 
 @dataclass(slots=True)
@@ -71,7 +75,19 @@ class Survey:
             find._replace(start=source.in_blob(find.start), end=source.in_blob(find.end))
             for find in finds_of(source.data)
         ]
-        self.files.append(Surveyed(file, figures, broken_rules(figures), finds, items))
+        answers = self._answers(source) if items else ()
+        self.files.append(Surveyed(file, figures, broken_rules(figures), finds, items, answers))
+
+    def _answers(self, source: SourceText) -> list[tuple[Answer, int]]:
+        text = source.text
+
+        def in_blob(char: int) -> int:
+            return source.in_blob(char if source.is_ascii else len(text[:char].encode()))
+
+        return [
+            (Answer(each.item, in_blob(each.start), in_blob(each.end)), text.count("\n", 0, each.start) + 1)
+            for each in self.benchmarks.answers_in(text, self.benchmark_share)
+        ]
 
     def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
         """Return pairs of nearly equal contents. Contents that share a band are read again and compared."""

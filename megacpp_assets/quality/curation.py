@@ -1,4 +1,6 @@
-"""Invariants of `curated_files`: a row per file, valid licences, a reason per dropped file, finds inside files."""
+"""Invariants of `curated_files`: a row per file, valid licences, a reason per dropped file, finds inside files, and a
+place of each benchmark item.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,14 @@ CLASSIFIED_PER_CENT: Final = 95
 
 @dataclass(frozen=True, slots=True)
 class _Curated:
-    """The rows of both tables, the paths of the files selected by `pinned_repos`, and the manifest's statistics.
+    """The rows of the tables, the paths of the files selected by `pinned_repos`, and the manifest's statistics.
 
     `detector` is the licence detector of the recipe; "" if the recipe names none.
     """
 
     rows: list[dict[str, Any]]
     finds: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
     selected: list[str]
     stats: Mapping[str, Any]
     detector: str
@@ -35,14 +38,16 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     Raises `LineageGap` if the pinned repository is missing.
     """
-    from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
+    from megacpp_assets.contract.sources.curated import ANSWERS_FILE, DECISIONS_FILE, FINDS_FILE
     from megacpp_assets.storage.git_objects import source_files
     from megacpp_assets.storage.parquet import read_table
 
-    rows, finds = (read_table(artifact.file(name)).to_pylist() for name in (DECISIONS_FILE, FINDS_FILE))
+    names = (DECISIONS_FILE, FINDS_FILE, ANSWERS_FILE)
+    rows, finds, answers = (read_table(artifact.file(name)).to_pylist() for name in names)
     selected = [file.path for file in source_files(input_of(artifact, "pinned_repos")) if not file.skipped]
     manifest = artifact.manifest
-    return run_checks(CHECKS, _Curated(rows, finds, selected, manifest.stats, str(manifest.config["detector"])))
+    detector = str(manifest.config["detector"])
+    return run_checks(CHECKS, _Curated(rows, finds, answers, selected, manifest.stats, detector))
 
 
 def _listed(curated: _Curated) -> Verdict:
@@ -77,6 +82,8 @@ def _counted(curated: _Curated) -> Verdict:
         "licenses": dict(sorted(Counter(row["license"] for row in curated.rows).items())),
         "finds": len(curated.finds),
         "finds_by_rule": dict(sorted(Counter(row["rule"] for row in curated.finds).items())),
+        "benchmark_places": len(curated.answers),
+        "benchmark_places_masked": sum(row["masked"] for row in curated.answers),
         "files_by_rule": dict(sorted(Counter(rule for row in curated.rows for rule in row["rules"]).items())),
     }
     wrong = [name for name, value in counts.items() if curated.stats.get(name) != value]
@@ -95,6 +102,15 @@ def _apart(curated: _Curated) -> Verdict:
     return Verdict(
         not wrong, f"{wrong} of {len(curated.finds)} finds break the rule" if wrong else f"{len(curated.finds)} finds"
     )
+
+
+def _placed(curated: _Curated) -> Verdict:
+    sizes = {row["filepath"]: row["bytes"] for row in curated.rows}
+    named = {(row["filepath"], item) for row in curated.rows for item in row["benchmarks"]}
+    placed = {(row["filepath"], row["item"]) for row in curated.answers}
+    outside = sum(not 0 <= row["byte_start"] < row["byte_end"] <= sizes[row["filepath"]] for row in curated.answers)
+    wrong = len(named ^ placed) + outside
+    return Verdict(not wrong, f"{wrong} break the rule" if wrong else f"{len(named)} items in files")
 
 
 def _one_stays(curated: _Curated) -> Verdict:
@@ -127,6 +143,7 @@ CHECKS: Final = (
     ),
     Check("counts_agree", "the manifest's counts equal to the table's", _counted),
     Check("finds_are_apart", "each find inside its file, ascending, not overlapping", _apart),
+    Check("answers_have_places", "places inside its file for each benchmark item of a file", _placed),
     Check("a_copy_stays", "a kept file for each dropped copy", _one_stays),
     Check("files_are_kept", "at least one file", _kept),
     Check(

@@ -32,6 +32,7 @@ from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.alone import count_alone, names_defined
 from megacpp_assets.semantic.documents.budget import Budget
 from megacpp_assets.semantic.documents.compiles import count_compiling
+from megacpp_assets.semantic.documents.denied import Answers, denied_roots
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.drawn import Draw, Drawn
 from megacpp_assets.semantic.documents.held_out import hold_out
@@ -59,7 +60,7 @@ from megacpp_assets.semantic.tree.headers import Library, export_headers
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.curated import curated_files, licensed_folders, replaced_spans
+from megacpp_assets.storage.curated import curated_files, licensed_folders, masked_answers, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -86,9 +87,9 @@ class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
     The decisions of stage `curated_files` say which files are left out, and the licence of each. `license` stands for
-    files without one; `budgets` are the most tokens of a document, ascending:
-    there are documents for each. No text of the files that the patterns `removed` take is in any. It is parsed with the
-    headers of the repositories `stand_ins`, of which no document is made here.
+    files without one; `budgets` are the most tokens of a document, ascending: there are documents for each. No document
+    has text of files that the patterns `removed` take, or a definition of `denied_symbols` (path, name). The repository
+    is parsed with the headers of the repositories `stand_ins`, of which no document is made here.
     """
 
     root: Path
@@ -103,6 +104,7 @@ class SemanticJsonlSpec:
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     removed: tuple[str, ...] = ()
     stand_ins: tuple[RepoRef, ...] = ()
+    denied_symbols: tuple[tuple[str, str], ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
@@ -121,6 +123,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
         recipe.tokenizer,
         corpus.lock.removed_paths(pin.name),
         corpus.stand_ins(pin.name),
+        recipe.history.denied_symbols_of(pin.name),
     )
 
 
@@ -147,6 +150,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             BUDGETS: list(spec.budgets),
             **({"removed": list(spec.removed)} if spec.removed else {}),
             **({"stand_ins": [repo.key for repo in spec.stand_ins]} if spec.stand_ins else {}),
+            **({"denied_symbols": list(map(list, spec.denied_symbols))} if spec.denied_symbols else {}),
         },
         inputs=(raw_path(spec.repo), curated_path(spec.dataset, spec.repo), *map(raw_path, spec.stand_ins)),
     )
@@ -174,7 +178,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             paths = [facts.source.path for facts in index.repository.files]
             folders = licensed_folders(inputs[1], spec.license)
             vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
-            stats = _write(publication, spec, (sources, vendored), index, memory.store)
+            left_out = vendored, masked_answers(inputs[1])
+            stats = _write(publication, spec, (sources, *left_out), index, memory.store)
             told = asdict(report)
             unread, warned = told.pop("database_unread"), told.pop("warned")
             database = {"database_unread": unread} if unread else {}
@@ -271,20 +276,21 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: C
 def _write(
     publication: Publication,
     spec: SemanticJsonlSpec,
-    files: tuple[Sources, Mapping[str, str]],
+    files: tuple[Sources, Mapping[str, str], Answers],
     index: _Index,
     known: Cache,
 ) -> dict[str, Any]:
-    """Write the documents of an index and the tables beside them; `files` are its sources and which of them are copies
-    of other projects."""
-    (sources, vendored), (repository, store, lost) = files, index
+    """Write the documents of an index and the tables beside them; `files` are its sources, which of them are copies of
+    other projects, and where answers of benchmarks stand that no document has."""
+    (sources, vendored, answers), (repository, store, lost) = files, index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
     measured = not spec.recipe.chars_per_token
     lengths = Lengths((facts.source.blob for facts in repository.files), spec.tokenizer) if measured else None
     chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
     account = Account(repository, [*lost, *refused])
     by_file: Counter[int] = Counter()
-    judge = Judge(repository, hold_out(repository, spec.repo.name, spec.holdout, vendored))
+    held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
+    judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:

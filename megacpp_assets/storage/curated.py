@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from megacpp_assets.contract.sources.curated import DECISIONS_FILE, DIRECTORY, DROP, FINDS_FILE
+from megacpp_assets.contract.sources.curated import ANSWERS_FILE, DECISIONS_FILE, DIRECTORY, DROP, FINDS_FILE
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import Spans
@@ -51,3 +51,14 @@ def replaced_spans(curated: Artifact) -> Spans:
             if row["replaced"]:
                 spans[row["blob"]].append((row["byte_start"], row["byte_end"]))
     return {blob: sorted(set(ranges)) for blob, ranges in spans.items()}
+
+
+def masked_answers(curated: Artifact) -> dict[str, list[tuple[int, int, str]]]:
+    """Path -> (start, end, item) of each benchmark item whose definitions stand in no document, in the file's bytes."""
+    places: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+    columns = ["filepath", "byte_start", "byte_end", "item", "masked"]
+    for table in row_groups(curated.file(ANSWERS_FILE), columns):
+        for row in table.to_pylist():
+            if row["masked"]:
+                places[row["filepath"]].append((row["byte_start"], row["byte_end"], row["item"]))
+    return dict(places)

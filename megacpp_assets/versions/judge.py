@@ -11,6 +11,7 @@ from megacpp_assets.contract.lock.removal import takes
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.commit import Change, Commit
+from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.held import Held
@@ -23,6 +24,7 @@ WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"
 DROPPED: Final = "dropped by curated_files"
 SECRET: Final = "secret or personal data"
+ANSWER: Final = "benchmark answer"
 HELD_COPY: Final = "near-duplicate of a held-out definition"
 
 
@@ -31,12 +33,15 @@ class Barred:
     """Texts that no document has.
 
     `removed` are patterns of paths; `dropped` are files that curation dropped at the pinned commit. With
-    `without_secrets` no text with a secret or a personal datum is used.
+    `without_secrets` no text with a secret or a personal datum is used, and none with `share` of an item of
+    `benchmarks`.
     """
 
     removed: tuple[str, ...] = ()
     dropped: frozenset[str] = frozenset()
     without_secrets: bool = False
+    benchmarks: Benchmarks = field(default_factory=Benchmarks)
+    share: float = 1.0
 
     def rule_of(self, names: Sequence[str]) -> str:
         """The name of the rule that bars the file with these names, "" for none."""
@@ -47,6 +52,10 @@ class Barred:
     def has_secret(self, text: bytes) -> bool:
         """Whether `text` has a secret that must not be in a document."""
         return self.without_secrets and bool(finds_of(text))
+
+    def has_answer(self, text: bytes) -> bool:
+        """Whether `text` has an item of a benchmark."""
+        return bool(self.benchmarks.names and self.benchmarks.found_in(text.decode("utf-8", "replace"), self.share))
 
 
 @dataclass(slots=True)
@@ -79,15 +88,19 @@ class Judge:
         return self._bars(names_of(change), patch.section if patch else b"")
 
     def bars_hunks(self, change: Change, hunks: Sequence[Sequence[Line]]) -> str:
-        """`HELD_COPY` if a side of the difference has nearly a held-out definition and the file trains, else ""."""
+        """`ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a held-out
+        definition and the file trains; else "".
+        """
         lines = [line for hunk in hunks for line in hunk]
-        sides = (b"".join(line.text for line in lines if line.kind != other) for other in (ADDED, REMOVED))
+        sides = [b"".join(line.text for line in lines if line.kind != other) for other in (ADDED, REMOVED)]
+        if any(map(self.barred.has_answer, sides)):
+            return ANSWER
         copied = self.held is not None and any(self.held.is_copied(names_of(change), side) for side in sides)
         return HELD_COPY if copied else ""
 
     def bars_text(self, names: Sequence[str], text: bytes) -> str:
         """The rule that bars `text` of the file with these names, "" for none."""
-        rule = self._bars(names, text)
+        rule = self._bars(names, text) or (ANSWER if self.barred.has_answer(text) else "")
         copied = not rule and self.held is not None and self.held.is_copied(names, text)
         return HELD_COPY if copied else rule
 

@@ -13,12 +13,13 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe.curation import REPLACE
+from megacpp_assets.contract.recipe.curation import REPLACE, REPORT, CurationRecipe, benchmark_set
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.commit import COMMITS_LIST, Commit, load_commit
 from megacpp_assets.contract.sources.source_file import OBJECTS, SourceFile
+from megacpp_assets.curation.benchmarks import load_benchmarks
 from megacpp_assets.semantic.documents.held_out import draw
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
@@ -36,7 +37,8 @@ from megacpp_assets.versions.records import Origin, names_of
 class HistorySpec:
     """A pinned repository of a dataset, and what the recipe says of documents that are made of its commits.
 
-    `removed` are the patterns of paths of which no text is in any document.
+    `removed` are the patterns of paths of which no text is in any document. Nor is there one with `benchmark_share` of
+    an item of the sets `benchmarks`.
     """
 
     root: Path
@@ -47,6 +49,8 @@ class HistorySpec:
     holdout: HoldoutRecipe
     without_secrets: bool = False
     removed: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    benchmark_share: float = 1.0
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -72,7 +76,12 @@ class HistorySpec:
             "holdout": as_config(self.holdout),
             "without_secrets": self.without_secrets,
             **({"removed": list(self.removed)} if self.removed else {}),
+            **(self._benchmarks() if self.benchmarks else {}),
         }
+
+    def _benchmarks(self) -> dict[str, Any]:
+        sets = [benchmark_set(line)[0] for line in self.benchmarks]
+        return {"benchmarks": sets, "benchmark_share": self.benchmark_share}
 
 
 def history_spec(corpus: Corpus, partition: str) -> HistorySpec:
@@ -87,7 +96,14 @@ def history_spec(corpus: Corpus, partition: str) -> HistorySpec:
         recipe.holdout,
         without_secrets=recipe.curation.secrets == REPLACE,
         removed=corpus.lock.removed_paths(pin.name),
+        benchmarks=_left_out(recipe.curation),
+        benchmark_share=recipe.curation.benchmark_share,
     )
+
+
+def _left_out(recipe: CurationRecipe) -> tuple[str, ...]:
+    """The benchmark sets whose items are left out, not only reported."""
+    return () if recipe.benchmark_action == REPORT else recipe.benchmarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +125,8 @@ def opened(spec: HistorySpec, inputs: Sequence[Artifact]) -> Iterator[Opened]:
     dropped = {file.path for file in tip if file.skipped} - {file.path for file in listed_files if file.skipped}
     listed = [load_commit(line) for line in json_lines(commits.file(COMMITS_LIST), commits.path)][::-1]
     origin = Origin(spec.repo, _licences(spec, tip), hold_out(spec.repo.name, spec.holdout, semantic))
-    barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets)
+    benchmarks = load_benchmarks(spec.benchmarks)
+    barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets, benchmarks, spec.benchmark_share)
     with blob_reader(commits) as blobs:
         files = FileVersions(blobs, spec.recipe.file_bytes)
         chosen = _held_blobs(listed, [file for file in tip if file.language and not file.skipped], origin.validates)

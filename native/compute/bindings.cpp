@@ -15,18 +15,20 @@ using namespace megacpp;
 
 namespace {
 
-template <typename Unit>
-std::vector<std::uint64_t> tokens_of(PyObject* text) {
-  const auto* data = static_cast<const Unit*>(PyUnicode_DATA(text));
-  return token_hashes(std::span<const Unit>(data, static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))));
+// Calls use(text) with the code points of a text, whatever their width in memory.
+template <typename Use>
+auto with_points(const nb::str& text, Use use) {
+  const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+  const void* data = PyUnicode_DATA(text.ptr());
+  switch (PyUnicode_KIND(text.ptr())) {
+    case PyUnicode_1BYTE_KIND: return use(std::span(static_cast<const std::uint8_t*>(data), size));
+    case PyUnicode_2BYTE_KIND: return use(std::span(static_cast<const std::uint16_t*>(data), size));
+    default: return use(std::span(static_cast<const std::uint32_t*>(data), size));
+  }
 }
 
-std::vector<std::uint64_t> tokens_of(const nb::str& text) {
-  switch (PyUnicode_KIND(text.ptr())) {
-    case PyUnicode_1BYTE_KIND: return tokens_of<std::uint8_t>(text.ptr());
-    case PyUnicode_2BYTE_KIND: return tokens_of<std::uint16_t>(text.ptr());
-    default: return tokens_of<std::uint32_t>(text.ptr());
-  }
+std::vector<std::uint64_t> tokens_of(const nb::str& text, bool alike = false) {
+  return with_points(text, [&](auto points) { return token_hashes(points, alike); });
 }
 
 std::size_t width_of(std::int64_t tokens) {
@@ -34,7 +36,17 @@ std::size_t width_of(std::int64_t tokens) {
   return static_cast<std::size_t>(tokens);
 }
 
-auto shingles(const nb::str& text, std::int64_t tokens) { return to_numpy(runs_of(tokens_of(text), width_of(tokens))); }
+auto shingles(const nb::str& text, std::int64_t tokens, bool alike) {
+  return to_numpy(runs_of(tokens_of(text, alike), width_of(tokens)));
+}
+
+auto runs(const nb::str& text, std::int64_t tokens, bool alike) {
+  return to_numpy(runs_in_order(tokens_of(text, alike), width_of(tokens)));
+}
+
+auto places(const nb::str& text) {
+  return to_numpy(with_points(text, [](auto points) { return token_places(points); }));
+}
 
 template <typename Value>
 using Array = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -54,20 +66,22 @@ void make_shared(SharedRuns* made, const Runs& runs, const Array<std::int64_t>& 
 }
 
 // (texts, how many runs of each are shared, how many runs are shared)
-nb::tuple shared_with(SharedRuns& runs, const nb::str& text, std::int64_t tokens) {
-  SharedRuns::Found found = runs.with(tokens_of(text), width_of(tokens));
+nb::tuple shared_with(SharedRuns& runs, const nb::str& text, std::int64_t tokens, bool alike) {
+  SharedRuns::Found found = runs.with(tokens_of(text, alike), width_of(tokens));
   return nb::make_tuple(to_numpy(std::move(found.texts)), to_numpy(std::move(found.counts)), found.runs);
 }
 
 }  // namespace
 
 NB_MODULE(_shingles, module) {
-  module.def("shingles", &shingles, nb::arg("text"), nb::arg("tokens"));
+  module.def("shingles", &shingles, nb::arg("text"), nb::arg("tokens"), nb::arg("alike") = false);
+  module.def("runs", &runs, nb::arg("text"), nb::arg("tokens"), nb::arg("alike") = false);
+  module.def("places", &places, nb::arg("text"));
   nb::class_<SeenRuns>(module, "SeenRuns")
       .def("__init__", &make_seen, nb::arg("runs"))
       .def("see", &see, nb::arg("text"), nb::arg("tokens"))
       .def("seen", [](const SeenRuns& runs) { return to_numpy(runs.seen()); });
   nb::class_<SharedRuns>(module, "SharedRuns")
       .def("__init__", &make_shared, nb::arg("runs"), nb::arg("owners"))
-      .def("shared_with", &shared_with, nb::arg("text"), nb::arg("tokens"));
+      .def("shared_with", &shared_with, nb::arg("text"), nb::arg("tokens"), nb::arg("alike") = false);
 }

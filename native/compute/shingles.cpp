@@ -3,7 +3,9 @@
 #include <Python.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace megacpp {
@@ -29,14 +31,23 @@ std::uint64_t mixed(std::uint64_t hash) {
   return hash ^ (hash >> 31U);
 }
 
+// Words that stay what they are where all names are alike; in order.
+constexpr std::array<std::string_view, 36> kKeywords = {
+    "auto",   "bool",   "break",  "case",   "char",     "class",     "const", "continue", "default", "delete", "do",       "double",
+    "else",   "enum",   "float",  "for",    "if",       "int",       "long",  "namespace", "new",    "private", "public",  "return",
+    "short",  "signed", "sizeof", "static", "struct",   "switch",    "template", "typename", "unsigned", "using", "void",  "while"};
+constexpr std::size_t kLongestKeyword = 9;
+constexpr std::uint64_t kAnyName = 0x6a09e667f3bcc908ULL;
+
 template <typename Unit>
 class Tokens {
  public:
-  explicit Tokens(std::span<const Unit> text) : text_(text) {}
+  // With `alike`, every name that is no keyword is the same token.
+  Tokens(std::span<const Unit> text, bool alike) : text_(text), alike_(alike) {}
 
-  std::vector<std::uint64_t> hashes() {
-    std::vector<std::uint64_t> found;
-    found.reserve(text_.size() / 3);
+  // Calls put(hash, start, end) for every token, in order.
+  template <typename Put>
+  void each(Put put) const {
     for (std::size_t at = 0; at < text_.size();) {
       const std::size_t comment = comment_end(at);
       if (comment != at) {
@@ -45,14 +56,23 @@ class Tokens {
         ++at;
       } else {
         const std::size_t end = token_end(at);
-        found.push_back(hash(at, end));
+        put(alike_ && starts_name(text_[at]) && !is_keyword(at, end) ? kAnyName : hash(at, end), at, end);
         at = end;
       }
     }
-    return found;
   }
 
  private:
+  bool is_keyword(std::size_t start, std::size_t end) const {
+    if (end - start > kLongestKeyword) return false;
+    std::array<char, kLongestKeyword> word;
+    for (std::size_t at = start; at < end; ++at) {
+      if (text_[at] >= 128) return false;
+      word[at - start] = static_cast<char>(text_[at]);
+    }
+    return std::binary_search(kKeywords.begin(), kKeywords.end(), std::string_view(word.data(), end - start));
+  }
+
   bool is(std::size_t at, char wanted) const { return at < text_.size() && text_[at] == static_cast<Unit>(wanted); }
 
   // Behind the comment that begins at `at`, or `at` where none does.
@@ -97,18 +117,37 @@ class Tokens {
   }
 
   std::span<const Unit> text_;
+  bool alike_;
 };
 
 }  // namespace
 
 template <typename Unit>
-std::vector<std::uint64_t> token_hashes(std::span<const Unit> text) {
-  return Tokens<Unit>(text).hashes();
+std::vector<std::uint64_t> token_hashes(std::span<const Unit> text, bool alike) {
+  std::vector<std::uint64_t> found;
+  found.reserve(text.size() / 3);
+  Tokens<Unit>(text, alike).each([&](std::uint64_t hash, std::size_t, std::size_t) { found.push_back(hash); });
+  return found;
 }
 
-template std::vector<std::uint64_t> token_hashes(std::span<const std::uint8_t> text);
-template std::vector<std::uint64_t> token_hashes(std::span<const std::uint16_t> text);
-template std::vector<std::uint64_t> token_hashes(std::span<const std::uint32_t> text);
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint8_t> text, bool alike);
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint16_t> text, bool alike);
+template std::vector<std::uint64_t> token_hashes(std::span<const std::uint32_t> text, bool alike);
+
+template <typename Unit>
+std::vector<std::int64_t> token_places(std::span<const Unit> text) {
+  std::vector<std::int64_t> places;
+  places.reserve(2 * (text.size() / 3));
+  Tokens<Unit>(text, false).each([&](std::uint64_t, std::size_t start, std::size_t end) {
+    places.push_back(static_cast<std::int64_t>(start));
+    places.push_back(static_cast<std::int64_t>(end));
+  });
+  return places;
+}
+
+template std::vector<std::int64_t> token_places(std::span<const std::uint8_t> text);
+template std::vector<std::int64_t> token_places(std::span<const std::uint16_t> text);
+template std::vector<std::int64_t> token_places(std::span<const std::uint32_t> text);
 
 namespace {
 
@@ -134,6 +173,14 @@ std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::s
   each_run(tokens, count, [&](std::uint64_t run) { runs.push_back(run); });
   std::sort(runs.begin(), runs.end());
   runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+  return runs;
+}
+
+std::vector<std::uint64_t> runs_in_order(std::span<const std::uint64_t> tokens, std::size_t count) {
+  std::vector<std::uint64_t> runs;
+  if (count == 0 || tokens.size() < count) return runs;
+  runs.reserve(tokens.size() - count + 1);
+  each_run(tokens, count, [&](std::uint64_t run) { runs.push_back(run); });
   return runs;
 }
 

@@ -9,11 +9,19 @@
 namespace megacpp {
 
 // The hash of every token of a text of code points, in order; comments are none, white space and comments decide nothing.
+// With `alike`, every name that is no keyword is the same token.
 template <typename Unit>
-std::vector<std::uint64_t> token_hashes(std::span<const Unit> text);
+std::vector<std::uint64_t> token_hashes(std::span<const Unit> text, bool alike);
+
+// Start and end of every token, one after the other, in code points.
+template <typename Unit>
+std::vector<std::int64_t> token_places(std::span<const Unit> text);
 
 // The hashes of all runs of `count` tokens, ascending, each once; none where there are fewer tokens.
 std::vector<std::uint64_t> runs_of(std::span<const std::uint64_t> tokens, std::size_t count);
+
+// The hash of every run of `count` tokens, in the order of the text.
+std::vector<std::uint64_t> runs_in_order(std::span<const std::uint64_t> tokens, std::size_t count);
 
 // Runs with a number each, in the order in which they are given.
 class RunNumbers {

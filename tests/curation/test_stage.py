@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.contract.recipe.curation import CurationRecipe
-from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
+from megacpp_assets.contract.recipe.curation import BENCHMARK_ACTIONS, CurationRecipe
+from megacpp_assets.contract.sources.curated import ANSWERS_FILE, DECISIONS_FILE, FINDS_FILE
 from megacpp_assets.curation import scancode
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
 from megacpp_assets.quality.curation import check
@@ -18,7 +20,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.curated import curated_files, replaced_spans
+from megacpp_assets.storage.curated import curated_files, masked_answers, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.parquet import read_table
@@ -104,3 +106,27 @@ def test_a_detector_that_is_not_installed_is_an_error_and_not_a_silent_pass(
     monkeypatch.setenv(scancode.PYTHON_VARIABLE, "/no/such/python")
     with pytest.raises(EnvironmentLacks, match=r"MEGACPP_SCANCODE_PYTHON.*scancode-toolkit==32.5.0"):
         run(replace(spec, recipe=CurationRecipe(license_detector="scancode")))
+
+
+def test_a_benchmark_item_is_reported_masked_or_dropped_as_the_recipe_says(spec: CuratedFilesSpec) -> None:
+    path = spec.root / "evalx.jsonl"
+    solution = "\n".join(f"int step_{n}(int a) {{ return a * {n} + {n}; }}" for n in range(4))
+    path.write_text(json.dumps({"id": "7", "canonical_solution": solution}) + "\n")
+    line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}"
+    before = b"// caf\xc3\xa9\nint other(int value) { return value; }\n"
+    make_repository(spec.root.parent / "other", {**_FILES, "src/answer.cc": before + solution.encode() + b"\n"}, "v2")
+    chosen = pin(CatalogueEntry("lib", str(spec.root.parent / "other"), "v2"), "v2", spec.root)
+    fetch(PinnedReposSpec(spec.root, chosen))
+    found = {}
+    for action in BENCHMARK_ACTIONS:
+        recipe = CurationRecipe(benchmarks=(line,), benchmark_action=action)
+        made = run(replace(spec, repo=chosen.partition, recipe=recipe))
+        assert [result for result in check(made) if not result.passed] == []
+        (row,) = read_table(made.file(ANSWERS_FILE)).to_pylist()
+        assert (row["filepath"], row["item"], row["line"]) == ("src/answer.cc", "evalx:7", 3)
+        assert (row["byte_start"], row["byte_end"]) == (len(before), len(before) + len(solution))
+        stats = made.manifest.stats
+        assert (stats["benchmark_items_found"], stats["files_by_benchmark"]) == (1, {"evalx": 1})
+        found[action] = stats["files_dropped"], stats["benchmark_places_masked"], masked_answers(made)
+    place = {"src/answer.cc": [(len(before), len(before) + len(solution), "evalx:7")]}
+    assert found == {"report": (0, 0, {}), "mask": (0, 1, place), "drop": (1, 0, {})}

@@ -24,6 +24,8 @@ CURATED: Final = {
     "finds": 3,
     "finds_replaced": 1,
     "files_with_benchmarks": 0,
+    "benchmark_places": 0,
+    "benchmark_places_masked": 0,
 }
 
 

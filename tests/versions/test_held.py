@@ -13,11 +13,13 @@ from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.source_file import OBJECTS
+from megacpp_assets.curation.benchmark_sets import Item
+from megacpp_assets.curation.benchmarks import benchmarks_of
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.build import Builder
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.held import held_of
-from megacpp_assets.versions.judge import HELD_COPY, Judge
+from megacpp_assets.versions.judge import ANSWER, HELD_COPY, Barred, Judge
 from megacpp_assets.versions.records import Origin, names_of
 from megacpp_assets.windows import build as windows
 from megacpp_assets.windows.functions import ParsedBlobs
@@ -76,3 +78,18 @@ def test_no_version_trains_on_a_definition_that_a_held_out_file_has_had(tmp_path
     assert made.left_out["v4_4096"][HELD_COPY] == 1
     # What stands beside it in that file still trains where it is shown alone.
     assert any("value - one" in str(record[c.TEXT]) for record in records["v3_simple"] + records["v4_4096"])
+
+
+def test_a_change_with_a_benchmark_answer_is_in_no_version(tmp_path: Path) -> None:
+    make_history(tmp_path / "lib", COMMITS)
+    artifact = history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe())
+    lines: list[bytes] = []
+    benchmarks = benchmarks_of([Item("evalx:5", (MOVED.decode(),))])
+    with blob_reader(artifact) as blobs:
+        files = FileVersions(blobs, HistoryRecipe().file_bytes)
+        judge = Judge("lib", HistoryRecipe(), files, Barred(benchmarks=benchmarks, share=0.6))
+        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", _validates)
+        documents = Builder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
+        documents.build(listed(artifact)[::-1], lambda name, line: lines.append(line), lambda _: None)
+    assert documents.left_out["v2_simple"][ANSWER] == 3
+    assert not any(b"weight_5" in line for line in lines)

@@ -12,6 +12,7 @@ counted as (
         ('files that a quality rule reports', 'files_by_rule'),
         ('dropped files', 'dropped_by_reason'),
         ('secrets and personal data', 'finds_by_rule'),
+        ('benchmark items in files', 'files_by_benchmark'),
         ('sources of licences', 'license_sources'),
     ] %}
     select

@@ -20,8 +20,9 @@ DROP_NEAR: Final = "drop_near"
 COPIES: Final = (REPORT, DROP_EXACT, DROP_NEAR)
 REPLACE: Final = "replace"
 SECRETS: Final = (REPORT, REPLACE)
+MASK: Final = "mask"
 DROP: Final = "drop"
-BENCHMARK_ACTIONS: Final = (REPORT, DROP)
+BENCHMARK_ACTIONS: Final = (REPORT, MASK, DROP)
 _WORDS: Final = {
     "license_detector": DETECTORS,
     "copies": COPIES,
@@ -73,7 +74,10 @@ class CurationRecipe:
         0.6, "Share of an item's token runs from which a file holds the item.", allowed="0.1 to 1"
     )
     benchmark_action: str = key(
-        REPORT, "What becomes of files that hold an item of a benchmark.", allowed=BENCHMARK_ACTIONS
+        REPORT,
+        "What becomes of an item of a benchmark in a file: it is reported, its definitions are left out of all "
+        "documents, or the whole file is. Changes of commits with an item are left out in both cases.",
+        allowed=BENCHMARK_ACTIONS,
     )
     quality_rules: tuple[str, ...] = key(
         (), "Quality rules by which files are dropped.", allowed=f"a list of {', '.join(RULES)}"

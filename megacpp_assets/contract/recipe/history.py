@@ -62,7 +62,7 @@ class HistoryRecipe:
         (), "Commits that no document is made of, such as a benchmark's answers.", allowed="a list of NAME:COMMIT"
     )
     denied_symbols: tuple[str, ...] = key(
-        (), "Symbols of files whose changes no document is made of.", allowed="a list of NAME:PATH:SYMBOL"
+        (), "Symbols of files of which no document is made, nor of their changes.", allowed="a list of NAME:PATH:SYMBOL"
     )
 
     def __post_init__(self) -> None:
@@ -79,6 +79,11 @@ class HistoryRecipe:
             for entry in getattr(self, name):
                 if not shape.fullmatch(entry):
                     raise SpecError(f"history.{name}", expected=expected, found=repr(entry))
+
+    def denied_symbols_of(self, repository: str) -> tuple[tuple[str, str], ...]:
+        """The (path, symbol) that are denied in `repository`."""
+        entries = (entry.split(":", 2) for entry in self.denied_symbols)
+        return tuple((path, symbol) for name, path, symbol in entries if name == repository)
 
     @property
     def since_date(self) -> str:

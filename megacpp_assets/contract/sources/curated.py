@@ -8,6 +8,7 @@ import pyarrow as pa
 
 DECISIONS_FILE: Final = "decisions.parquet"
 FINDS_FILE: Final = "finds.parquet"
+ANSWERS_FILE: Final = "answers.parquet"
 KEEP: Final = "keep"
 DROP: Final = "drop"
 
@@ -59,3 +60,16 @@ FINDS: Final = pa.schema(
 )
 """Secrets and personal data, by path and position: where each one is and its hash, never its text. Those that are
 `replaced` stand in no document."""
+ANSWERS: Final = pa.schema(
+    [
+        ("filepath", pa.string()),
+        ("blob", pa.string()),
+        ("item", pa.string()),
+        ("line", pa.int64()),
+        ("byte_start", pa.int64()),
+        ("byte_end", pa.int64()),
+        ("masked", pa.bool_()),
+    ]
+)
+"""Places of benchmark items (SET:ID), by path and position; of one item a file may have several. A definition with a
+place that is `masked` stands in no document."""

@@ -100,10 +100,14 @@ def _curation(chain: Chain) -> str:
     told = "".join(f", {reason} {count}" for reason, count in sorted(reasons.items()))
     dropped, files = (sum(stats[key] for stats in curated) for key in ("files_dropped", "files"))
     replaced, found = (sum(stats[key] for stats in curated) for key in ("finds_replaced", "finds"))
-    answers = sum(stats["files_with_benchmarks"] for stats in curated)
+    answers, places, masked = (
+        sum(stats[key] for stats in curated)
+        for key in ("files_with_benchmarks", "benchmark_places", "benchmark_places_masked")
+    )
     return (
         f" Curation dropped {dropped} of {files} files{told}; found secrets or personal data in {found} "
-        f"places and replaced {replaced}; found benchmark answers in {answers} files."
+        f"places and replaced {replaced}; found benchmark answers in {answers} files, "
+        f"at {places} places, {masked} of them masked."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +16,7 @@ from megacpp_assets.semantic.documents.amalgamations import amalgamations
 from megacpp_assets.semantic.documents.budget import Budget
 from megacpp_assets.semantic.documents.clusters import GroupSizes
 from megacpp_assets.semantic.documents.context import Surroundings
+from megacpp_assets.semantic.documents.denied import Denied
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.growth import SEPARATOR_CHARS, Context, Reach, Room
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
@@ -91,7 +92,7 @@ def documents(
     judge = judge or Judge(repository)
     held = judge.held
     kept: list[PlacedRoot] = []
-    for place, reason in _judged(repository, held, vendored):
+    for place, reason in _judged(repository, held, vendored, judge.denied):
         if reason:
             yield _skipped(repository, place, reason)
         else:
@@ -102,7 +103,9 @@ def documents(
     yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
 
 
-def _judged(repository: Repository, held: HeldOut, vendored: Mapping[str, str]) -> Iterator[tuple[PlacedRoot, str]]:
+def _judged(
+    repository: Repository, held: HeldOut, vendored: Mapping[str, str], denied: Denied
+) -> Iterator[tuple[PlacedRoot, str]]:
     """Every root, and why it has no document ("" for one that has); amalgamations come last, so that their parts are
     the roots."""
     taken: dict[tuple[bool, bytes], str] = {}
@@ -115,6 +118,8 @@ def _judged(repository: Repository, held: HeldOut, vendored: Mapping[str, str]) 
         key = is_held, _digest(text)
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
             yield place, SHORT
+        elif reason := denied.get(place.unit, ""):
+            yield place, reason
         elif copy := vendored.get(repository.files[place.file].source.path):
             yield place, VENDORED + copy
         elif place.unit in held.copies:
@@ -173,14 +178,18 @@ class _Assembly:
         self._replication = recipe.replication
         self._prices = Prices()
         barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
-        self._barred = frozenset(self._items.of[number] for unit in barred for number in range(*unit))
+        self._denied = self._items_of(judge.denied)
+        self._barred = self._items_of(barred) | self._denied
+
+    def _items_of(self, units: Iterable[tuple[int, int]]) -> frozenset[Item]:
+        return frozenset(self._items.of[number] for unit in units for number in range(*unit))
 
     def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document | Skipped]:
         """A sound document for each group of `roots`, all of which train or validate, and what is in none."""
         sizes = [self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
         groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
-        barred = frozenset[Item]() if validate else self._barred
+        barred = self._denied if validate else self._barred
         self._prices = self._prices_of(groups, barred)
         for group in groups:
             made = self._sound(group, validate=validate)
@@ -235,7 +244,7 @@ class _Assembly:
         self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False, most: int | None = None
     ) -> Document:
         items = [place.unit for place in roots]
-        barred = frozenset[Item]() if validate else self._barred
+        barred = self._denied if validate else self._barred
         context = Context() if bare else self._context(roots, self._prices, barred, most)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from megacpp_assets.compute.shingles import Shingles, Withheld, shingles
+from megacpp_assets.semantic.documents.denied import NOTHING_DENIED, Denied
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, RUN_TOKENS, HeldOut, runs_of_definition, where
 from megacpp_assets.semantic.documents.platform_rules import told_by
@@ -22,10 +23,11 @@ class Fault(NamedTuple):
 
 
 class Judge:
-    """Judges the documents of one repository, of all budgets one after the other."""
+    """Judges the documents of one repository, of all budgets one after the other. No document has what is `denied`."""
 
-    def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD) -> None:
+    def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD, denied: Denied = NOTHING_DENIED) -> None:
         self.held = held
+        self.denied = denied
         self._repository = repository
         self._data = {facts.source.path: facts.source.blob for facts in repository.files}
         roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
