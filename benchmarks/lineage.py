@@ -23,8 +23,8 @@ from _harness import Figure, report
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.manifest import FileEntry, InputRef, Manifest
-from megacpp_assets.defs.event_log import event_log
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.event_log import event_log
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.paths import MANIFEST_METADATA, home_of
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY

@@ -7,7 +7,7 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.instance import served_root, warn_of_temporary_instance
+from megacpp_assets.defs.home.instance import served_root, warn_of_temporary_instance
 
 
 def _load() -> dg.Definitions:

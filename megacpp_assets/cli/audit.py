@@ -6,17 +6,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from megacpp_assets.cli.options import data_root_option
-from megacpp_assets.cli.screen.words import counted
+from megacpp_assets.cli.screen.audit_report import SHORT_HASH, open_auditor, print_report
 from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.storage.layout import checkpoint_path
 from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.lock_file import read_lock
@@ -24,7 +22,6 @@ from megacpp_assets.storage.remote import SCHEME
 
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""
-_DIGITS = 12
 
 
 @click.command("audit")
@@ -179,28 +176,6 @@ def _last_of_recipe(steps: Sequence[Path]) -> Path:
     return next((path for path in reversed(steps) if path.name <= last), steps[-1])
 
 
-@contextmanager
-def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
-    """Return an auditor that reads Dagster's event log of `root`."""
-    from megacpp_assets.defs.event_log import event_log
-    from megacpp_assets.pipeline.stages import CHECKPOINT, chain
-
-    with event_log(root) as recorded:
-        yield Auditor(root, chain(CHECKPOINT), recorded, quick=quick)
-
-
-def print_report(report: AuditReport) -> None:
-    """Print the verdict in one line, and each problem in another."""
-    verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
-    tokenizer = report.tokenizer.get("commit", "?")[:_DIGITS]
-    repos, steps = counted(len(report.repos), "repository"), counted(report.steps, "step")
-    click.echo(f"{report.checkpoint}  {verdict}  {repos}, tokenizer {tokenizer}, {steps}")
-    if report.quick:
-        click.echo("  quick: the seals are trusted and no data file was read; without --quick every byte is")
-    for problem in report.problems:
-        click.echo(f"  {problem.file}: expected {problem.expected}; found {problem.found}")
-
-
 def _print_uses(root: Path, tokenizer: str | None, repo: str | None, *, as_json: bool) -> None:
     from megacpp_assets.lineage.history import read_history
     from megacpp_assets.lineage.queries import built_with, that_saw
@@ -212,7 +187,7 @@ def _print_uses(root: Path, tokenizer: str | None, repo: str | None, *, as_json:
     else:
         click.echo(f"{answer.question}: {len(answer.uses)} made from it")
         for use in answer.uses:
-            state = "" if use.lies else f"  (replaced or removed since: manifest {use.manifest_sha256[:_DIGITS]})"
+            state = "" if use.lies else f"  (replaced or removed since: manifest {use.manifest_sha256[:SHORT_HASH]})"
             click.echo(f"  {use.path}{'  ' + use.how if use.how else ''}{state}")
         for line in answer.untraced:
             click.echo(f"  cannot be traced: {line}")

@@ -14,7 +14,8 @@ from megacpp_assets.storage.layout import data_root as resolve_root
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from megacpp_assets.reports.build import Build, Outcome
+    from megacpp_assets.reports.build import Build
+    from megacpp_assets.reports.outcome import Outcome
 
 _CELL_CHARACTERS = 100
 
@@ -28,7 +29,7 @@ def quality_command(data_root: str | None) -> None:
     fails; the failed rows stay in the database.
     """
     from megacpp_assets.cli.screen.bars import wide_console
-    from megacpp_assets.defs.reports.record import record_reports
+    from megacpp_assets.defs.commands.reports import record_reports
     from megacpp_assets.reports.place import database
 
     root = resolve_root(data_root)

@@ -34,7 +34,7 @@ def train_command(dataset: str, data_root: str | None) -> None:
     The present tokenizer stays pinned until the training has succeeded.
     """
     from megacpp_assets.cli.screen.bars import Bars, wide_console
-    from megacpp_assets.defs.command_run import command_run
+    from megacpp_assets.defs.commands.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
     from megacpp_assets.pipeline.stages import STAGES, TOKENIZER
     from megacpp_assets.pipeline.steps import Plan, planned_steps

@@ -9,10 +9,10 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.defs.automate.alerting import Alerts
+from megacpp_assets.defs.alerting import Alerts
 from megacpp_assets.defs.keys import partition_of, register, shown_asset, unregister
-from megacpp_assets.defs.records import recording
-from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.defs.recording.records import recording
+from megacpp_assets.defs.recording.watch import LogWatch
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.missing import missing_inputs
 from megacpp_assets.pipeline.pinning import add_references

@@ -14,6 +14,7 @@ from megacpp_assets.compute.lifetime import ended_by_signals
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.inventory import Inventory, take_inventory
+from megacpp_assets.reports.outcome import Outcome
 from megacpp_assets.reports.page import reports_page, summary_markdown
 from megacpp_assets.reports.place import docs, page, project, target
 from megacpp_assets.reports.raw_tables import is_read, write_raw
@@ -24,32 +25,8 @@ from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.locks import exclusive_lock
 from megacpp_assets.storage.remote import fetch
 
-_GOOD: Final = frozenset({"success", "pass", "no-op"})
-_WARNED: Final = "warn"
 _SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
 """The marker in the project's overview that is replaced by the summary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of a model, a test or a freshness check. `table` holds the rows that failed a test."""
-
-    kind: str
-    name: str
-    status: str
-    message: str
-    rows: int
-    table: str
-
-    @property
-    def good(self) -> bool:
-        """Whether it neither failed nor warned."""
-        return self.status in _GOOD
-
-    @property
-    def warned(self) -> bool:
-        """Whether it warned."""
-        return self.status == _WARNED
 
 
 @dataclass(frozen=True, slots=True)

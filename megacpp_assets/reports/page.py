@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final
 from megacpp_assets.lineage.export.drawings import bars
 from megacpp_assets.lineage.export.page import STYLE
 from megacpp_assets.reports.hardened import open_database
+from megacpp_assets.reports.outcome import Outcome
 from megacpp_assets.reports.summary import Line
 
 if TYPE_CHECKING:
     import duckdb
-
-    from megacpp_assets.reports.build import Outcome
 
 _MOST_BARS: Final = 16
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
-from megacpp_assets.training.checkpoints.record import DataIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class DataIdentity:
+    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that list them.
+
+    `megatron_prefix` is relative to the data root, e.g. `megatron/DATASET/base/4k/DATASET_train`.
+    """
+
+    tokenizer_commit: str
+    tokenizer_sha256: str
+    tokenizer_manifest_sha256: str
+    megatron_prefix: str
+    megatron_sha256: str
+    megatron_manifest_sha256: str
+    vocabulary_size: int
 
 
 def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> DataIdentity:

@@ -29,7 +29,7 @@ from megacpp_assets.training.checkpoints.checkpoint import (
     save,
     snapshot,
 )
-from megacpp_assets.training.checkpoints.record import DataIdentity, StepMetrics, loss_fell, quarter_losses
+from megacpp_assets.training.checkpoints.record import StepMetrics, loss_fell, quarter_losses
 from megacpp_assets.training.checkpoints.resume import (
     interim_checkpoints,
     newest_checkpoint,
@@ -37,7 +37,7 @@ from megacpp_assets.training.checkpoints.resume import (
     resumed_from,
 )
 from megacpp_assets.training.checkpoints.saver import Saver
-from megacpp_assets.training.inputs import data_identity
+from megacpp_assets.training.inputs import DataIdentity, data_identity
 from megacpp_assets.training.network.model import GPT, loss_weights
 from megacpp_assets.training.network.size import model_config, require_memory
 from megacpp_assets.training.optimizer import optimizer_for

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports.assets import read_graph
+from megacpp_assets.defs.reports.graph import read_graph
 from megacpp_assets.defs.showing.gallery import picture_file
 from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, PICTURE_PAGE, REPORTS_PAGE, asset_path
 from megacpp_assets.lineage.export.write import page_of

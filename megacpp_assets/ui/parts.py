@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.defs.instance import prepare_home
-from megacpp_assets.defs.recorded_run import CODE_LOCATION
+from megacpp_assets.defs.home.instance import prepare_home
+from megacpp_assets.defs.recording.recorded_run import CODE_LOCATION
 from megacpp_assets.ui.services import DAEMON_MODULE
 
 _MOST_PORT = 65535

@@ -11,7 +11,7 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 
-from megacpp_assets.defs.recorded_run import COMMAND_TAG
+from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG
 from megacpp_assets.ui.ending import Deadline
 from megacpp_assets.ui.services import answers
 

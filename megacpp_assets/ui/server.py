@@ -18,9 +18,9 @@ from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
 
 from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, ServiceEnded
-from megacpp_assets.defs.database import failures_named
-from megacpp_assets.defs.instance import open_instance, prepare_home
-from megacpp_assets.defs.missing import record_missing
+from megacpp_assets.defs.commands.missing import record_missing
+from megacpp_assets.defs.home.database import failures_named
+from megacpp_assets.defs.home.instance import open_instance, prepare_home
 from megacpp_assets.storage.locks import exclusive_lock
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies

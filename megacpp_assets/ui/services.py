@@ -18,7 +18,7 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._grpc.client import DagsterGrpcClient
 
 from megacpp_assets.contract.errors import ServiceEnded
-from megacpp_assets.defs.recorded_run import CODE_LOCATION
+from megacpp_assets.defs.recording.recorded_run import CODE_LOCATION
 from megacpp_assets.ui.ending import Deadline
 
 DAEMON_MODULE: Final = "megacpp_assets.ui.daemon"

@@ -78,7 +78,7 @@ def test_what_is_no_checkpoint_is_said_in_one_sentence_with_those_there_are(root
 
 
 def test_an_audit_loads_neither_dagster_nor_what_runs_stages() -> None:
-    code = "import megacpp_assets.cli.audit, megacpp_assets.defs.event_log, sys; print(*sys.modules)"
+    code = "import megacpp_assets.cli.audit, megacpp_assets.defs.home.event_log, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "megacpp_assets.lineage.audit" in loaded
     # SQLAlchemy (0.4 CPU seconds) is loaded: it reads the event log of either database.

@@ -10,7 +10,7 @@ import pytest
 
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
 from tests.cli.commands import exit_code
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.promotion import promote_by_policy

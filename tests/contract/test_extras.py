@@ -23,7 +23,7 @@ READERS = (
     "cli.lock",
     "cli.view",
     "contract.manifest",
-    "defs.event_log",
+    "defs.home.event_log",
     "lineage.audit",
     "lineage.tokens",
     "loader.chunks",

@@ -113,7 +113,7 @@ HEAVY = (
     "pyarrow",
     "google.cloud",
     "megacpp_assets.pipeline.run",
-    "megacpp_assets.defs.records",
+    "megacpp_assets.defs.recording.records",
 )
 
 

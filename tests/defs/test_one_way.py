@@ -17,11 +17,11 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.event_log import event_log
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.commands.missing import record_missing
+from megacpp_assets.defs.home.event_log import event_log
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
-from megacpp_assets.defs.missing import record_missing
-from megacpp_assets.defs.recorded_run import COMMAND_TAG, MISSING
+from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG, MISSING
 from megacpp_assets.defs.showing.paths import HASHES_METADATA
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import result_of

@@ -10,7 +10,7 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
 from tests.pipeline.roots import command, environment, megacpp_here
 from tests.repos.git_tree import commit, git, make_repository

@@ -16,7 +16,7 @@ from dagster_k8s import K8sRunLauncher
 from dagster_k8s.job import DagsterK8sJobConfig, UserDefinedDagsterK8sConfig, construct_dagster_k8s_job
 from kubernetes.client import ApiClient
 
-from megacpp_assets.defs.recorded_run import CODE_LOCATION
+from megacpp_assets.defs.recording.recorded_run import CODE_LOCATION
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.canonical import sha256_file
-from megacpp_assets.defs.instance import HOME_VARIABLE
+from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from tests.cli.commands import exit_code
 
 NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d", ".launches"}

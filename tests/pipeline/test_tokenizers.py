@@ -15,8 +15,8 @@ import pytest
 from roots import command, environment, megacpp, megacpp_here, succeed
 
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
-from megacpp_assets.defs.instance import open_instance
-from megacpp_assets.defs.recorded_run import COMMAND_TAG
+from megacpp_assets.defs.home.instance import open_instance
+from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.layout import words_cache_path

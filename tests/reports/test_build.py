@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import report_key
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, page, project

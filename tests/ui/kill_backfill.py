@@ -22,8 +22,8 @@ import psutil
 import pytest
 
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.defs.database import POSTGRES_VARIABLE
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.database import POSTGRES_VARIABLE
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.pinning import pin_corpus
 from megacpp_assets.ui.services import DAEMON_MODULE
 from tests.postgres import Server, postgres

@@ -17,7 +17,7 @@ from typing import Any
 import dagster as dg
 import psutil
 
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 
 DATASET = "sample_semantic_4k_v1__sample_kernel"
 PARTITION = "sample-kernel@v1.0.0"

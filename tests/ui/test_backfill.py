@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.defs.instance import HOME_VARIABLE
+from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.ui.services import DAEMON_MODULE

@@ -42,7 +42,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
 
     Exits with code 1 if an audit finds a fault. Raises what `run_steps` raises.
     """
-    from megacpp_assets.defs.command_run import command_run
+    from megacpp_assets.defs.commands.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
 
     console = wide_console()
@@ -69,7 +69,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
 
 
 def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
-    from megacpp_assets.cli.audit import open_auditor, print_report
+    from megacpp_assets.cli.screen.audit_report import open_auditor, print_report
 
     with open_auditor(corpus.root) as auditor:
         reports = [auditor.audit(path) for path in paths]

@@ -79,7 +79,7 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         "beside it and has them made. A tag that moved is reported, never built again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        from megacpp_assets.defs.automate.alerting import Alerts
+        from megacpp_assets.defs.alerting import Alerts
         from megacpp_assets.defs.automate.polling import poll
 
         corpus = open_corpus(root, dataset)
@@ -92,7 +92,7 @@ def _alert_sensors(corpus: Corpus, jobs: Sequence[dg.JobDefinition]) -> tuple[dg
     """Return the sensor of failed runs; none if the recipe names no hook."""
     if not corpus.recipe.alerts.is_set:
         return ()
-    from megacpp_assets.defs.automate.alerting import failure_sensor
+    from megacpp_assets.defs.alerting import failure_sensor
 
     return (failure_sensor(corpus, jobs),)
 

@@ -14,8 +14,8 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.body import apply_promotion_policy, with_known_references
 from megacpp_assets.defs.keys import register
-from megacpp_assets.defs.records import recording
-from megacpp_assets.defs.watch import LogWatch
+from megacpp_assets.defs.recording.records import recording
+from megacpp_assets.defs.recording.watch import LogWatch
 from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_plan
 from megacpp_assets.pipeline.steps import Plan

@@ -17,7 +17,7 @@ import dagster as dg
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
-from megacpp_assets.defs.automate.alerting import Alerts
+from megacpp_assets.defs.alerting import Alerts
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.pipeline.pinning import add_pins
 from megacpp_assets.pipeline.releases import Moved, Releases, find_releases, later_than

@@ -1,10 +1,6 @@
-"""The reports across partitions as assets: one for each table of the dbt project, with its tests as checks.
-
-`graph.json` holds what the graph needs of the project, so that listing the graph does not load dbt.
-"""
+"""The reports across partitions as assets: one for each table of the dbt project, with its tests as checks."""
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,20 +11,12 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.keys import REPORTS, asset_key, report_group, report_key
 from megacpp_assets.defs.owners import OWNERS
+from megacpp_assets.defs.reports.graph import read_graph
 from megacpp_assets.defs.showing.paths import docs_page
 from megacpp_assets.pipeline.stages import STAGES, Kind
 
-GRAPH_FILE: Final = Path(__file__).with_name("graph.json")
-
-
 REPORTS_JOB: Final = f"{REPORTS}__job"
 _MADE_BY: Final = "\n\nBuilt by `megacpp quality`, which records it here, or by *Materialize*."
-
-
-def read_graph() -> dict[str, dict[str, Any]]:
-    """Return table -> its description, columns, upstream tables and stages, and checks."""
-    tables: dict[str, dict[str, Any]] = json.loads(GRAPH_FILE.read_text(encoding="utf-8"))
-    return tables
 
 
 def build_reports(root: Path, corpora: Sequence[Corpus]) -> dg.AssetsDefinition:

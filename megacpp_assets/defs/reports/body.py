@@ -10,9 +10,10 @@ import dagster as dg
 
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports.assets import read_graph
+from megacpp_assets.defs.reports.graph import read_graph
 from megacpp_assets.defs.showing.paths import REPORTS_PAGE, docs_page
-from megacpp_assets.reports.build import Build, Outcome, build
+from megacpp_assets.reports.build import Build, build
+from megacpp_assets.reports.outcome import Outcome
 from megacpp_assets.reports.summary import Head, heads
 
 _SHOWN_ROWS = 20

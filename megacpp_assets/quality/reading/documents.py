@@ -22,8 +22,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
-from megacpp_assets.quality.document_rules import UpstreamFacts
 from megacpp_assets.quality.reading.fingerprints import text_keys
+from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.parquet import batches, read_schema

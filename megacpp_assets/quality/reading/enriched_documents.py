@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
-from megacpp_assets.quality.document_rules import UpstreamFacts
 from megacpp_assets.quality.reading.documents import (
     PARQUET_SUFFIX,
     Documents,
@@ -24,6 +23,7 @@ from megacpp_assets.quality.reading.documents import (
     file_batches,
     true_of,
 )
+from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of, shards_of
 from megacpp_assets.storage.ragged import Ragged

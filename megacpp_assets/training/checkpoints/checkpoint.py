@@ -25,12 +25,12 @@ from megacpp_assets.training.checkpoints.record import (
     MODEL,
     OPTIMIZER,
     CheckpointConfig,
-    DataIdentity,
     StepMetrics,
     read_metrics,
     shard_file,
 )
 from megacpp_assets.training.checkpoints.shards import Shards, index_bytes, index_of
+from megacpp_assets.training.inputs import DataIdentity
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.optimizer import Optimizer
 from megacpp_assets.training.processes.writers import Writers

@@ -12,6 +12,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.training.inputs import DataIdentity
 
 MODEL: Final = "model"
 OPTIMIZER: Final = "optimizer"
@@ -28,22 +29,6 @@ def shard_file(kind: str, number: int) -> str:
 def weights_sha256(manifest: Manifest) -> str:
     """Return the hashes of the weights' shards; "" if the manifest lists none."""
     return " ".join(entry.sha256 for entry in manifest.files if entry.name.startswith(f"{MODEL}_"))
-
-
-@dataclass(frozen=True, slots=True)
-class DataIdentity:
-    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that list them.
-
-    `megatron_prefix` is relative to the data root, e.g. `megatron/DATASET/base/4k/DATASET_train`.
-    """
-
-    tokenizer_commit: str
-    tokenizer_sha256: str
-    tokenizer_manifest_sha256: str
-    megatron_prefix: str
-    megatron_sha256: str
-    megatron_manifest_sha256: str
-    vocabulary_size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import move_pin, pin_corpus

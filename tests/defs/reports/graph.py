@@ -21,7 +21,7 @@ from dagster_dbt.asset_utils import build_dbt_specs
 from dbt.cli.main import dbtRunner
 
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports.assets import GRAPH_FILE
+from megacpp_assets.defs.reports.graph import GRAPH_FILE
 from megacpp_assets.reports.build import dbt_arguments, prepare
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import target

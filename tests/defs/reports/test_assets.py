@@ -9,7 +9,8 @@ import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.defs.reports.assets import GRAPH_FILE, build_reports
+from megacpp_assets.defs.reports.assets import build_reports
+from megacpp_assets.defs.reports.graph import GRAPH_FILE
 from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.packed.enriched_documents import small_corpus
 

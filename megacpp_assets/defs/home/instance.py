@@ -11,7 +11,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from megacpp_assets.defs.database import failures_named, keep_address
+from megacpp_assets.defs.home.database import failures_named, keep_address
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root

@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.instance import HOME_VARIABLE, SETTINGS, open_instance, served_root
+from megacpp_assets.defs.home.instance import HOME_VARIABLE, SETTINGS, open_instance, served_root
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 
 
 def test_a_database_that_cannot_be_read_is_a_sentence_with_what_to_do(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import dagster as dg
 
 from megacpp_assets.defs.build import build_definitions
-from megacpp_assets.defs.events import Event, materialization, reported_check
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import REPORTS
-from megacpp_assets.defs.recorded_run import Command, RecordedRun, ending
+from megacpp_assets.defs.recording.events import Event, materialization, reported_check
+from megacpp_assets.defs.recording.recorded_run import Command, RecordedRun, ending
 from megacpp_assets.defs.reports.assets import REPORTS_JOB
 from megacpp_assets.defs.reports.body import broken_tables, results_of
 from megacpp_assets.reports.build import Build, build

@@ -10,14 +10,14 @@ import dagster as dg
 from dagster import DagsterEvent, DagsterEventType, DagsterRun
 
 from megacpp_assets.defs.dagster_private import BACKFILL_ID_TAG
-from megacpp_assets.defs.events import Event, comparison_of, events_of
+from megacpp_assets.defs.home.together import written_together
 from megacpp_assets.defs.keys import key_of
-from megacpp_assets.defs.live import Live
-from megacpp_assets.defs.provenance import provenance
-from megacpp_assets.defs.recorded_run import COMMAND_TAG, MISSING
+from megacpp_assets.defs.recording.events import Event, comparison_of, events_of
+from megacpp_assets.defs.recording.live import Live
+from megacpp_assets.defs.recording.provenance import provenance
+from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG, MISSING
 from megacpp_assets.defs.showing.identity import identity, run_tags_of, tags_of
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
-from megacpp_assets.defs.together import written_together
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import COMPARED
 from megacpp_assets.pipeline.steps import Step

@@ -17,11 +17,11 @@ from dagster._core.test_utils import freeze_time
 from sqlalchemy.exc import DBAPIError
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.database import POSTGRES_VARIABLE
-from megacpp_assets.defs.event_log import event_log
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.database import POSTGRES_VARIABLE
+from megacpp_assets.defs.home.event_log import event_log
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
-from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.recording.records import DagsterRecords
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, HASHES_METADATA, MANIFEST_METADATA
 from tests.pipeline.roots import command, data_hashes, environment, megacpp
 from tests.postgres import Server, server

@@ -17,7 +17,7 @@ from megacpp_assets.defs.dagster_private import (
     ConfigurableClassData,
     LocalComputeLogManager,
 )
-from megacpp_assets.defs.instance import served_root
+from megacpp_assets.defs.home.instance import served_root
 from megacpp_assets.defs.showing.paths import home_of
 
 FOLDER: Final = "run_logs"

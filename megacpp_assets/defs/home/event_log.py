@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.defs.database import connect, postgres_url, unreachable
+from megacpp_assets.defs.home.database import connect, postgres_url, unreachable
 from megacpp_assets.defs.showing.paths import (
     DATA_VERSION_TAG,
     EARLIER_METADATA,

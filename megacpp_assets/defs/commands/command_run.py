@@ -10,11 +10,11 @@ from pathlib import Path
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.line_job import config_of, line_job, line_job_name
-from megacpp_assets.defs.recorded_run import Command, RecordedRun, ending
-from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.recording.recorded_run import Command, RecordedRun, ending
+from megacpp_assets.defs.recording.records import DagsterRecords
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.run import Watch
 from megacpp_assets.pipeline.stages import STAGE_NAMES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.defs.database import POSTGRES_VARIABLE
+from megacpp_assets.defs.home.database import POSTGRES_VARIABLE
 from tests.pipeline.roots import data_hashes, megacpp
 from tests.postgres import postgres
 

@@ -10,10 +10,10 @@ import pytest
 from dagster import DagsterRun
 
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.defs.automate.alerting import Alerts
+from megacpp_assets.defs.alerting import Alerts
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.dagster_private import MAX_RETRIES_TAG, WILL_RETRY_TAG
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import pin_corpus
 from tests.hooks import Hook, hook

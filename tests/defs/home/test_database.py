@@ -9,9 +9,9 @@ import pytest
 from dagster import DagsterRun
 
 from megacpp_assets.contract.errors import DatabaseUnreachable, SpecError
-from megacpp_assets.defs.database import PASSWORD_FILE_VARIABLE, POSTGRES_VARIABLE, failures_named, postgres_url
-from megacpp_assets.defs.event_log import event_log
-from megacpp_assets.defs.instance import open_instance
+from megacpp_assets.defs.home.database import PASSWORD_FILE_VARIABLE, POSTGRES_VARIABLE, failures_named, postgres_url
+from megacpp_assets.defs.home.event_log import event_log
+from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.showing.paths import home_of
 from tests.postgres import ENCODED_PASSWORD, PASSWORD, Server, server
 

@@ -11,8 +11,8 @@ import dagster as dg
 from dagster import DagsterEventType
 
 from megacpp_assets.defs.dagster_private import AssetObservationData
-from megacpp_assets.defs.events import Event
 from megacpp_assets.defs.keys import key_of
+from megacpp_assets.defs.recording.events import Event
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.records import Record
 from megacpp_assets.pipeline.stages import CHECKPOINT

@@ -14,8 +14,8 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.defs.keys import key_of
-from megacpp_assets.defs.live import Live
-from megacpp_assets.defs.records import DagsterRecords
+from megacpp_assets.defs.recording.live import Live
+from megacpp_assets.defs.recording.records import DagsterRecords
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.progress import Rate
 from megacpp_assets.launch.launcher import Order

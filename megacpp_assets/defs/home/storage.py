@@ -15,8 +15,8 @@ from megacpp_assets.defs.dagster_private import (
     DagsterStorage,
     SqliteEventLogStorage,
 )
-from megacpp_assets.defs.database import postgres_url
-from megacpp_assets.defs.instance import served_root
+from megacpp_assets.defs.home.database import postgres_url
+from megacpp_assets.defs.home.instance import served_root
 from megacpp_assets.defs.keys import require_partitions
 from megacpp_assets.defs.showing.paths import home_of
 
@@ -42,7 +42,7 @@ class DataRootStorage(DagsterSqliteStorage):
         url = postgres_url(root)
         if url is None:
             return cls(str(home_of(root)), inst_data)
-        from megacpp_assets.defs.postgres import PostgresStorage
+        from megacpp_assets.defs.home.postgres import PostgresStorage
 
         return PostgresStorage(url, root, inst_data)
 

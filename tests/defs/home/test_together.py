@@ -9,8 +9,8 @@ from pathlib import Path
 import dagster as dg
 from dagster._core.events import StepMaterializationData
 
-from megacpp_assets.defs.instance import open_instance
-from megacpp_assets.defs.together import written_together
+from megacpp_assets.defs.home.instance import open_instance
+from megacpp_assets.defs.home.together import written_together
 
 RUN = "11111111-2222-3333-4444-555555555555"
 DATABASES = ("index", RUN)

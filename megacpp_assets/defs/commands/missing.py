@@ -13,10 +13,10 @@ from dagster import DagsterEventType
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.defs.dagster_private import AssetMaterializationPlannedData, AssetObservationData
-from megacpp_assets.defs.events import Event
 from megacpp_assets.defs.keys import key_of, shown_asset
 from megacpp_assets.defs.line_job import config_of, line_job, line_job_name
-from megacpp_assets.defs.recorded_run import MISSING, Command, RecordedRun
+from megacpp_assets.defs.recording.events import Event
+from megacpp_assets.defs.recording.recorded_run import MISSING, Command, RecordedRun
 from megacpp_assets.defs.showing.paths import PATH_METADATA
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.missing import Missing, missing_artifacts

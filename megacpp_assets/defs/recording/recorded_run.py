@@ -29,9 +29,9 @@ from megacpp_assets.defs.dagster_private import (
     StepFailureData,
     StepSuccessData,
 )
-from megacpp_assets.defs.events import Event
-from megacpp_assets.defs.run_logs import FILE_KEY, command_log
-from megacpp_assets.defs.together import written_together
+from megacpp_assets.defs.home.run_logs import FILE_KEY, command_log
+from megacpp_assets.defs.home.together import written_together
+from megacpp_assets.defs.recording.events import Event
 
 CODE_LOCATION: Final = "megacpp_assets.definitions"
 """The module that defines the jobs. Every server of the assets serves it under this name."""

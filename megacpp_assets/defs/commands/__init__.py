@@ -1,0 +1,1 @@
+"""What the commands record in Dagster: their runs, the reports, and what an earlier command did not record."""

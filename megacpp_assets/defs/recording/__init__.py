@@ -1,0 +1,1 @@
+"""What a run records in Dagster: materializations, checks, progress, data versions."""
