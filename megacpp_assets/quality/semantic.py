@@ -122,6 +122,14 @@ def _held_out(semantic: Semantic) -> Verdict:
     return Verdict(leak.is_allowed, str(leak))
 
 
+def _most_text_trains(semantic: Semantic) -> Verdict:
+    config = semantic.artifact.manifest.config
+    trained, held = semantic.scan.characters
+    by_recipe = config["repo"] in config["holdout"]["repositories"]
+    found = f"{trained} of {trained + held} characters train; another holdout.salt holds out other files"
+    return Verdict(by_recipe or trained >= held, found)
+
+
 def _roots(semantic: Semantic) -> Verdict:
     return _once(summary.root_texts for summary in semantic.scan.by_budget.values())
 
@@ -294,6 +302,12 @@ CHECKS: Final = (
         False,
     ),
     Check("nothing_left_out", "no definition left out because a rule rejected its document", _nothing_left_out, False),
+    Check(
+        "most_text_trains",
+        "at least half of the text of documents in training, unless the recipe holds out the repository",
+        _most_text_trains,
+        False,
+    ),
     Check("characters_labelled", f"at most {UNLABELLED_PER_CENT} % of the characters unlabelled", _unlabelled, False),
     Check(
         "database_calls_resolved",

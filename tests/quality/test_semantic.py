@@ -262,6 +262,20 @@ def test_a_held_out_definition_in_a_document_that_trains_is_caught(artifact: Art
         assert _failed(planted) == ["has_documents", "no_validation_leak"]
 
 
+def test_a_repository_whose_text_is_mostly_held_out_warns_unless_the_recipe_holds_it_out(artifact: Artifact) -> None:
+    def change(records: list[Record]) -> None:
+        for record in records:
+            record[c.SPLIT] = VALID_SPLIT
+
+    planted = _planted(artifact, change)
+    (warned,) = (result for result in check(planted) if not result.passed)
+    assert (warned.name, warned.blocking) == ("most_text_trains", False)
+    assert warned.found.startswith("0 of ") and "holdout.salt" in warned.found
+    config = planted.manifest.config
+    held = config["holdout"] | {"repositories": [config["repo"]]}
+    assert _failed(replace(planted, manifest=replace(planted.manifest, config=config | {"holdout": held}))) == []
+
+
 def _with_failed(artifact: Artifact, number: int) -> Artifact:
     def change(rows: list[Row]) -> None:
         for row in [row for row in rows if row["status"] != "skipped"][:number]:

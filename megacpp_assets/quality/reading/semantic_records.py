@@ -171,6 +171,11 @@ class Scan:
             self.first.setdefault(rule, f"{record[c.DOC_ID]} ({record[c.FILEPATH]})")
         return not broken
 
+    @property
+    def characters(self) -> tuple[int, int]:
+        """The characters of all training documents, and of all held-out ones."""
+        return sum(map(len, self._trained)), sum(len(record[c.TEXT]) for record in self._held)
+
     def leaked(self) -> Leak:
         """Return the held-out roots that training documents contain."""
         leaks = LeakDetector(self._held)
