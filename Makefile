@@ -73,7 +73,8 @@ PYTEST := $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-lo
 test: check
 	timeout --foreground --signal=INT 3600 $(PYTEST)
 
-# With the long campaigns: every fault at every place, every seed.
+# With the long campaigns: every fault at every place, every seed, and hostile inputs at their full size.
+test-full: export MEGACPP_FULL_TESTS := 1
 test-full: check
 	$(PYTEST) -m "campaign or not campaign"
 
