@@ -18,7 +18,9 @@ from megatron.core.models.common.embeddings.language_model_embedding import Lang
 from megatron.core.models.gpt import GPTModel
 from megatron.core.tensor_parallel import scatter_to_sequence_parallel_region
 from torch import Tensor
+from torch.nn import Module
 
+from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
 from megacpp_assets.training.network.platforms import PlatformEmbedding, PlatformInput
@@ -111,6 +113,30 @@ def structured(model: GPTModel, structure: StructureConfig, ngrams: NgramConfig)
     embedding.word_embeddings = words.word_embeddings  # the same weight: an output layer may share it
     model.embedding = embedding.to(words.word_embeddings.weight.device)
     return embedding
+
+
+def bridge_structure_batch(model: Module, batch: Mapping[str, Tensor]) -> None:
+    """Set the structure of a batch dict on `model`, a GPTModel of any wrappers: the five keys `STRUCTURE_CHANNELS`, if
+    present, (B, T) each, for the next forward passes.
+
+    Does nothing on a pipeline stage without an embedding. Raises `SpecError` if the model was not made `structured`, or
+    if a key has another shape than the batch's `tokens`.
+    """
+    inner: Any = model
+    while hasattr(inner, "module"):
+        inner = inner.module
+    embedding = getattr(inner, "embedding", None)
+    if embedding is None:
+        return
+    if not isinstance(embedding, StructuredEmbedding):
+        do = "call structured(model, ...) first"
+        raise SpecError("embedding of the model", expected=StructuredEmbedding.__name__, found=type(embedding), do=do)
+    channels = {name: batch[name].long() for name in STRUCTURE_CHANNELS if name in batch}
+    for name, values in channels.items():
+        if values.shape != batch["tokens"].shape:
+            expected = f"the shape of tokens, {tuple(batch['tokens'].shape)}"
+            raise SpecError(f"{name} of a batch", expected=expected, found=tuple(values.shape))
+    embedding.set_structure_inputs(channels)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -52,3 +52,18 @@ def chunk_input(chunks: ChunkBatch, device: torch.device) -> ChunkInput:
     ids[~valid] = chunks.starts.shape[1]
     relations = torch.from_numpy(chunk_relation_mask(chunks))
     return ChunkInput(torch.from_numpy(ids).to(device).long(), relations.to(device))
+
+
+def chunk_ids_of_bounds(starts: Tensor, ends: Tensor, row_tokens: int) -> Tensor:
+    """Return `ChunkInput.ids` (B, T) for chunks [start, end) in any order, `starts` and `ends` (B, C); slower than
+    `token_chunk_ids`.
+
+    This is the seed's fallback for data without chunk ids: sort, search, and a gather that undoes the sort. Empty slots
+    sort last. On XLA `training.tpu.chunks.membership` compares instead, because nothing may search there.
+    """
+    bounds, order = torch.where(ends > starts, starts, row_tokens).sort(dim=-1, stable=True)
+    places = torch.arange(row_tokens, device=starts.device).expand(len(starts), -1).contiguous()
+    begun = torch.searchsorted(bounds, places.to(bounds.dtype), right=True)
+    slots = order.gather(1, (begun - 1).clamp(min=0))
+    inside = (begun > 0) & (places < ends.gather(1, slots))
+    return torch.where(inside, slots, starts.shape[1])

@@ -147,6 +147,28 @@ def test_channels_that_were_not_set_or_are_of_another_batch_are_refused(
         model(**batch_of(rows, 0)[0])
 
 
+def test_a_batch_dict_brings_its_structure_to_a_wrapped_model(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+    structure = StructureConfig(COMPONENTS, 8)
+    model, embedding = gpt.model_of(ROW, structure, NgramConfig())
+    torch.nn.init.normal_(embedding.structure.up)
+    given, (channels, _), _ = batch_of(rows, 0)
+    embedding.set_structure_inputs(channels)
+    expected = model(**given)
+    embedding.set_structure_inputs({})
+    batch = {"tokens": given["input_ids"], "labels": given["labels"], **channels}
+    wrapped = torch.nn.Module()
+    wrapped.module = model
+    gpt.bridge_structure_batch(wrapped, batch)
+    assert torch.equal(model(**given), expected)
+    gpt.bridge_structure_batch(torch.nn.Linear(1, 1), batch)  # a stage without an embedding
+    with pytest.raises(SpecError, match=r"dep_levels of a batch; expected the shape of tokens, .*found \(1, 3\)"):
+        gpt.bridge_structure_batch(model, batch | {"dep_levels": torch.zeros(1, 3)})
+    plain = torch.nn.Module()
+    plain.embedding = torch.nn.Embedding(1, 1)
+    with pytest.raises(SpecError, match="embedding of the model; expected StructuredEmbedding"):
+        gpt.bridge_structure_batch(plain, batch)
+
+
 def test_platforms_that_were_not_told_are_refused(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     given, told, _ = batch_of(rows, 0)

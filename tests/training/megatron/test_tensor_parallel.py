@@ -19,3 +19,13 @@ def test_two_processes_train_as_one_and_each_table_is_saved_once(tmp_path: Path)
         assert first["added"][name] == pytest.approx(values, abs=1e-4), name
     assert set(map(tuple, first["replicas"].values())) == {(0, 0, 0)}
     assert set(map(tuple, second["replicas"].values())) == {(0, 1, 0)}
+
+
+def test_two_stages_that_both_embed_save_each_table_once(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "tests.training.megatron.two_stages", str(tmp_path)], check=True)
+    first, second = (json.loads((tmp_path / f"{stage}.json").read_text()) for stage in range(2))
+    assert first["replicas"].keys() == second["replicas"].keys() != set()
+    assert {replica[0] for replica in first["replicas"].values()} == {0}
+    assert {replica[0] for replica in second["replicas"].values()} == {1}
+    ours, unstamped = first["told"]
+    assert ours == "" and "Invalid access pattern" in unstamped, "Megatron's check finds a table that is saved twice"

@@ -13,7 +13,7 @@ from megacpp_assets.training.network.attention.blocks import block_attention
 from megacpp_assets.training.network.attention.choose import attention_for
 from megacpp_assets.training.network.attention.flex import flex_document_attention
 from megacpp_assets.training.network.attention.layout import document_layout
-from megacpp_assets.training.network.chunks import ChunkBias, ChunkInput, chunk_input
+from megacpp_assets.training.network.chunks import ChunkBias, ChunkInput, chunk_ids_of_bounds, chunk_input
 from megacpp_assets.training.network.graph import NEIGHBOURS, before, gathered_sums, ranked_sums
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
@@ -52,6 +52,18 @@ def earlier_and_state() -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(3)
     relations = torch.rand(2, 9, 64, 64, generator=generator) < 0.4
     return before(relations), torch.randn(2, 64, 8, generator=generator)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_of_tokens_follow_from_bounds_in_any_order(seed: int) -> None:
+    batch = some_batch(seed)
+    assert batch.chunks is not None
+    starts, ends = (torch.from_numpy(each).long() for each in (batch.chunks.starts, batch.chunks.ends))
+    ids = chunks_of(batch).ids
+    assert torch.equal(chunk_ids_of_bounds(starts, ends, ROW), ids)
+    order = torch.randperm(starts.shape[1], generator=torch.Generator().manual_seed(seed))
+    moved = torch.cat([order.argsort(), torch.tensor([starts.shape[1]])])[ids]
+    assert torch.equal(chunk_ids_of_bounds(starts[:, order], ends[:, order], ROW), moved)
 
 
 def test_both_ways_to_sum_neighbours_give_the_same_numbers_and_gradients() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("jax", reason="pip install -r tests/training/tpu/requirements.txt")
 pytest.importorskip("libtpu", reason="pip install -r tests/training/tpu/requirements.txt")
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.tpu.compile import compile_for
 from tests.training.world import tiny_recipe
 
@@ -25,6 +28,31 @@ def test_loss_and_gradient_with_splash_attention_compile_for_a_v6e_slice() -> No
     assert found.devices == 4 and 0 < found.bytes_a_device < 32e9
     assert found.text.count("splash_mha_fwd") and "splash_mha_dkv" in found.text
     assert "bf16[" in found.text and "all-reduce" in found.text
+
+
+def recipe_with_states_and_messages(**size: Any) -> TrainingRecipe:
+    """A Mamba-2 block, an attention block with relation bias, and messages between chunks."""
+    return tiny_recipe(
+        device="tpu", dtype="bfloat16", layers=2, batch_rows=4, relation_bias=True, state_space_every=2, **size
+    )  # fmt: skip
+
+
+def test_states_messages_and_relation_bias_compile_for_a_v6e_slice() -> None:
+    recipe = recipe_with_states_and_messages(hidden=64, heads=2, state_space_size=16, tree_steps=1)
+    found = compile_for(SLICE, recipe, 1024, 1024)
+    assert found.devices == 4 and 0 < found.bytes_a_device < 1e9
+    assert "while" in found.text, "the state goes from chunk to chunk of tokens in one loop"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_states_messages_and_relation_bias_of_4096_tokens_compile_for_a_v6e_slice() -> None:
+    recipe = recipe_with_states_and_messages(
+        hidden=256, heads=4, state_space_size=64, tree_steps=3, structure_components="all"
+    )
+    found = compile_for(SLICE, recipe, 8192, ROW_TOKENS)
+    print(f"{ROW_TOKENS} tokens: {found.bytes_a_device / 1e9:.2f} GB a device")
+    assert found.devices == 4 and 0 < found.bytes_a_device < 32e9
 
 
 def test_a_model_that_no_device_holds_is_refused_before_any_is_rented() -> None:

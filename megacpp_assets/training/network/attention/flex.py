@@ -16,7 +16,10 @@ from torch.nn.functional import pad
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.layout import DocumentLayout
 from megacpp_assets.training.network.attention.scores import Attend
-from megacpp_assets.training.network.attention.validity import AttentionValidity, classify_selected_block_masks
+from megacpp_assets.training.network.attention.validity import (
+    classify_selected_block_masks,
+    normalize_attention_validity,
+)
 from megacpp_assets.training.network.chunks import ChunkBias
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -41,7 +44,8 @@ def document_block_mask(batch: RowBatch, layout: DocumentLayout, device: torch.d
     The shape of every tensor depends on the shape of the batch only.
     """
     tokens = batch.doc_ids.shape[1]
-    classes = classify_selected_block_masks(layout, AttentionValidity(batch.valid_token_count), _BLOCK)
+    validity = normalize_attention_validity(row_valid_token_counts=batch.valid_token_count)
+    classes = classify_selected_block_masks(layout, validity, _BLOCK)
     valid_tokens = torch.from_numpy(batch.valid_token_count).to(device)
     rule = document_mask_mod(torch.from_numpy(batch.doc_ids).to(device), valid_tokens)
     partial, entire = (_listed(chosen, device) for chosen in (classes.needs_token_cleanup, classes.fully_safe))

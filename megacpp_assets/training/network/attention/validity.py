@@ -72,6 +72,29 @@ class AttentionValidity:
         return np.full(rows, row_tokens, np.int64)
 
 
+def normalize_attention_validity(
+    *,
+    row_valid_token_counts: NDArray[np.integer] | None = None,
+    row_valid_block_counts: NDArray[np.integer] | None = None,
+    base_block_tokens: int = 0,
+    token_mask: NDArray[np.bool_] | None = None,
+) -> AttentionValidity:
+    """Return the carrier of what a batch says of its valid tokens: counts (B,) of tokens or blocks, or a mask (B, T).
+
+    A mask is counted here, on the host. `SpecError` for a mask with a hole, for a mask beside counts of other tokens,
+    and like `AttentionValidity`.
+    """
+    counts = row_valid_token_counts
+    if token_mask is not None:
+        counted = token_mask.sum(axis=-1)
+        if not np.array_equal(token_mask, np.arange(token_mask.shape[-1]) < counted[..., None]):
+            raise SpecError("mask of valid tokens", expected="valid tokens first, then padding", found="a hole")
+        if counts is not None and not np.array_equal(counts, counted):
+            raise SpecError("mask of valid tokens", expected=f"counts {counts.tolist()}", found=counted.tolist())
+        counts = counted
+    return AttentionValidity(counts, row_valid_block_counts, base_block_tokens)
+
+
 @dataclass(frozen=True, slots=True)
 class BlockClasses:
     """(B, blocks, blocks) flags for each block of queries and block of keys.

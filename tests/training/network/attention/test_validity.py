@@ -17,6 +17,7 @@ from megacpp_assets.training.network.attention.validity import (
     BlockClasses,
     ValidityMode,
     classify_selected_block_masks,
+    normalize_attention_validity,
 )
 
 TOKENS = 32
@@ -85,3 +86,17 @@ def test_of_selected_blocks_alone() -> None:
 def test_counts_that_count_nothing_are_refused(arguments: tuple[object, ...], named: str) -> None:
     with pytest.raises(SpecError, match=f"{named} of .*; expected"):
         AttentionValidity(*arguments)
+
+
+def test_a_mask_is_counted_and_compared_with_counts() -> None:
+    counts = np.array([3, 0, 8], np.int32)
+    mask = np.arange(8) < counts[:, None]
+    found = normalize_attention_validity(token_mask=mask, row_valid_token_counts=counts)
+    assert found.mode is ValidityMode.TOKEN_PREFIX and found.tokens(3, 8).tolist() == counts.tolist()
+    assert normalize_attention_validity().mode is ValidityMode.NONE
+    slots = normalize_attention_validity(token_mask=mask, row_valid_block_counts=counts, base_block_tokens=2)
+    assert slots.mode is ValidityMode.SLOT_PREFIX and slots.tokens(3, 8).tolist() == [6, 0, 8]
+    with pytest.raises(SpecError, match="valid tokens first, then padding; found a hole"):
+        normalize_attention_validity(token_mask=~mask)
+    with pytest.raises(SpecError, match=r"mask of valid tokens; expected counts \[2, 0, 8\]; found \[3, 0, 8\]"):
+        normalize_attention_validity(token_mask=mask, row_valid_token_counts=np.array([2, 0, 8]))
