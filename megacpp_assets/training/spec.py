@@ -16,7 +16,7 @@ from megacpp_assets.storage.publish import Target
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "7"
+VERSION = "8"
 
 
 @dataclass(frozen=True, slots=True)

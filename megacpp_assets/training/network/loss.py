@@ -1,20 +1,19 @@
 """Cross entropy over a large vocabulary without the (tokens, vocabulary) matrix: one chunk of tokens at a time.
 
 torch's own `linear_cross_entropy` does the same, but its first call imports the compiler (2 s per process) and it is
-slower on two cores (0.39 s against 0.29 s for 4096 x 8192).
+slower on two cores (0.39 s against 0.29 s for 4096 x 8192). A token whose loss weighs nothing costs nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 CHUNK_TOKENS: Final = {"cpu": 128, "cuda": 2048}
-"""Tokens of a chunk, by device. On a CPU a chunk's scores stay in cache: 0.5 s per step on one core, 0.7 s without
-chunks.
-"""
+"""Tokens of a chunk, by device. On a CPU a chunk's scores stay in the last cache."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -23,20 +22,20 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
-        hidden_gradient = torch.empty_like(hidden)
+        hidden_gradient = torch.zeros_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
-        size = CHUNK_TOKENS[hidden.device.type]
-        for start in range(0, len(hidden), size):
-            chunk = slice(start, start + size)
-            x, target, keep = hidden[chunk], targets[chunk], mask[chunk]
-            scores = torch.log_softmax((x @ weight.t()).float(), dim=-1)
-            total -= scores.gather(1, target[:, None])[:, 0].mul_(keep).sum()
+        for chunk in _chunks(mask):
+            x, target, keep = hidden[chunk], targets[chunk, None], mask[chunk, None]
+            scores = (x @ weight.t()).float()
+            chosen, largest = scores.gather(1, target), scores.amax(1, keepdim=True)
+            shares = torch.softmax(scores, -1)
+            # log sum exp, without a second pass of exponentials: the largest share is exp(largest) / sum exp.
+            total += (largest - shares.amax(1, keepdim=True).log() - chosen).mul_(keep).sum()
             # d loss / d logits = softmax - one-hot. The mask multiplies the narrow factors, not the wide matrix.
-            scores.exp_()
-            scores.scatter_add_(1, target[:, None], torch.full_like(target, -1, dtype=scores.dtype)[:, None])
-            narrow = scores.to(weight.dtype)
-            hidden_gradient[chunk] = (narrow @ weight).mul_(keep[:, None])
-            _add_product(weight_gradient, narrow.t(), x * keep[:, None].to(x.dtype))
+            shares.scatter_add_(1, target, torch.full_like(target, -1, dtype=shares.dtype))
+            narrow = shares.to(weight.dtype)
+            hidden_gradient[chunk] = (narrow @ weight).mul_(keep)
+            _add_product(weight_gradient, narrow.t(), x * keep.to(x.dtype))
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return total
 
@@ -50,6 +49,17 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _chunks(mask: Tensor) -> Iterator[Tensor | slice]:
+    """Yield the places of the tokens of each chunk: of those that `mask` keeps, and in a compiled graph, whose shapes
+    must not depend on values, of all.
+    """
+    size = CHUNK_TOKENS[mask.device.type]
+    if torch.compiler.is_compiling():
+        yield from (slice(start, start + size) for start in range(0, len(mask), size))
+    else:
+        yield from torch.split(torch.nonzero(mask)[:, 0], size)
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

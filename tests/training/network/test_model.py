@@ -140,6 +140,21 @@ def test_the_chunked_loss_and_its_gradients_are_torchs() -> None:
         assert_equal_up_to_rounding(a.grad, b.grad, terms=tokens)
 
 
+def test_tokens_that_weigh_nothing_are_not_scored_and_get_no_gradient() -> None:
+    hidden, weight = torch.randn(400, 16), torch.randn(50, 16)
+    hidden[::2] = torch.nan  # a token that is scored would spread it
+    hidden, weight = hidden.requires_grad_(), weight.requires_grad_()
+    targets, weights = torch.arange(400) % 50, torch.arange(400) % 2 * 0.5
+    loss = masked_cross_entropy(hidden, weight, targets, weights)
+    loss.backward()
+    reference = cross_entropy(hidden.detach()[1::2] @ weight.detach().t(), targets[1::2], reduction="sum") * 0.5
+    torch.testing.assert_close(loss.detach(), reference)
+    assert hidden.grad is not None and not hidden.grad[::2].any() and bool(hidden.grad[1::2].any())
+    nothing = masked_cross_entropy(hidden, weight, targets, torch.zeros(400))
+    nothing.backward()
+    assert nothing.item() == 0
+
+
 def test_the_loss_of_16_bit_states_is_summed_in_32_bits() -> None:
     generator = torch.Generator().manual_seed(0)
     hidden, weight = (torch.randn(size, 8, generator=generator).bfloat16() for size in (4000, 50))
