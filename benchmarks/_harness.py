@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import resource
 import statistics
 from collections.abc import Callable, Iterator
@@ -115,11 +116,12 @@ def report(
     runs: int = 1,
     spread: float | None = None,
     limit: float | None = None,
+    less: tuple[float, float] | None = None,
 ) -> float:
     """Print the line of a figure measured in some other way, with or without a peer; the ratio, ours / peer.
 
     `spread` is the standard deviation of `ours`, a mean, where that is what was measured. `limit` is what nobody can
-    pass, where that was measured too.
+    pass, where that was measured too. `less` are the ends of the 95 % interval of `ours` less the peer, in pairs.
     """
     ratio = ours / peer if peer else float("nan")
     line = {
@@ -131,8 +133,9 @@ def report(
         "peer_name": peer_name or None,
         "ratio": _rounded(ratio) if peer else None,
         "runs": runs,
-        **({} if spread is None else {"spread": _rounded(spread)}),
+        **({} if spread is None or math.isnan(spread) else {"spread": _rounded(spread)}),
         **({} if limit is None else {"limit": _rounded(limit)}),
+        **({} if less is None else {"less_95": [_rounded(end) for end in less]}),
     }
     print(json.dumps(line, ensure_ascii=False), flush=True)
     return ratio

@@ -15,7 +15,6 @@ with the toolchain's headers only, then the share with each kind of error. `--er
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import subprocess
@@ -31,6 +30,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from _arguments import positive, run
 from _harness import Figure, report
+from _results import Results
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
@@ -229,26 +229,6 @@ def _groups(artifact: Artifact, dataset: str) -> NDArray[np.int64]:
     documents = pq.read_table(artifact.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
     unseen = np.array(documents[c.REPO].to_pylist()) == UNSEEN
     return np.repeat(unseen.astype(np.int64), documents[c.TOKENS].to_numpy())
-
-
-class Results:
-    """What was measured, a line each, under the name of everything that decides it."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        lines = file.read_text().splitlines() if file.exists() else []
-        self._known = {line["key"]: line for line in map(json.loads, lines)}
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """The line of `key`."""
-        return self._known.get(key)
-
-    def add(self, line: dict[str, Any]) -> dict[str, Any]:
-        """Keep a line; gives it back."""
-        with self._file.open("a") as stream:
-            stream.write(json.dumps(line) + "\n")
-        self._known[line["key"]] = line
-        return line
 
 
 def measure(

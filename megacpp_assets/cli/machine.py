@@ -14,7 +14,7 @@ from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.storage.layout import data_root as resolve_root
 
-_WITH_OPTIONS_ONLY = "wild"
+_WITH_OPTIONS_ONLY = ("wild", "worth")
 
 
 @click.command("doctor")
@@ -38,8 +38,9 @@ def doctor_command(data_root: str | None) -> None:
 def bench_command(names: tuple[str, ...]) -> None:
     """Run the benchmarks NAME; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs.
 
-    All of them by default, but for `wild`, which needs options: megacpp bench wild --mirror TEMPLATE --list FILE runs
-    each repository of a list through the line. Options behind one NAME are that benchmark's; its --help lists them.
+    All of them by default, but for `wild` and `worth`, which need options: megacpp bench wild --mirror TEMPLATE --list
+    FILE runs each repository of a list through the line, megacpp bench worth --arms FILE trains each arm of a file.
+    Options behind one NAME are that benchmark's; its --help lists them.
     """
     folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
     if not folder.is_dir():
@@ -52,7 +53,7 @@ def bench_command(names: tuple[str, ...]) -> None:
         raise SpecError(
             "megacpp bench", expected=f"one benchmark before {options[0]}", found=" ".join(chosen) or "none"
         )
-    for name in chosen or [name for name in known if name != _WITH_OPTIONS_ONLY]:
+    for name in chosen or [name for name in known if name not in _WITH_OPTIONS_ONLY]:
         if name not in known:
             raise SpecError.unknown("benchmark", name, known)
         code = subprocess.run([sys.executable, str(known[name]), *options], check=False).returncode

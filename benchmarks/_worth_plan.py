@@ -1,0 +1,99 @@
+"""A file of arms: what each trains on and how, after how many tokens it is measured, and from how many seeds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from megacpp_assets.contract.errors import SpecError
+
+STARTS: Final = ("unit", "token", "gate")
+"""How the structure embedding begins: a table of standard deviation 1 as the model makes it, one of 0.02 as the token
+embedding has, or one of 1 behind component scales that begin at 0 (and a projection that does not)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to train.
+
+    `settings` are KEY=VALUE of a recipe; `dataset` names other documents, made in the same data root with the same
+    tokenizer; without `masks` a row is one document.
+    """
+
+    name: str
+    settings: tuple[str, ...] = ()
+    dataset: str = ""
+    masks: bool = True
+    start: str = STARTS[0]
+
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise SpecError(f"start of arm {self.name}", expected=" or ".join(STARTS), found=self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Arms of which the first is what the others are compared with.
+
+    `tokens` are the lengths in trained tokens, ascending. `rows` are the most held-out rows of each text. The average
+    of the weights gives those of step t a weight in proportion to t ** `average`. Batches come in the order of seed
+    `order` in every run, or where it is -1 of the seed of the weights: runs of one seed are pairs in both cases.
+    """
+
+    arms: tuple[Arm, ...]
+    tokens: tuple[int, ...]
+    seeds: tuple[int, ...]
+    recipe: str = "upstream"
+    mixture: str = "base/4k"
+    rows: int = 32
+    average: float = 8.0
+    order: int = -1
+
+    def __post_init__(self) -> None:
+        names = [arm.name for arm in self.arms]
+        if not names or len(set(names)) < len(names):
+            raise SpecError("arms", expected="at least one, each with a name of its own", found=names)
+        if not self.tokens or list(self.tokens) != sorted(set(self.tokens)) or self.tokens[0] < 1:
+            raise SpecError("tokens", expected="ascending numbers above zero", found=self.tokens)
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise SpecError("seeds", expected="at least one, each once", found=self.seeds)
+
+    def order_of(self, seed: int) -> int:
+        """The seed of the order of rows in a run from `seed`."""
+        return seed if self.order < 0 else self.order
+
+
+def read_plan(file: Path) -> Plan:
+    """The plan in a file; a recipe that is a path is relative to it. `SpecError` for unknown or malformed keys."""
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpecError(f"arms file {file}", expected="a TOML file", found=str(error)) from error
+    arms = told.pop("arm", [])
+    if not isinstance(arms, list):
+        raise SpecError("arm", expected="tables [[arm]]", found=arms)
+    known = {each.name for each in fields(Plan)} - {"arms"}
+    _require_known("key of the arms file", told, known)
+    if str(told.get("recipe", "")).endswith(".toml"):
+        told["recipe"] = str(file.parent / told["recipe"])
+    for name in ("tokens", "seeds"):
+        if not isinstance(told.get(name), list):
+            raise SpecError(name, expected="a list of whole numbers", found=told.get(name))
+        told[name] = tuple(told[name])
+    return Plan(arms=tuple(_arm(each) for each in arms), **told)
+
+
+def _arm(told: Mapping[str, Any]) -> Arm:
+    _require_known("key of an arm", told, {each.name for each in fields(Arm)})
+    if not isinstance(told.get("name"), str):
+        raise SpecError("arm", expected="a name", found=told)
+    return Arm(**{**told, "settings": tuple(told.get("settings", ()))})
+
+
+def _require_known(what: str, told: Mapping[str, Any], known: set[str]) -> None:
+    for name in told:
+        if name not in known:
+            raise SpecError.unknown(what, name, sorted(known))
